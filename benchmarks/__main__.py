@@ -62,14 +62,19 @@ _LEGEND = (
     help="Use small sizes to check that everything runs; targets are not evaluated.",
 )
 @click.option(
-    "--json", "json_path", type=click.Path(path_type=Path), help="Also write the rows to this file."
+    "--json",
+    "json_path",
+    type=click.Path(path_type=Path),
+    help="Also write the rows to this file.",
 )
 @click.option(
     "--markdown",
     type=click.Path(path_type=Path),
     help="Also write the table to this file, as Markdown.",
 )
-def main(only: tuple[str, ...], quick: bool, json_path: Path | None, markdown: Path | None) -> None:
+def main(
+    only: tuple[str, ...], quick: bool, json_path: Path | None, markdown: Path | None
+) -> None:
     """Measure time, peak memory and quality of dempster and of other implementations."""
     chosen = _chosen(discover(), only)
     progress = Console(stderr=True)
@@ -95,7 +100,11 @@ def main(only: tuple[str, ...], quick: bool, json_path: Path | None, markdown: P
     environment = _environment(quick, (time.perf_counter() - began) / 60)
     _show(rows, environment)
     if json_path is not None:
-        record = [{"benchmark": name, **asdict(row)} for name, some in rows.items() for row in some]
+        record = [
+            {"benchmark": name, **asdict(row)}
+            for name, some in rows.items()
+            for row in some
+        ]
         json_path.write_text(
             json.dumps({"environment": environment, "rows": record}, indent=1) + "\n"
         )
@@ -107,7 +116,9 @@ def main(only: tuple[str, ...], quick: bool, json_path: Path | None, markdown: P
 def _chosen(every: dict[str, Benchmark], only: tuple[str, ...]) -> dict[str, Benchmark]:
     for name in only:
         if not any(name in (full, full.split(".")[0]) for full in every):
-            raise click.BadParameter(f"{name!r} is none of {', '.join(every)}", param_hint="--only")
+            raise click.BadParameter(
+                f"{name!r} is none of {', '.join(every)}", param_hint="--only"
+            )
     return {
         full: function
         for full, function in every.items()
@@ -159,7 +170,9 @@ def _show(rows: dict[str, list[Row]], environment: dict[str, Any]) -> None:
         table.add_section()
     console.print(table)
     console.print(
-        "; ".join(f"{name} {number}" for name, number in environment["packages"].items()),
+        "; ".join(
+            f"{name} {number}" for name, number in environment["packages"].items()
+        ),
         highlight=False,
     )
     if environment["load"] is None:
@@ -184,7 +197,9 @@ def _targets(rows: dict[str, list[Row]]) -> str:
 
 def _markdown(rows: dict[str, list[Row]], environment: dict[str, Any]) -> str:
     """Return the report: one table for each module of benchmarks, and a description of the machine."""
-    packages = ", ".join(f"{name} {number}" for name, number in environment["packages"].items())
+    packages = ", ".join(
+        f"{name} {number}" for name, number in environment["packages"].items()
+    )
     lines = [
         "# Time, memory and quality",
         "",
@@ -201,7 +216,13 @@ def _markdown(rows: dict[str, list[Row]], environment: dict[str, Any]) -> str:
         lines += ["", f"**{targets}.**"]
     for subject in dict.fromkeys(name.split(".")[0] for name in rows):
         about = importlib.import_module(f"benchmarks.bench_{subject}").__doc__ or ""
-        lines += ["", f"## {subject}", "", about.strip().splitlines()[0] if about else "", ""]
+        lines += [
+            "",
+            f"## {subject}",
+            "",
+            about.strip().splitlines()[0] if about else "",
+            "",
+        ]
         lines += [_line(_HEADINGS), "|:--|:--|--:|--:|--:|:--|--:|--:|:-:|"]
         lines += [
             _line(_cells(row))
@@ -213,7 +234,11 @@ def _markdown(rows: dict[str, list[Row]], environment: dict[str, Any]) -> str:
 
 
 def _line(cells: tuple[str, ...]) -> str:
-    return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"
+    return (
+        "| "
+        + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells)
+        + " |"
+    )
 
 
 def _cells(row: Row) -> tuple[str, ...]:

@@ -42,8 +42,17 @@ _DELTA = 1.0
 _D0 = 1.0  # distance from which on two objects are certainly in different clusters
 _LIMIT = 60.0  # seconds allowed for another package, including its imports
 _R_LIMIT = 30.0
-_IMPORTS = ("sklearn.metrics", "dempster.cluster", "dempster.constraints", "evclust.utils")
-_DISTRIBUTIONS = {"evclust": "evclust", "sklearn": "scikit-learn", "skfuzzy": "scikit-fuzzy"}
+_IMPORTS = (
+    "sklearn.metrics",
+    "dempster.cluster",
+    "dempster.constraints",
+    "evclust.utils",
+)
+_DISTRIBUTIONS = {
+    "evclust": "evclust",
+    "sklearn": "scikit-learn",
+    "skfuzzy": "scikit-fuzzy",
+}
 
 Parameters = dict[str, Any]
 
@@ -113,7 +122,9 @@ def _image(n: int) -> tuple[np.ndarray, np.ndarray]:
     """Generate a noisy image of four stripes with about n pixels."""
     side = round(n**0.5)
     truth = np.add.outer(np.arange(side), np.arange(side)) * _GREY_LEVELS // (2 * side)
-    return truth + np.random.default_rng(0).normal(scale=0.3, size=truth.shape), truth.ravel()
+    return truth + np.random.default_rng(0).normal(
+        scale=0.3, size=truth.shape
+    ), truth.ravel()
 
 
 def _categorical(n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -124,7 +135,9 @@ def _categorical(n: int) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
     typical = rng.integers(0, 6, (_CATEGORIES, 15))
     y = rng.integers(0, _CATEGORIES, n)
-    return np.where(rng.random((n, 15)) < 0.5, typical[y], rng.integers(0, 6, (n, 15))), y
+    return np.where(
+        rng.random((n, 15)) < 0.5, typical[y], rng.integers(0, 6, (n, 15))
+    ), y
 
 
 def _data(kind: str, n: int) -> tuple[Any, np.ndarray, dict[str, Any]]:
@@ -137,12 +150,18 @@ def _data(kind: str, n: int) -> tuple[Any, np.ndarray, dict[str, Any]]:
     if kind == "links":
         from dempster.constraints import Constraints
 
-        return X, y, {"constraints": Constraints.from_labels(y, n // 10, random_state=0)}
+        return (
+            X,
+            y,
+            {"constraints": Constraints.from_labels(y, n // 10, random_state=0)},
+        )
     if kind in ("distances", "squares"):
         from sklearn.metrics import pairwise_distances
 
         return (
-            pairwise_distances(X, metric="euclidean" if kind == "distances" else "sqeuclidean"),
+            pairwise_distances(
+                X, metric="euclidean" if kind == "distances" else "sqeuclidean"
+            ),
             y,
             {},
         )
@@ -162,7 +181,14 @@ def _words(kind: str, n: int, parameters: Parameters) -> str:
     }[kind]
     silent = {"random_state", "seed", "metric", "maxiter", "copy"}
     return ", ".join(
-        [data, *(f"{name}={value}" for name, value in parameters.items() if name not in silent)]
+        [
+            data,
+            *(
+                f"{name}={value}"
+                for name, value in parameters.items()
+                if name not in silent
+            ),
+        ]
     )
 
 
@@ -248,9 +274,14 @@ def _of_evclust(path: str, parameters: Parameters, kind: str, n: int) -> Task:
         few = X[:40]
     with contextlib.suppress(Exception):  # Failures are reported below.
         _quietly(
-            function, few, *first[1:], **{**arguments, **({"k": 20} if name == "kevclus" else {})}
+            function,
+            few,
+            *first[1:],
+            **{**arguments, **({"k": 20} if name == "kevclus" else {})},
         )
-    return Task(work, lambda result: _worth(y, result["y_pl"], np.asarray(result["mass"])))
+    return Task(
+        work, lambda result: _worth(y, result["y_pl"], np.asarray(result["mass"]))
+    )
 
 
 def _fuzzy(path: str, parameters: Parameters, kind: str, n: int) -> Task:
@@ -260,7 +291,8 @@ def _fuzzy(path: str, parameters: Parameters, kind: str, n: int) -> Task:
     columns = np.ascontiguousarray(X.T)
     function(columns[:, :40], **{**parameters, "maxiter": 2})
     return Task(
-        lambda: function(columns, **parameters), lambda result: _worth(y, result[1].argmax(axis=0))
+        lambda: function(columns, **parameters),
+        lambda result: _worth(y, result[1].argmax(axis=0)),
     )
 
 
@@ -288,7 +320,9 @@ def _classifier(path: str, parameters: Parameters, kind: str, n: int) -> Task:
         few = {}
     brief = _quietly(clone(model).set_params(**few).fit, X[known], y[known])  # compile
     getattr(brief, answer)(X[:100])
-    return Task(work, lambda fitted: f"error {(fitted.predict(X[new]) != y[new]).mean():.3f}")
+    return Task(
+        work, lambda fitted: f"error {(fitted.predict(X[new]) != y[new]).mean():.3f}"
+    )
 
 
 def _prepare(path: str, parameters: Parameters, kind: str, n: int) -> Task:
@@ -320,7 +354,9 @@ def _measure(
     """Measure, unless this has already been measured."""
     key = repr((path, parameters, kind, n))
     if key not in _made:
-        _made[key] = measured(_prepare, path, parameters, kind, n, limit=limit, imports=_IMPORTS)
+        _made[key] = measured(
+            _prepare, path, parameters, kind, n, limit=limit, imports=_IMPORTS
+        )
     return _made[key]
 
 
@@ -329,7 +365,15 @@ def _row(name: str, what: str, result: Measurement, **further: Any) -> Row:
         noise = result.timing.noise
     else:
         noise = None
-    return Row(name, what, result.timing.best, noise, result.peak_bytes, result.verdict, **further)
+    return Row(
+        name,
+        what,
+        result.timing.best,
+        noise,
+        result.peak_bytes,
+        result.verdict,
+        **further,
+    )
 
 
 def _rows(methods: list[Method], quick: bool) -> list[Row]:
@@ -341,7 +385,9 @@ def _rows(methods: list[Method], quick: bool) -> list[Row]:
         except MeasurementError as error:
             rows.append(skipped(method.name, str(error)))
             continue
-        rows.append(_row(method.name, _words(method.kind, n, method.parameters), result))
+        rows.append(
+            _row(method.name, _words(method.kind, n, method.parameters), result)
+        )
         rows += [_rival_row(method, rival, quick) for rival in method.rivals]
     return rows
 
@@ -356,13 +402,19 @@ def _rival_row(method: Method, rival: Rival, quick: bool) -> Row:
     except MeasurementError as error:
         return Row(rival.name, what, note=str(error))
     try:
-        ours = _measure(method.path, {**method.parameters, **rival.ours}, method.kind, n)
+        ours = _measure(
+            method.path, {**method.parameters, **rival.ours}, method.kind, n
+        )
     except MeasurementError as error:
-        return _row(rival.name, what, theirs, note=f"{method.name} on the same: {error}")
+        return _row(
+            rival.name, what, theirs, note=f"{method.name} on the same: {error}"
+        )
     what += f"; ratio to {method.name}"
     if rival.ours or n != method.sizes[not quick]:
         changes = ", ".join(f"{name}={value}" for name, value in rival.ours.items())
-        what += f"({changes}) on the same objects: {ours.timing.best:.2g} s, {ours.verdict}"
+        what += (
+            f"({changes}) on the same objects: {ours.timing.best:.2g} s, {ours.verdict}"
+        )
     return _row(rival.name, what, theirs, ratio=theirs.timing.best / ours.timing.best)
 
 
@@ -376,10 +428,17 @@ _SAME = {"focal_sets": "simple", "beta": 2.0, "delta": _DELTA}
 
 
 def _evclust(
-    name: str, *, ours: Parameters | None = None, sizes: tuple[int, int] | None = _FEW, **more: Any
+    name: str,
+    *,
+    ours: Parameters | None = None,
+    sizes: tuple[int, int] | None = _FEW,
+    **more: Any,
 ) -> Rival:
     return Rival(
-        f"evclust.{name}.{name}", {"type": "simple", **more}, _ONE if ours is None else ours, sizes
+        f"evclust.{name}.{name}",
+        {"type": "simple", **more},
+        _ONE if ours is None else ours,
+        sizes,
     )
 
 
@@ -390,7 +449,9 @@ def attributes(quick: bool) -> list[Row]:
     delta = {"n_init": 1, **_SAME}
     starts = {"n_init": 10, "random_state": 0}  # the same number as ours
     kmeans = Rival("sklearn.cluster.KMeans", {"n_clusters": _CLUSTERS, **starts})
-    mixture = Rival("sklearn.mixture.GaussianMixture", {"n_components": _CLUSTERS, **starts})
+    mixture = Rival(
+        "sklearn.mixture.GaussianMixture", {"n_components": _CLUSTERS, **starts}
+    )
     once = Rival(mixture.path, {**mixture.parameters, "n_init": 1}, {"model": "VVV"})
     fuzzy = {"c": _CLUSTERS, "m": 2, "error": 1e-6, "maxiter": 500, "seed": 0}
     cmeans = Rival("skfuzzy.cluster.cmeans", fuzzy, delta)
@@ -426,11 +487,23 @@ def dissimilarities(quick: bool) -> list[Row]:
     """Compare methods for matrices of dissimilarities on the distances of the same clusters."""
     seeded = {"n_clusters": _CLUSTERS, "metric": "precomputed", "random_state": 0}
     sizes = (250, 2_000)
-    few: Parameters = {"delta": _DELTA, "ours": {"n_init": 1, **_SAME}, "sizes": (50, 200)}
+    few: Parameters = {
+        "delta": _DELTA,
+        "ours": {"n_init": 1, **_SAME},
+        "sizes": (50, 200),
+    }
     methods = [
-        Method("cluster.RECM", seeded, "squares", sizes, (_evclust("recm", sizes=(50, 150)),)),
+        Method(
+            "cluster.RECM",
+            seeded,
+            "squares",
+            sizes,
+            (_evclust("recm", sizes=(50, 150)),),
+        ),
         Method("cluster.MECM", seeded, "distances", sizes, (_evclust("mecm", **few),)),
-        Method("cluster.ECMdd", seeded, "distances", sizes, (_evclust("ecmdd", **few),)),
+        Method(
+            "cluster.ECMdd", seeded, "distances", sizes, (_evclust("ecmdd", **few),)
+        ),
         Method("cluster.WECMdd", seeded, "distances", sizes),
     ]
     return _rows(methods, quick)
@@ -439,7 +512,11 @@ def dissimilarities(quick: bool) -> list[Row]:
 @benchmark
 def images_and_categories(quick: bool) -> list[Row]:
     """Compare methods for images and for categories."""
-    same = {"alpha": -0.25, "beta": 1.2, "delta": 3.0}  # The first two are our defaults.
+    same = {
+        "alpha": -0.25,
+        "beta": 1.2,
+        "delta": 3.0,
+    }  # The first two are our defaults.
     catecm = _evclust("catecm", sizes=(100, 300), ours={**_ONE, "delta": 3.0}, **same)
     methods = [
         Method(
@@ -470,11 +547,23 @@ def classification(quick: bool) -> list[Row]:
     logistic = Rival("sklearn.linear_model.LogisticRegression", {})
     prototypes = {"n_prototypes": _CLUSTERS, "n_init": 1, "random_state": 0}
     methods = [
-        Method("classify.EKNNClassifier", {"n_neighbors": 10}, "classes", _MANY, (neighbours,)),
         Method(
-            "classify.EvidentialNeuralNetworkClassifier", prototypes, "classes", _MANY, (network,)
+            "classify.EKNNClassifier",
+            {"n_neighbors": 10},
+            "classes",
+            _MANY,
+            (neighbours,),
         ),
-        Method("classify.EvidentialRBFClassifier", prototypes, "classes", _MANY, (network,)),
+        Method(
+            "classify.EvidentialNeuralNetworkClassifier",
+            prototypes,
+            "classes",
+            _MANY,
+            (network,),
+        ),
+        Method(
+            "classify.EvidentialRBFClassifier", prototypes, "classes", _MANY, (network,)
+        ),
         Method(
             "classify.EvidenceFromClassifier",
             {"estimator": LogisticRegression()},
@@ -507,7 +596,9 @@ _R_SEEDED: Parameters = {
 }
 _R_SAME = f"c={_CLUSTERS}, type='simple'"
 _R_CALLS = (
-    RCall(f"ecm(X, {_R_SAME}, delta={_DELTA}, disp=FALSE)", "ECM", {**_R_SEEDED, **_SAME}),
+    RCall(
+        f"ecm(X, {_R_SAME}, delta={_DELTA}, disp=FALSE)", "ECM", {**_R_SEEDED, **_SAME}
+    ),
     RCall(
         f"cecm(X, {_R_SAME}, ML=ML, CL=CL, delta={_DELTA}, disp=FALSE)",
         "CECM",
@@ -526,9 +617,15 @@ _R_CALLS = (
         "squares",
     ),
     RCall(
-        f"kevclus(X, k=100, {_R_SAME}, d0={_D0}, disp=FALSE)", "EVCLUS", {**_R_SEEDED, "d0": _D0}
+        f"kevclus(X, k=100, {_R_SAME}, d0={_D0}, disp=FALSE)",
+        "EVCLUS",
+        {**_R_SEEDED, "d0": _D0},
     ),
-    RCall(f"nnevclus(X, k=100, {_R_SAME}, n_H=30, d0={_D0})", "NNEVCLUS", {**_R_SEEDED, "d0": _D0}),
+    RCall(
+        f"nnevclus(X, k=100, {_R_SAME}, n_H=30, d0={_D0})",
+        "NNEVCLUS",
+        {**_R_SEEDED, "d0": _D0},
+    ),
     RCall(
         "EkNNclus(X, K=20, y0=seq_len(nrow(X)), q=0.9, b=2, disp=FALSE)",
         "EKNNClus",
@@ -537,7 +634,12 @@ _R_CALLS = (
     RCall(
         f"bootclus(X, B=100, param=list(G={_CLUSTERS}), type='simple', Omega=TRUE)$Clus",
         "BootClus",
-        {"n_clusters": _CLUSTERS, "focal_sets": "selected", "n_bootstraps": 100, "random_state": 0},
+        {
+            "n_clusters": _CLUSTERS,
+            "focal_sets": "selected",
+            "n_bootstraps": 100,
+            "random_state": 0,
+        },
     ),
 )
 
@@ -563,7 +665,11 @@ def _r_missing(rscript: str | None) -> str:
     """Return why R's evclust cannot be used, or an empty string."""
     if rscript is None:
         return "Rscript is not found"
-    probe = [rscript, "-e", "quit(status = !requireNamespace('evclust', quietly = TRUE))"]
+    probe = [
+        rscript,
+        "-e",
+        "quit(status = !requireNamespace('evclust', quietly = TRUE))",
+    ]
     if subprocess.run(probe, capture_output=True).returncode == 0:
         return ""
     return "R's package evclust is not installed"
@@ -576,7 +682,9 @@ def _r_run(rscript: str, call: RCall, n: int) -> tuple[float, int, str]:
 
     X, y = _plane(n)
     known = Constraints.from_labels(y, n // 10, random_state=0)
-    peaks = BPEC(_CLUSTERS).fit(X).cluster_centers_  # In R they are selected with a mouse.
+    peaks = (
+        BPEC(_CLUSTERS).fit(X).cluster_centers_
+    )  # In R they are selected with a mouse.
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for file, values in (
@@ -612,7 +720,8 @@ def beside_r(quick: bool) -> list[Row]:
     if missing or rscript is None:
         return [
             skipped(
-                "R's evclust: ecm, cecm, bpec, recm, kevclus, nnevclus, EkNNclus, bootclus", missing
+                "R's evclust: ecm, cecm, bpec, recm, kevclus, nnevclus, EkNNclus, bootclus",
+                missing,
             )
         ]
     if quick:
@@ -622,7 +731,9 @@ def beside_r(quick: bool) -> list[Row]:
     rows = []
     for call in _R_CALLS:
         try:
-            ours = _measure(f"dempster.cluster.{call.ours}", call.parameters, call.kind, n)
+            ours = _measure(
+                f"dempster.cluster.{call.ours}", call.parameters, call.kind, n
+            )
         except MeasurementError as error:
             rows.append(skipped(call.ours, str(error)))
             continue
@@ -635,6 +746,14 @@ def beside_r(quick: bool) -> list[Row]:
             continue
         ratio = seconds / ours.timing.best
         rows.append(
-            Row(name, f"{call.call}; ratio to the row above", seconds, None, peak, quality, ratio)
+            Row(
+                name,
+                f"{call.call}; ratio to the row above",
+                seconds,
+                None,
+                peak,
+                quality,
+                ratio,
+            )
         )
     return rows

@@ -25,7 +25,9 @@ _IMPORTS = {"dempster": 0.3, "dempster.cluster": 2.5}  # seconds allowed
 _FIRST_FITS = {"ECM": 4.0, "EVCLUS": 5.0, "BootClus": 8.0}
 _OTHERS = ("CCM", "BPEC", "EGMM", "NNEVCLUS", "EKNNClus", "CECM")
 _MOST = 6.0  # seconds allowed for the others
-_TIMED = "import time; began = time.perf_counter()\n{}\nprint(time.perf_counter() - began)"
+_TIMED = (
+    "import time; began = time.perf_counter()\n{}\nprint(time.perf_counter() - began)"
+)
 _FIT = (
     "from sklearn.datasets import load_iris\nX = load_iris().data\n"
     "from dempster.cluster import {0}\n{0}({1}random_state=0).fit(X)"
@@ -67,7 +69,9 @@ def first_answer(quick: bool) -> list[Row]:
             )
         )
     for name in (*_FIRST_FITS, *_OTHERS):
-        timing = _in_a_new_process(_FIT.format(name, "" if name == "EKNNClus" else "3, "), rounds)
+        timing = _in_a_new_process(
+            _FIT.format(name, "" if name == "EKNNClus" else "3, "), rounds
+        )
         target = at_most(timing.best, _FIRST_FITS.get(name, _MOST), " s")
         rows.append(
             Row(
@@ -104,7 +108,9 @@ def _network(name: str) -> Task:
     X, y = _standardized(name)
     return Task(
         lambda: NNEVCLUS(len(np.unique(y)), random_state=0).fit(X),
-        lambda model: f"ARI {adjusted_rand_score(y, model.labels_):.3f}, loss {model.loss_:.5f}",
+        lambda model: (
+            f"ARI {adjusted_rand_score(y, model.labels_):.3f}, loss {model.loss_:.5f}"
+        ),
     )
 
 
@@ -126,7 +132,10 @@ def _neighbors() -> Task:
 
     def work() -> float:
         return float(
-            1 - EKNNClassifier(n_neighbors=10).fit(X[:176], y[:176]).score(X[176:], y[176:])
+            1
+            - EKNNClassifier(n_neighbors=10)
+            .fit(X[:176], y[:176])
+            .score(X[176:], y[176:])
         )
 
     return Task(work, lambda error: f"error {error:.3f}")
@@ -137,7 +146,9 @@ def well_known_data(quick: bool) -> list[Row]:
     """Measure NN-EVCLUS and the classifiers on the data sets of R's evclass."""
     folder = shared_folder()
     needed = ("fourclass", "s2", "glass_evclass", "ionosphere")
-    if folder is None or not all((folder / "data" / f"{name}.npz").exists() for name in needed):
+    if folder is None or not all(
+        (folder / "data" / f"{name}.npz").exists() for name in needed
+    ):
         return [
             skipped(
                 "NN-EVCLUS, evidential network, EK-NN",
@@ -189,7 +200,9 @@ def well_known_data(quick: bool) -> list[Row]:
 def _blobs() -> np.ndarray:
     from sklearn.datasets import make_blobs
 
-    return np.asarray(make_blobs(5_000, 2, centers=15, cluster_std=0.6, random_state=1)[0])
+    return np.asarray(
+        make_blobs(5_000, 2, centers=15, cluster_std=0.6, random_state=1)[0]
+    )
 
 
 def _our_mixture() -> Task:

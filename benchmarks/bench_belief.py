@@ -39,7 +39,9 @@ class Inputs:
 @cache
 def _inputs(n: int) -> Inputs:
     rng = np.random.default_rng(0)
-    first, second = (MassFunctions(rng.dirichlet(np.ones(len(_SETS)), n), _SETS) for _ in range(2))
+    first, second = (
+        MassFunctions(rng.dirichlet(np.ones(len(_SETS)), n), _SETS) for _ in range(2)
+    )
     return Inputs(first, second, first.normalize(), second.normalize())
 
 
@@ -51,7 +53,9 @@ _WHOLE = frozenset(range(_FRAME))
 
 def _as_dicts(m: MassFunctions) -> list[Mass]:
     sets = [frozenset(s) for s in m.focal_sets]
-    return [dict(zip(sets, row.tolist(), strict=True)) for row in m.masses[:_CHECKED_ROWS]]
+    return [
+        dict(zip(sets, row.tolist(), strict=True)) for row in m.masses[:_CHECKED_ROWS]
+    ]
 
 
 def _moved(pairs: Any) -> Mass:
@@ -70,7 +74,9 @@ def _rescaled(m: Mass) -> Mass:
 def _joined(
     a: Mass, b: Mass, join: Callable[[frozenset[int], frozenset[int]], frozenset[int]]
 ) -> Mass:
-    return _moved((join(s, t), v * w) for (s, v), (t, w) in product(a.items(), b.items()))
+    return _moved(
+        (join(s, t), v * w) for (s, v), (t, w) in product(a.items(), b.items())
+    )
 
 
 _LITERAL_RULES: dict[str, Callable[[Mass, Mass], Mass]] = {
@@ -97,14 +103,19 @@ def _measure_error(
     )
 
 
-def _answer_error(value_of: Callable[[Mass, int], float]) -> Callable[[np.ndarray, Inputs], str]:
+def _answer_error(
+    value_of: Callable[[Mass, int], float],
+) -> Callable[[np.ndarray, Inputs], str]:
     """Check a function of single answers."""
     return lambda values, given: _error(
-        values, [[value_of(m, k) for k in range(_FRAME)] for m in _as_dicts(given.first)]
+        values,
+        [[value_of(m, k) for k in range(_FRAME)] for m in _as_dicts(given.first)],
     )
 
 
-def _row_error(value_of: Callable[[Mass, Mass], float]) -> Callable[[np.ndarray, Inputs], str]:
+def _row_error(
+    value_of: Callable[[Mass, Mass], float],
+) -> Callable[[np.ndarray, Inputs], str]:
     """Check a function of a pair of mass functions."""
 
     def check(values: np.ndarray, given: Inputs) -> str:
@@ -112,20 +123,26 @@ def _row_error(value_of: Callable[[Mass, Mass], float]) -> Callable[[np.ndarray,
             values,
             [
                 value_of(*pair)
-                for pair in zip(_as_dicts(given.first), _as_dicts(given.second), strict=True)
+                for pair in zip(
+                    _as_dicts(given.first), _as_dicts(given.second), strict=True
+                )
             ],
         )
 
     return check
 
 
-def _mass_error(literal: Callable[[Mass, Mass], Mass]) -> Callable[[MassFunctions, Inputs], str]:
+def _mass_error(
+    literal: Callable[[Mass, Mass], Mass],
+) -> Callable[[MassFunctions, Inputs], str]:
     """Check an operation that returns mass functions."""
 
     def check(result: MassFunctions, given: Inputs) -> str:
         expected = [
             literal(*pair)
-            for pair in zip(_as_dicts(given.first), _as_dicts(given.second), strict=True)
+            for pair in zip(
+                _as_dicts(given.first), _as_dicts(given.second), strict=True
+            )
         ]
         found = _as_dicts(result)
         gaps = [
@@ -192,7 +209,9 @@ _OPERATIONS: dict[str, Operation] = {
     ),
     "pignistic": Operation(
         lambda x: x.fresh().pignistic(),
-        _answer_error(lambda m, k: sum(v / len(b) for b, v in _rescaled(m).items() if k in b)),
+        _answer_error(
+            lambda m, k: sum(v / len(b) for b, v in _rescaled(m).items() if k in b)
+        ),
     ),
     "contour": Operation(
         lambda x: x.fresh().contour,
@@ -202,19 +221,24 @@ _OPERATIONS: dict[str, Operation] = {
         lambda x: x.fresh().plausibility_transform(),
         _answer_error(
             lambda m, k: (
-                sum(v for b, v in m.items() if k in b) / sum(v * len(b) for b, v in m.items())
+                sum(v for b, v in m.items() if k in b)
+                / sum(v * len(b) for b, v in m.items())
             ),
         ),
     ),
     "conflict": Operation(
         lambda x: x.fresh().conflict(x.second),
         _row_error(
-            lambda a, b: sum(v * w for (s, v), (t, w) in product(a.items(), b.items()) if not s & t)
+            lambda a, b: sum(
+                v * w for (s, v), (t, w) in product(a.items(), b.items()) if not s & t
+            )
         ),
     ),
     "nonspecificity": Operation(
         lambda x: x.fresh().nonspecificity(),
-        _row_error(lambda a, b: sum(v * np.log2(len(s) or _FRAME) for s, v in a.items())),
+        _row_error(
+            lambda a, b: sum(v * np.log2(len(s) or _FRAME) for s, v in a.items())
+        ),
     ),
     "distance, Jousselme": Operation(
         lambda x: x.fresh().distance(x.second), _row_error(_jousselme)
@@ -226,12 +250,16 @@ _OPERATIONS: dict[str, Operation] = {
     "discount": Operation(
         lambda x: x.fresh().discount(_RATE),
         _mass_error(
-            lambda a, b: _moved([(_WHOLE, _RATE), *((s, v * (1 - _RATE)) for s, v in a.items())])
+            lambda a, b: _moved(
+                [(_WHOLE, _RATE), *((s, v * (1 - _RATE)) for s, v in a.items())]
+            )
         ),
     ),
     "condition": Operation(
         lambda x: x.fresh().condition(_EVENT),
-        _mass_error(lambda a, b: _rescaled(_moved((s & set(_EVENT), v) for s, v in a.items()))),
+        _mass_error(
+            lambda a, b: _rescaled(_moved((s & set(_EVENT), v) for s, v in a.items()))
+        ),
     ),
     "normalize, Dempster": Operation(
         lambda x: x.fresh().normalize(), _mass_error(lambda a, b: _rescaled(a))
@@ -248,12 +276,15 @@ _OPERATIONS: dict[str, Operation] = {
         for rule in _LITERAL_RULES
     },
     "combine, pcr6": Operation(
-        lambda x: copy.copy(x.first_normal).combine(x.second_normal, rule="pcr6"), _sum_error
+        lambda x: copy.copy(x.first_normal).combine(x.second_normal, rule="pcr6"),
+        _sum_error,
     ),
     "combine, cautious": Operation(
         lambda x: x.fresh().combine(x.second, rule="cautious"), _sum_error
     ),
-    "combine, bold": Operation(lambda x: x.fresh().combine(x.second, rule="bold"), _sum_error),
+    "combine, bold": Operation(
+        lambda x: x.fresh().combine(x.second, rule="bold"), _sum_error
+    ),
     **{
         f"decide, {rule}": Operation(lambda x, rule=rule: x.fresh().decide(rule), check)
         for rule, check in {
@@ -264,7 +295,9 @@ _OPERATIONS: dict[str, Operation] = {
             "interval_dominance": lambda kept, given: (
                 f"{kept.sum(axis=1).mean():.2f} acts kept on average"
             ),
-            "maximality": lambda kept, given: f"{kept.sum(axis=1).mean():.2f} acts kept on average",
+            "maximality": lambda kept, given: (
+                f"{kept.sum(axis=1).mean():.2f} acts kept on average"
+            ),
         }.items()
     },
     "decide_sets": Operation(
@@ -284,8 +317,12 @@ assert all(f"combine, {rule}" in _OPERATIONS for rule in RULES), (
 def _operation(n: int, name: str) -> Task:
     given = _inputs(n)
     operation = _OPERATIONS[name]
-    operation.call(_inputs(1000))  # Import and compute everything that is needed only once.
-    return Task(lambda: operation.call(given), lambda result: operation.check(result, given))
+    operation.call(
+        _inputs(1000)
+    )  # Import and compute everything that is needed only once.
+    return Task(
+        lambda: operation.call(given), lambda result: operation.check(result, given)
+    )
 
 
 @benchmark
@@ -296,7 +333,9 @@ def operations(quick: bool) -> list[Row]:
     else:
         n = 1_000_000
     measured = {name: memory(_operation, n, name) for name in _OPERATIONS}
-    times = timings([(_operation, n, name) for name in _OPERATIONS], rounds=3 if quick else 5)
+    times = timings(
+        [(_operation, n, name) for name in _OPERATIONS], rounds=3 if quick else 5
+    )
     return [
         Row(
             name,

@@ -26,7 +26,9 @@ def _bootclus(n_bootstraps: int) -> Task:
     from dempster.cluster import BootClus
 
     X, y = _iris()
-    model = BootClus(_CLUSTERS, focal_sets="pairs", n_bootstraps=n_bootstraps, random_state=0)
+    model = BootClus(
+        _CLUSTERS, focal_sets="pairs", n_bootstraps=n_bootstraps, random_state=0
+    )
     model.fit(X)  # compile
 
     def judge(fitted: BootClus) -> str:
@@ -124,9 +126,7 @@ def _many(n: int, n_bootstraps: int, n_partners: Any) -> Task:
 
     def judge(fitted: BootClus) -> str:
         coverage = fitted.intervals_.coverage(sample.posterior)
-        return (
-            f"coverage of [Bel, Pl] {coverage.belief:.2f}, mean length {coverage.belief_length:.3f}"
-        )
+        return f"coverage of [Bel, Pl] {coverage.belief:.2f}, mean length {coverage.belief_length:.3f}"
 
     return Task(lambda: model(n_bootstraps).fit(sample.data), judge)
 
@@ -139,7 +139,9 @@ def growth(quick: bool) -> list[Row]:
     else:
         n_bootstraps = 500
     sizes: list[tuple[int, Any]] = (
-        [(2_500, "auto")] if quick else [(5_000, "auto"), (5_000, "all"), (100_000, "auto")]
+        [(2_500, "auto")]
+        if quick
+        else [(5_000, "auto"), (5_000, "all"), (100_000, "auto")]
     )
     rows = []
     for n, n_partners in sizes:

@@ -15,7 +15,9 @@ _CLASSES = 5
 @cache
 def _gaussians(n: int, columns: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Generate n objects in five overlapping round Gaussian classes."""
-    centres = np.random.default_rng(0).normal(scale=3 / np.sqrt(columns), size=(_CLASSES, columns))
+    centres = np.random.default_rng(0).normal(
+        scale=3 / np.sqrt(columns), size=(_CLASSES, columns)
+    )
     rng = np.random.default_rng(seed)
     y = rng.integers(0, _CLASSES, n)
     return centres[y] + rng.normal(size=(n, columns)), y
@@ -28,7 +30,8 @@ def _eknn_prediction(n: int, columns: int) -> Task:
     new, truth = _gaussians(n, columns, 2)
     model = EKNNClassifier(_NEIGHBOURS).fit(X, y)
     return Task(
-        lambda: model.predict_mass(new), lambda m: f"error {(m.decide() != truth).mean():.3f}"
+        lambda: model.predict_mass(new),
+        lambda m: f"error {(m.decide() != truth).mean():.3f}",
     )
 
 
@@ -84,9 +87,13 @@ def eknn_prediction(quick: bool) -> list[Row]:
         n = 10_000
     rows = []
     for columns in (5, 50):
-        ours, theirs = timings([(_eknn_prediction, n, columns), (_knn_prediction, n, columns)], 3)
+        ours, theirs = timings(
+            [(_eknn_prediction, n, columns), (_knn_prediction, n, columns)], 3
+        )
         ratio = ours.best / theirs.best
-        what = f"{n:,} new objects, {n:,} known, {columns} attributes, K = {_NEIGHBOURS}"
+        what = (
+            f"{n:,} new objects, {n:,} known, {columns} attributes, K = {_NEIGHBOURS}"
+        )
         for name, prepare, timing, extra in (
             ("KNeighborsClassifier.predict_proba", _knn_prediction, theirs, {}),
             (
@@ -97,7 +104,9 @@ def eknn_prediction(quick: bool) -> list[Row]:
             ),
         ):
             peak, quality = memory(prepare, n, columns)
-            rows.append(Row(name, what, timing.best, timing.noise, peak, quality, **extra))
+            rows.append(
+                Row(name, what, timing.best, timing.noise, peak, quality, **extra)
+            )
     return rows
 
 
@@ -121,7 +130,17 @@ def eknn_fit(quick: bool) -> list[Row]:
         else:
             target = at_most(timing.best, limit, " s")
         what = f"fit, {n:,} objects, 5 attributes, K = {n_neighbors}, {solver}"
-        rows.append(Row("EKNNClassifier", what, timing.best, timing.noise, peak, quality, **target))
+        rows.append(
+            Row(
+                "EKNNClassifier",
+                what,
+                timing.best,
+                timing.noise,
+                peak,
+                quality,
+                **target,
+            )
+        )
     return rows
 
 
@@ -129,9 +148,14 @@ def eknn_fit(quick: bool) -> list[Row]:
 def masses_behind_a_softmax(quick: bool) -> list[Row]:
     """Compute all 2^M - 1 masses from weights of evidence."""
     rows = []
-    for n, n_classes in ((1_000 if quick else 20_000, 4), (200 if quick else 2_000, 10)):
+    for n, n_classes in (
+        (1_000 if quick else 20_000, 4),
+        (200 if quick else 2_000, 10),
+    ):
         (timing,) = timings([(_evidence, n, n_classes)], 2)
         peak, quality = memory(_evidence, n, n_classes)
         what = f"masses of {n:,} objects, {n_classes} classes"
-        rows.append(Row("weights of evidence", what, timing.best, timing.noise, peak, quality))
+        rows.append(
+            Row("weights of evidence", what, timing.best, timing.noise, peak, quality)
+        )
     return rows

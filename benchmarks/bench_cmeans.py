@@ -42,7 +42,9 @@ def _per_iteration(short: Timing, long: Timing, iterations: int) -> float:
 
     The difference of two lengths excludes the setup of a fit.
     """
-    return median((b - a) / iterations for a, b in zip(short.rounds, long.rounds, strict=True))
+    return median(
+        (b - a) / iterations for a, b in zip(short.rounds, long.rounds, strict=True)
+    )
 
 
 def _growth(
@@ -92,7 +94,8 @@ def _recm_fit(n: int) -> Task:
     RECM(_CLUSTERS, metric="precomputed", random_state=0).fit(D[:100, :100])  # compile
     model = RECM(_CLUSTERS, metric="precomputed", random_state=0)
     return Task(
-        lambda: model.fit(D), lambda m: {"ari": _agreement(y, m.labels_), "input": D.nbytes}
+        lambda: model.fit(D),
+        lambda m: {"ari": _agreement(y, m.labels_), "input": D.nbytes},
     )
 
 
@@ -102,7 +105,12 @@ def _recm_iterations(n: int, max_iter: int) -> Task:
     D = _squared_distances(n)
     start = np.arange(_CLUSTERS)
     model = RECM(
-        _CLUSTERS, focal_sets="simple", metric="precomputed", init=start, max_iter=max_iter, tol=0.0
+        _CLUSTERS,
+        focal_sets="simple",
+        metric="precomputed",
+        init=start,
+        max_iter=max_iter,
+        tol=0.0,
     )
     _quietly(model.fit, D)
     return Task(lambda: _quietly(model.fit, D))
@@ -139,7 +147,12 @@ def recm(quick: bool) -> list[Row]:
     else:
         sizes = (2_500, 5_000)
     growth = _growth(
-        "RECM", "objects (n^2: 4 for twice the objects)", _recm_iterations, sizes, (5, 25), 5.5
+        "RECM",
+        "objects (n^2: 4 for twice the objects)",
+        _recm_iterations,
+        sizes,
+        (5, 25),
+        5.5,
     )
     return [*rows, growth]
 
@@ -176,7 +189,12 @@ def _cecm_iterations(n: int, max_iter: int) -> Task:
     # One thread processes linked objects; use one thread for the others as well, so that sizes can
     # be compared.
     model = CECM(
-        _CLUSTERS, focal_sets="pairs", init=X[:_CLUSTERS], max_iter=max_iter, tol=0.0, n_jobs=1
+        _CLUSTERS,
+        focal_sets="pairs",
+        init=X[:_CLUSTERS],
+        max_iter=max_iter,
+        tol=0.0,
+        n_jobs=1,
     )
     _quietly(model.fit, X, constraints=known)
     return Task(lambda: _quietly(model.fit, X, constraints=known))
@@ -213,7 +231,12 @@ def cecm(quick: bool) -> list[Row]:
     most = 1.3 * sizes[1] / sizes[0]
     rows.append(
         _growth(
-            "CECM", "objects, a tenth as many constraints", _cecm_iterations, sizes, lengths, most
+            "CECM",
+            "objects, a tenth as many constraints",
+            _cecm_iterations,
+            sizes,
+            lengths,
+            most,
         )
     )
     return rows
@@ -229,7 +252,12 @@ def _secm_iterations(n: int, max_iter: int) -> Task:
     truth = np.add.outer(np.arange(side), np.arange(side)) * 4 // (2 * side)
     image = truth + np.random.default_rng(0).normal(scale=0.3, size=truth.shape)
     model = SECM(
-        4, focal_sets="pairs", beta=2.0, init=np.arange(4.0)[:, None], max_iter=max_iter, tol=0.0
+        4,
+        focal_sets="pairs",
+        beta=2.0,
+        init=np.arange(4.0)[:, None],
+        max_iter=max_iter,
+        tol=0.0,
     )
     _quietly(model.fit, image)
     return Task(lambda: _quietly(model.fit, image))
@@ -255,7 +283,16 @@ def images(quick: bool) -> list[Row]:
         sizes = (10_000, 40_000)
     else:
         sizes = (90_000, 810_000)
-    return [_growth("SECM", "pixels", _secm_iterations, sizes, (3, 13), 1.3 * sizes[1] / sizes[0])]
+    return [
+        _growth(
+            "SECM",
+            "pixels",
+            _secm_iterations,
+            sizes,
+            (3, 13),
+            1.3 * sizes[1] / sizes[0],
+        )
+    ]
 
 
 @benchmark

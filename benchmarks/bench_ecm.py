@@ -94,13 +94,21 @@ def _kmeans_fit(n: int, max_iter: int) -> Task:
     X = _gaussians(n)[0]
     centres = 56  # The number of nonempty sets of ECM: ten clusters, their 45 pairs and the frame.
     init = X[np.random.default_rng(1).choice(n, centres, replace=False)]
-    model = KMeans(centres, algorithm="lloyd", init=init, n_init=1, max_iter=max_iter, tol=0.0)
+    model = KMeans(
+        centres, algorithm="lloyd", init=init, n_init=1, max_iter=max_iter, tol=0.0
+    )
     _quietly(
-        KMeans(centres, algorithm="lloyd", init=init, n_init=1, max_iter=2, tol=0.0).fit, X[:10_000]
+        KMeans(
+            centres, algorithm="lloyd", init=init, n_init=1, max_iter=2, tol=0.0
+        ).fit,
+        X[:10_000],
     )
     return Task(
         lambda: _quietly(model.fit, X),
-        lambda fitted: {"iterations": fitted.n_iter_, "quality": f"inertia {fitted.inertia_:.4g}"},
+        lambda fitted: {
+            "iterations": fitted.n_iter_,
+            "quality": f"inertia {fitted.inertia_:.4g}",
+        },
     )
 
 
@@ -160,7 +168,9 @@ def iteration(quick: bool) -> list[Row]:
         (_kmeans_fit, n, short),
         (_kmeans_fit, n, long),
     ]
-    ecm_short, ecm_long, kmeans_short, kmeans_long = timings(entries, rounds=3 if quick else 9)
+    ecm_short, ecm_long, kmeans_short, kmeans_long = timings(
+        entries, rounds=3 if quick else 9
+    )
     ecm = _per_iteration(ecm_short, ecm_long, long - short)
     kmeans = _per_iteration(kmeans_short, kmeans_long, long - short)
     ours = median(ecm)
@@ -206,7 +216,9 @@ def growth(quick: bool) -> list[Row]:
         (_ecm_fit, large, many[0]),
         (_ecm_fit, large, many[1]),
     ]
-    small_short, small_long, large_short, large_long = timings(entries, rounds=3 if quick else 5)
+    small_short, small_long, large_short, large_long = timings(
+        entries, rounds=3 if quick else 5
+    )
     before = _per_iteration(small_short, small_long, few[1] - few[0])
     after = _per_iteration(large_short, large_long, many[1] - many[0])
     first = median(before)
@@ -272,7 +284,8 @@ def _objective(
     barycentres = sets[1:] @ prototypes / size[:, None]
     squared = ((X[:, None, :] - barycentres[None, :, :]) ** 2).sum(axis=2)
     return float(
-        (size * masses[:, 1:] ** 2 * squared).sum() + _FULL_DELTA**2 * (masses[:, 0] ** 2).sum()
+        (size * masses[:, 1:] ** 2 * squared).sum()
+        + _FULL_DELTA**2 * (masses[:, 0] ** 2).sum()
     )
 
 
@@ -297,7 +310,10 @@ def _evclust_fit(n: int) -> Task:
     def judge(result: dict[str, Any]) -> dict[str, Any]:
         labels = np.asarray(result["y_pl"]).ravel()
         objective = _objective(
-            X, np.asarray(result["mass"]), np.asarray(result["F"]), np.asarray(result["g"])
+            X,
+            np.asarray(result["mass"]),
+            np.asarray(result["F"]),
+            np.asarray(result["g"]),
         )
         return {"objective": objective, "ari": _agreement(y, labels), "labels": labels}
 
@@ -324,7 +340,10 @@ def _full_fit(n: int, tol: float) -> Task:
     def judge(fitted: ECM) -> dict[str, Any]:
         partition = fitted.credal_partition_
         objective = _objective(
-            X, partition.masses, partition.focal_sets.membership, fitted.cluster_centers_
+            X,
+            partition.masses,
+            partition.focal_sets.membership,
+            fitted.cluster_centers_,
         )
         return {
             "objective": objective,

@@ -36,7 +36,9 @@ def _fit(n: int) -> Task:
 
     X, y = _blobs(n)
     EKNNClus(random_state=0, n_neighbors=10, n_init=1).fit(X[:500])  # compile
-    return Task(lambda: EKNNClus(random_state=0).fit(X), lambda model: _judged(model, y))
+    return Task(
+        lambda: EKNNClus(random_state=0).fit(X), lambda model: _judged(model, y)
+    )
 
 
 def _neighbors(n: int) -> Task:
@@ -76,7 +78,8 @@ def growth(quick: bool) -> list[Row]:
                 seconds=fit.best,
                 noise=fit.noise,
                 peak_bytes=peak,
-                quality=verdict["quality"] + ("" if verdict["falls"] else ", the objective rose"),
+                quality=verdict["quality"]
+                + ("" if verdict["falls"] else ", the objective rose"),
                 ratio=fit.best / search.best,
                 **at_most(fit.best, 15, " s"),
             ),
@@ -118,12 +121,18 @@ def _search(n: int, kind: str) -> Task:
     from dempster.optimize.blocks import block_map
 
     X = _blobs(n)[0]
-    neighbors = neighbor_distances(make_finder(AttributeSource(X), "exact", 0, -1), n, 100)
+    neighbors = neighbor_distances(
+        make_finder(AttributeSource(X), "exact", 0, -1), n, 100
+    )
     with block_map(-1) as apply:
-        weights = Evidence.from_neighbors(neighbors, 0.9, 2).weight_graph(neighbors, apply)
+        weights = Evidence.from_neighbors(neighbors, 0.9, 2).weight_graph(
+            neighbors, apply
+        )
         graph = NeighborGraph.from_weights(weights, "union", apply)
     if kind == "watchful":  # Visit every object in every sweep.
-        graph = NeighborGraph(graph.indptr, graph.indices, graph.weights, symmetric=False)
+        graph = NeighborGraph(
+            graph.indptr, graph.indices, graph.weights, symmetric=False
+        )
 
     def run() -> Any:
         rng = np.random.default_rng(0)
@@ -148,7 +157,9 @@ def search(quick: bool) -> list[Row]:
     what = f"{n:,} objects, 100 neighbours"
     _, quality = memory(_search, n, "sleepy")
     _, same = memory(_search, n, "watchful")
-    ours, plain = timings([(_search, n, "sleepy"), (_search, n, "watchful")], 2 if quick else 3)
+    ours, plain = timings(
+        [(_search, n, "sleepy"), (_search, n, "watchful")], 2 if quick else 3
+    )
     return [
         Row(
             "EKNNClus search",
@@ -158,5 +169,7 @@ def search(quick: bool) -> list[Row]:
             quality=quality,
             ratio=plain.best / ours.best,
         ),
-        Row("EKNNClus search, all visited", what, plain.best, plain.noise, quality=same),
+        Row(
+            "EKNNClus search, all visited", what, plain.best, plain.noise, quality=same
+        ),
     ]

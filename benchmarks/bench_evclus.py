@@ -115,7 +115,9 @@ def _loop(
     A = np.ones((1, f))
     upper = np.r_[np.full(f, 1e30), 1.0]
     lower = np.r_[np.zeros(f), 1.0]
-    sense = np.r_[np.zeros(f), 5].astype(np.int32)  # f bounds, then one equality constraint
+    sense = np.r_[np.zeros(f), 5].astype(
+        np.int32
+    )  # f bounds, then one equality constraint
     M = masses.copy()
     history: list[float] = []
     failures = 0
@@ -127,7 +129,12 @@ def _loop(
             B = M[problem.indices[pairs]] @ C
             weighted = B.T * problem.weights[pairs]
             x, _, flag, _ = daqp.solve(
-                2 * (weighted @ B), -2 * (weighted @ problem.delta[pairs]), A, upper, lower, sense
+                2 * (weighted @ B),
+                -2 * (weighted @ problem.delta[pairs]),
+                A,
+                upper,
+                lower,
+                sense,
             )
             if flag == 1:
                 x = np.maximum(x, 0)
@@ -176,7 +183,10 @@ def _medoid_start(X: np.ndarray, d0: float, family: Any, seed: int) -> np.ndarra
     return masses_from_labels(cdist(X, some[medoids]).argmin(axis=1), family)
 
 
-_STARTS: dict[str, Callable[..., np.ndarray]] = {"random": _random_start, "medoids": _medoid_start}
+_STARTS: dict[str, Callable[..., np.ndarray]] = {
+    "random": _random_start,
+    "medoids": _medoid_start,
+}
 
 
 @cache
@@ -197,7 +207,9 @@ def _sweep_problem(every: int) -> tuple[Any, Any, dict[str, np.ndarray], np.ndar
     )
 
 
-def _descend(problem: Any, family: Any, masses: np.ndarray, order: np.ndarray, sweeps: int) -> Any:
+def _descend(
+    problem: Any, family: Any, masses: np.ndarray, order: np.ndarray, sweeps: int
+) -> Any:
     from dempster.cluster.evclus._pairs import Links
 
     return problem.descend(
@@ -219,7 +231,9 @@ def _our_sweeps(every: int, start: str, sweeps: int) -> Task:
 def _loop_sweeps(every: int, start: str, sweeps: int) -> Task:
     problem, family, starts, order = _sweep_problem(every)
     return Task(
-        lambda: _loop(problem, family, starts[start], order, sweeps, 0.0, time.perf_counter()),
+        lambda: _loop(
+            problem, family, starts[start], order, sweeps, 0.0, time.perf_counter()
+        ),
         lambda result: result.history,
     )
 
@@ -230,7 +244,8 @@ def _per_sweep(short: Timing, long: Timing, sweeps: int) -> list[float]:
     The difference of two lengths excludes the setup.
     """
     return [
-        (after - before) / sweeps for before, after in zip(short.rounds, long.rounds, strict=True)
+        (after - before) / sweeps
+        for before, after in zip(short.rounds, long.rounds, strict=True)
     ]
 
 
@@ -257,7 +272,9 @@ def sweep(quick: bool) -> list[Row]:
             memory(_our_sweeps, every, start, 3),
             memory(_loop_sweeps, every, start, 3),
         )
-        difference[start] = max(abs(a / b - 1) for a, b in zip(ours, theirs, strict=True))
+        difference[start] = max(
+            abs(a / b - 1) for a, b in zip(ours, theirs, strict=True)
+        )
         if difference[start] > 1e-6:
             raise RuntimeError(f"our sweeps reach objectives {ours}, the loop {theirs}")
     entries = [
@@ -271,8 +288,8 @@ def sweep(quick: bool) -> list[Row]:
         (_loop_sweeps, every, "first", 0),
         (_loop_sweeps, every, "first", 1),
     ]
-    one, three, loop_one, loop_three, many, none, first, loop_none, loop_first = timings(
-        entries, 3 if quick else 7
+    one, three, loop_one, loop_three, many, none, first, loop_none, loop_first = (
+        timings(entries, 3 if quick else 7)
     )
     ours = _per_sweep(one, three, 2)
     theirs = _per_sweep(loop_one, loop_three, 2)
@@ -294,7 +311,10 @@ def sweep(quick: bool) -> list[Row]:
             **at_least(ratio, 15),
         ),
         Row(
-            f"{loop}, sweep", f"{what}, same start", seconds=median(theirs), noise=loop_three.noise
+            f"{loop}, sweep",
+            f"{what}, same start",
+            seconds=median(theirs),
+            noise=loop_three.noise,
         ),
         Row(
             "EVCLUS over-relaxed sweep",
@@ -324,7 +344,9 @@ def sweep(quick: bool) -> list[Row]:
 # ---- a fit ---------------------------------------------------------------------------------------
 
 
-def _stress_of_all_pairs(X: np.ndarray, masses: np.ndarray, family: Any, d0: float) -> float:
+def _stress_of_all_pairs(
+    X: np.ndarray, masses: np.ndarray, family: Any, d0: float
+) -> float:
     """Return the sum of (conflict - delta)^2 over all pairs, divided by the sum of delta^2, computed in blocks."""
     from scipy.spatial.distance import cdist
 
@@ -374,7 +396,11 @@ def _loop_fit(every: int, d0: float, start: str, seed: int, sweeps: int) -> Task
     family = FocalSets.simple(_CLUSTERS)
     # compile
     _descend(
-        _sampled_pairs(X)[0], family, _STARTS[start](X, d0, family, seed), np.arange(len(X)), 1
+        _sampled_pairs(X)[0],
+        family,
+        _STARTS[start](X, d0, family, seed),
+        np.arange(len(X)),
+        1,
     )
 
     def fit() -> _Descent:
@@ -403,9 +429,7 @@ def _loop_fit(every: int, d0: float, start: str, seed: int, sweeps: int) -> Task
 
 
 def _worth(verdict: dict[str, Any]) -> str:
-    return (
-        f"stress of all pairs {verdict['stress']:.6f}, ARI {verdict['ari']:.3f} ({verdict['how']})"
-    )
+    return f"stress of all pairs {verdict['stress']:.6f}, ARI {verdict['ari']:.3f} ({verdict['how']})"
 
 
 @benchmark
@@ -436,7 +460,9 @@ def fit(quick: bool) -> list[Row]:
     timing = Timing(rounds + timings([(_our_fit, every, d0)], 3)[0].rounds)
     times = Timing([verdict["seconds"] for _, verdict in loops])
     best = min((verdict for _, verdict in loops), key=lambda verdict: verdict["stress"])
-    worst = max((verdict for _, verdict in loops), key=lambda verdict: verdict["stress"])
+    worst = max(
+        (verdict for _, verdict in loops), key=lambda verdict: verdict["stress"]
+    )
     faster = median(times.rounds) / timing.best
     worse = ours["stress"] / best["stress"]
     name = f"NumPy and daqp {version('daqp')}, fit"
@@ -494,7 +520,9 @@ def _resampled(n: int) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
     which = rng.integers(0, len(X), n)
     rows = X.astype(np.float32)[which]
-    for begin in range(0, n, 1_000_000):  # Normal random numbers are generated in double precision.
+    for begin in range(
+        0, n, 1_000_000
+    ):  # Normal random numbers are generated in double precision.
         some = rows[begin : begin + 1_000_000]
         some += rng.normal(scale=0.02, size=some.shape).astype(np.float32)
     return rows, y[which].astype(np.int16)
@@ -610,7 +638,12 @@ def _protein_fit(family: str) -> Task:
     D = data["D"]
     y = data["y"]
     model = EVCLUS(
-        4, metric="precomputed", focal_sets=family, d0_quantile=1.0, n_init=1, random_state=0
+        4,
+        metric="precomputed",
+        focal_sets=family,
+        d0_quantile=1.0,
+        n_init=1,
+        random_state=0,
     )
     model.fit(D)  # compile
     return Task(
@@ -641,7 +674,10 @@ def _protein_loop() -> Task:
     def run(sweeps: int) -> _Descent:
         began = time.perf_counter()
         problem = SomePairs(
-            n, pairs, np.ones(len(pairs)), to_conflict(D[pairs[:, 0], pairs[:, 1]], D.max())
+            n,
+            pairs,
+            np.ones(len(pairs)),
+            to_conflict(D[pairs[:, 0], pairs[:, 1]], D.max()),
         )
         return _loop(problem, family, start, order, sweeps, _PAPERS_TOLERANCE, began)
 

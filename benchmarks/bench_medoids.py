@@ -109,7 +109,12 @@ def iteration(quick: bool) -> list[Row]:
         second = median(_per_iteration(large_short, large_long, many[1] - many[0]))
         what = f"x {_COLUMNS}, 16 nonempty sets"
         rows += [
-            Row(f"{name} iteration", f"{small:,} {what}", seconds=first, noise=small_long.noise),
+            Row(
+                f"{name} iteration",
+                f"{small:,} {what}",
+                seconds=first,
+                noise=small_long.noise,
+            ),
             Row(
                 f"{name} iteration",
                 f"{large:,} {what}; ratio to {small:,}",
@@ -216,7 +221,15 @@ def peaks(quick: bool) -> list[Row]:
     quality = f"{verdict['found']} of 100 centres, ARI {verdict['ari']:.3f}"
     what = f"Birch1, {verdict['n']:,} x 2"
     return [
-        Row("BPEC fit", what, time.best, time.noise, peak, quality, **at_most(time.best, 60, " s")),
+        Row(
+            "BPEC fit",
+            what,
+            time.best,
+            time.noise,
+            peak,
+            quality,
+            **at_most(time.best, 60, " s"),
+        ),
         Row(
             "BPEC centres",
             f"{what}; ratio: centres found",

@@ -56,7 +56,9 @@ def _warm_refits(refits: int, model: str) -> Task:
             "iterations": float(np.mean([run.n_iter for run in fitted])),
         }
 
-    return Task(lambda: [fit_em(X, weights, start, model) for weights in draws], likelihood)
+    return Task(
+        lambda: [fit_em(X, weights, start, model) for weights in draws], likelihood
+    )
 
 
 def _sklearn_refits(refits: int) -> Task:
@@ -80,7 +82,9 @@ def bootstrap(quick: bool) -> list[Row]:
         refits = 20
     else:
         refits = 500
-    entries: list[tuple[Any, ...]] = [(_warm_refits, refits, model) for model in ("VEV", "VVV")]
+    entries: list[tuple[Any, ...]] = [
+        (_warm_refits, refits, model) for model in ("VEV", "VVV")
+    ]
     entries.append((_sklearn_refits, refits))
     verdicts = [memory(*entry)[1] for entry in entries]
     vev, vvv, theirs = timings(entries, rounds=2 if quick else 3)
@@ -96,11 +100,19 @@ def bootstrap(quick: bool) -> list[Row]:
             ratio=theirs.best / ours.best,
             **at_least(theirs.best / ours.best, 5),
         )
-        for model, ours, verdict in zip(("VEV", "VVV"), (vev, vvv), verdicts, strict=False)
+        for model, ours, verdict in zip(
+            ("VEV", "VVV"), (vev, vvv), verdicts, strict=False
+        )
     ]
     likelihood = f"mean log-likelihood {verdicts[2]['likelihood']:.1f}"
     return rows + [
-        Row("scikit-learn GaussianMixture", size, theirs.best, theirs.noise, quality=likelihood)
+        Row(
+            "scikit-learn GaussianMixture",
+            size,
+            theirs.best,
+            theirs.noise,
+            quality=likelihood,
+        )
     ]
 
 
@@ -128,7 +140,9 @@ def growth(quick: bool) -> list[Row]:
         small = 20_000
         large = 200_000
     peak, _ = memory(_iterations, large, 20)
-    before, after = timings([(_iterations, small, 20), (_iterations, large, 20)], rounds=3)
+    before, after = timings(
+        [(_iterations, small, 20), (_iterations, large, 20)], rounds=3
+    )
     ratio = after.best / before.best
     what = "x 5, 5 components, VVV, 20 iterations"
     return [
@@ -152,7 +166,9 @@ def _selection() -> Task:
     _quietly(ParsimoniousGaussianMixture(2).fit, X)
     return Task(
         lambda: _quietly(ParsimoniousGaussianMixture().fit, X),
-        lambda model: f"{model.model_} with {model.n_components_} components, BIC {model.bic_:.2f}",
+        lambda model: (
+            f"{model.model_} with {model.n_components_} components, BIC {model.bic_:.2f}"
+        ),
     )
 
 

@@ -29,7 +29,9 @@ def _overlapping(n: int) -> tuple[np.ndarray, np.ndarray]:
 def _estimator(device: str, threads: int | None, **keywords: Any) -> Any:
     from dempster.cluster import NNEVCLUS
 
-    return NNEVCLUS(_CLUSTERS, device=device, n_jobs=threads or -1, random_state=0, **keywords)
+    return NNEVCLUS(
+        _CLUSTERS, device=device, n_jobs=threads or -1, random_state=0, **keywords
+    )
 
 
 def _fit(n: int, device: str, threads: int | None) -> Task:
@@ -120,10 +122,25 @@ def large(quick: bool) -> list[Row]:
         return [*rows, skipped("NN-EVCLUS on a GPU", _NO_GPU)]
     peak, gpu = memory(_fit, n, "cuda", None)
     ratio = f"{what}, {gpu_name}; ratio: times faster than two threads"
-    quality = f"{gpu['quality']}; loss {gpu['loss'] / cpu['loss']:.3f} of the processor's"
+    quality = (
+        f"{gpu['quality']}; loss {gpu['loss'] / cpu['loss']:.3f} of the processor's"
+    )
     rows += [
-        Row("NN-EVCLUS fit", ratio, gpu["fit"], None, peak, quality, cpu["fit"] / gpu["fit"]),
-        Row("NN-EVCLUS predict_mass", ratio, gpu["predict"], ratio=cpu["predict"] / gpu["predict"]),
+        Row(
+            "NN-EVCLUS fit",
+            ratio,
+            gpu["fit"],
+            None,
+            peak,
+            quality,
+            cpu["fit"] / gpu["fit"],
+        ),
+        Row(
+            "NN-EVCLUS predict_mass",
+            ratio,
+            gpu["predict"],
+            ratio=cpu["predict"] / gpu["predict"],
+        ),
     ]
     if n == 10_000_000:
         rows[2].target, rows[2].met = at_most(gpu["fit"], 60, " s").values()

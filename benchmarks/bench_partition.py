@@ -9,7 +9,11 @@ import numpy as np
 
 from benchmarks.harness import Row, Task, benchmark, memory, timings
 from dempster import CredalPartition, FocalSets
-from dempster.partition import consistency_index, credal_rand_index, pairwise_nonspecificity
+from dempster.partition import (
+    consistency_index,
+    credal_rand_index,
+    pairwise_nonspecificity,
+)
 from dempster.partition.relational import sample_pairs
 
 _CLUSTERS = 5
@@ -47,7 +51,9 @@ def _pair_masses(n: int) -> tuple[np.ndarray, np.ndarray]:
 
 def _judge_consistency(n: int, value: float) -> str:
     a, b = _pair_masses(n)
-    conflict = a[:, 0] + b[:, 0] - a[:, 0] * b[:, 0] + a[:, 1] * b[:, 2] + a[:, 2] * b[:, 1]
+    conflict = (
+        a[:, 0] + b[:, 0] - a[:, 0] * b[:, 0] + a[:, 1] * b[:, 2] + a[:, 2] * b[:, 1]
+    )
     return _sampled_beside(value, 1 - conflict)
 
 
@@ -70,8 +76,14 @@ def _judge_rand(n: int, value: Any) -> str:
 
 _INDICES = {
     "consistency_index": (lambda a, b: consistency_index(a, b), _judge_consistency),
-    "pairwise_nonspecificity": (lambda a, b: pairwise_nonspecificity(a), _judge_nonspecificity),
-    "credal_rand_index": (lambda a, b: credal_rand_index(a, b, random_state=0), _judge_rand),
+    "pairwise_nonspecificity": (
+        lambda a, b: pairwise_nonspecificity(a),
+        _judge_nonspecificity,
+    ),
+    "credal_rand_index": (
+        lambda a, b: credal_rand_index(a, b, random_state=0),
+        _judge_rand,
+    ),
 }
 
 
@@ -91,10 +103,15 @@ def indices(quick: bool) -> list[Row]:
         n = 100_000
     measured = {name: memory(_index, n, name) for name in _INDICES}
     times = timings([(_index, n, name) for name in _INDICES], rounds=3 if quick else 5)
-    what = (
-        f"{n:,} objects ({n * (n - 1) // 2:,} pairs), {len(FocalSets.pairs(_CLUSTERS))} focal sets"
-    )
+    what = f"{n:,} objects ({n * (n - 1) // 2:,} pairs), {len(FocalSets.pairs(_CLUSTERS))} focal sets"
     return [
-        Row(name, what, seconds=timing.best, noise=timing.noise, peak_bytes=peak, quality=quality)
+        Row(
+            name,
+            what,
+            seconds=timing.best,
+            noise=timing.noise,
+            peak_bytes=peak,
+            quality=quality,
+        )
         for (name, (peak, quality)), timing in zip(measured.items(), times, strict=True)
     ]

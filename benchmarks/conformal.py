@@ -27,7 +27,17 @@ from dempster.classify import ConformalClassifier, EKNNClassifier
 from dempster.cluster import ConformalClustering
 
 PAGE = Path(__file__).with_name("CONFORMAL.md")
-SETS = ("wine", "seeds", "glass", "ecoli", "ionosphere", "vehicles", "heart", "diabetes", "vowel")
+SETS = (
+    "wine",
+    "seeds",
+    "glass",
+    "ecoli",
+    "ionosphere",
+    "vehicles",
+    "heart",
+    "diabetes",
+    "vowel",
+)
 CONFIDENCES = (0.9, 0.95)
 MIN_OBJECTS = 20  # in a class; smaller classes are removed
 MAX_OBJECTS = 1000
@@ -41,7 +51,10 @@ def data_sets() -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
     folder = shared_folder()
     if folder is None:
         sys.exit("the folder of shared data is missing")
-    stored = {name: np.load(folder / "data" / f"{name}.npz", allow_pickle=False) for name in SETS}
+    stored = {
+        name: np.load(folder / "data" / f"{name}.npz", allow_pickle=False)
+        for name in SETS
+    }
     pairs = {"iris": load_iris(return_X_y=True)} | {
         name: (one["X"], one["y"]) for name, one in stored.items()
     }
@@ -83,7 +96,9 @@ def sets_of_crepes(model, score, X, y, new, confidence):
 
     one = WrapClassifier(model)
     one.calibrate(X, y)
-    return one.predict_set(new, labels=False, confidence=confidence, smoothing=False).astype(bool)
+    return one.predict_set(
+        new, labels=False, confidence=confidence, smoothing=False
+    ).astype(bool)
 
 
 def sets_of_puncc(model, score, X, y, new, confidence):
@@ -138,7 +153,9 @@ def compare_packages() -> dict[tuple[str, str, str, float], np.ndarray]:
             ]
             for confidence in CONFIDENCES:
                 for title, package, function, model, score in runs:
-                    sets = function(model, score, X[known], y[known], X[new], confidence)
+                    sets = function(
+                        model, score, X[known], y[known], X[new], confidence
+                    )
                     hits = sets[np.arange(len(new)), y[new]].mean()
                     found.setdefault((name, title, package, confidence), []).append(
                         (hits, sets.sum(axis=1).mean())
@@ -150,12 +167,20 @@ def compare_packages() -> dict[tuple[str, str, str, float], np.ndarray]:
 # ---- clusters ------------------------------------------------------------------------------------
 
 
-def draw_mixture(kind: str, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def draw_mixture(
+    kind: str, n: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
     centers = {
         "separated": [[0, 0], [4, 0], [0, 4]],
         "overlapping": [[0, 0], [2.5, 0], [0, 2.5]],
         "two that overlap": [[0, 0], [2, 0]],
-        "five in three dimensions": [[0, 0, 0], [3, 0, 0], [0, 3, 0], [0, 0, 3], [3, 3, 3]],
+        "five in three dimensions": [
+            [0, 0, 0],
+            [3, 0, 0],
+            [0, 3, 0],
+            [0, 0, 3],
+            [3, 3, 3],
+        ],
         "unequal spread": [[0, 0], [4, 0], [0, 4]],
         "heavy tails (misspecified)": [[0, 0], [4, 0], [0, 4]],
         "uniform squares (misspecified)": [[0, 0], [2.5, 0], [0, 2.5]],
@@ -182,7 +207,9 @@ MIXTURES = (
 )
 
 
-def cover_clusters(model: ConformalClustering, new: np.ndarray, truth: np.ndarray) -> list[float]:
+def cover_clusters(
+    model: ConformalClustering, new: np.ndarray, truth: np.ndarray
+) -> list[float]:
     """Return coverage of the true components, matched one to one with the clusters, and mean size at each confidence."""
     p_values = model.predict_mass(new).contour
     found = model.predict(new)
@@ -194,7 +221,10 @@ def cover_clusters(model: ConformalClustering, new: np.ndarray, truth: np.ndarra
     results = []
     for confidence in CONFIDENCES:
         sets = p_values > 1 - confidence + 1e-9
-        results += [sets[np.arange(len(new)), cluster_of[truth]].mean(), sets.sum(axis=1).mean()]
+        results += [
+            sets[np.arange(len(new)), cluster_of[truth]].mean(),
+            sets.sum(axis=1).mean(),
+        ]
     return results
 
 
@@ -232,9 +262,9 @@ def combine_sources() -> dict[tuple[str, str], tuple[float, float]]:
             ("the same attributes", [[0, 1], [0, 1]]),
         ):
             models = [
-                ConformalClassifier(LogisticRegression(), random_state=draw + 1000 * s).fit(
-                    X[:1000][:, part], y[:1000]
-                )
+                ConformalClassifier(
+                    LogisticRegression(), random_state=draw + 1000 * s
+                ).fit(X[:1000][:, part], y[:1000])
                 for s, part in enumerate(columns)
             ]
             masses = [
@@ -245,7 +275,9 @@ def combine_sources() -> dict[tuple[str, str], tuple[float, float]]:
             contours = {
                 "one source": p[0],
                 "Dempster's rule": masses[0].combine(masses[1]).contour,
-                "conjunctive rule": masses[0].combine(masses[1], rule="conjunctive").contour,
+                "conjunctive rule": masses[0]
+                .combine(masses[1], rule="conjunctive")
+                .contour,
                 "twice the mean p-value": merge_p_values(p),
                 "mean e-value": np.minimum(
                     1, 1 / merge_e_values(p_to_e_values(np.clip(p, 1e-9, 1)))
@@ -254,7 +286,9 @@ def combine_sources() -> dict[tuple[str, str], tuple[float, float]]:
             for rule, contour in contours.items():
                 sets = contour > 0.1
                 hits = sets[np.arange(1000), y[1000:]].mean()
-                results.setdefault((title, rule), []).append((hits, sets.sum(axis=1).mean()))
+                results.setdefault((title, rule), []).append(
+                    (hits, sets.sum(axis=1).mean())
+                )
     return {key: tuple(np.mean(values, axis=0)) for key, values in results.items()}
 
 
@@ -276,7 +310,10 @@ def write_page() -> None:
     columns = list(dict.fromkeys(key[1:3] for key in sizes))
     for confidence in CONFIDENCES:
         lines += ["", f"## Coverage and mean size at confidence {confidence:g}", ""]
-        lines += ["Means over ten divisions into training, calibration and new objects.", ""]
+        lines += [
+            "Means over ten divisions into training, calibration and new objects.",
+            "",
+        ]
         lines += [
             "| score, classifier | package | " + " | ".join(names) + " |",
             "|:--|:--|" + "--:|" * len(names),
@@ -288,7 +325,10 @@ def write_page() -> None:
             )
             lines.append(f"| {title} | {package} | {cells} |")
         for rival in ("lac, EK-NN", "lac, logistic regression"):
-            ours = [sizes[name, "plausibility, EK-NN", "dempster", confidence][1] for name in names]
+            ours = [
+                sizes[name, "plausibility, EK-NN", "dempster", confidence][1]
+                for name in names
+            ]
             others = [sizes[name, rival, "dempster", confidence][1] for name in names]
             n_smaller = sum(a < b for a, b in zip(ours, others, strict=True))
             lines += [
@@ -298,7 +338,10 @@ def write_page() -> None:
     clusters = compare_clusterings()
     lines += ["", "## Clusters", ""]
     error = "the standard error is about 0.004 (0.02 for heavy tails)"
-    lines += [f"500 objects, Gaussian mixture of scikit-learn, {N_DRAWS} draws; {error}.", ""]
+    lines += [
+        f"500 objects, Gaussian mixture of scikit-learn, {N_DRAWS} draws; {error}.",
+        "",
+    ]
     titles = [
         f"{name}, {c:g}"
         for c in CONFIDENCES
@@ -310,7 +353,9 @@ def write_page() -> None:
     ]
     for kind in MIXTURES:
         values = [
-            clusters[kind, n][k : k + 2] for k in range(0, 2 * len(CONFIDENCES), 2) for n in (0, 12)
+            clusters[kind, n][k : k + 2]
+            for k in range(0, 2 * len(CONFIDENCES), 2)
+            for n in (0, 12)
         ]
         cells = " | ".join(f"{coverage:.3f} / {size:.2f}" for coverage, size in values)
         lines.append(f"| {kind} | {cells} | {clusters[kind, 12][-1]:.2f} |")
@@ -325,7 +370,9 @@ def write_page() -> None:
     ]
     lines += ["| rule | " + " | ".join(titles) + " |", "|:--|" + "--:|" * len(titles)]
     for rule in dict.fromkeys(key[1] for key in combined):
-        cells = " | ".join("{:.3f} / {:.2f}".format(*combined[title, rule]) for title in titles)
+        cells = " | ".join(
+            "{:.3f} / {:.2f}".format(*combined[title, rule]) for title in titles
+        )
         lines.append(f"| {rule} | {cells} |")
     PAGE.write_text("\n".join(lines) + "\n", encoding="utf-8")
 

@@ -40,7 +40,9 @@ def compare(chosen: tuple[int, ...]) -> list[int]:
     names = name_clusters(partition.labels, truth, c)
     sets = [set(names[list(clusters)]) for clusters in partition.focal_sets]
     is_certain = partition.focal_sets.cardinality[partition.best_set] == 1
-    holds = np.array([digit in sets[j] for digit, j in zip(truth, partition.best_set, strict=True)])
+    holds = np.array(
+        [digit in sets[j] for digit, j in zip(truth, partition.best_set, strict=True)]
+    )
 
     distances = KMeans(c, n_init=10, random_state=0).fit_transform(X)
     nearest = np.argsort(distances, axis=1)[:, :2]
@@ -64,7 +66,8 @@ def main() -> None:
     """Write the table."""
     choices = list(combinations(range(10), 4))
     selected = [
-        choices[i] for i in np.random.default_rng(0).choice(len(choices), 20, replace=False)
+        choices[i]
+        for i in np.random.default_rng(0).choice(len(choices), 20, replace=False)
     ]
     results = np.array([compare(chosen) for chosen in selected])
     difference = results[:, 1] - results[:, 2]
@@ -76,7 +79,9 @@ def main() -> None:
     ten = [*map(str, compare(tuple(range(10)))), "", ""]
     heads = ["digits", *COLUMNS, "choices with fewer wrong", "choices with more wrong"]
     write_table(
-        "Digits", heads, [["four digits, mean of 20 choices", *four], ["all ten digits", *ten]]
+        "Digits",
+        heads,
+        [["four digits, mean of 20 choices", *four], ["all ten digits", *ten]],
     )
 
 

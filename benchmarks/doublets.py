@@ -42,7 +42,9 @@ def load_counts() -> tuple[np.ndarray, pd.DataFrame]:
 def simulate(counts: np.ndarray, about: pd.DataFrame, seed: int) -> anndata.AnnData:
     """Replace random pairs of cells of different lineages by the sum of their counts."""
     first, second = (
-        np.random.default_rng(seed).permutation(len(counts))[: 2 * N_PAIRS].reshape(2, N_PAIRS)
+        np.random.default_rng(seed)
+        .permutation(len(counts))[: 2 * N_PAIRS]
+        .reshape(2, N_PAIRS)
     )
     lineage = about["lineage"].to_numpy()
     total = about["total"].to_numpy()
@@ -77,9 +79,15 @@ def evaluate(cells: anndata.AnnData, method: Any, seed: int) -> list[float]:
         .groupby("dempster", observed=True)["first"]
         .agg(lambda some: some.mode()[0])
     )
-    truth = [{one, other} for one, other in zip(obs["first"], obs["second"], strict=True)]
-    lineages = [{lineage_of.get(k) for k in name.split("|")} for name in pairs.idxmax(axis=1)]
-    is_right = np.array([found == true for found, true in zip(lineages, truth, strict=True)])
+    truth = [
+        {one, other} for one, other in zip(obs["first"], obs["second"], strict=True)
+    ]
+    lineages = [
+        {lineage_of.get(k) for k in name.split("|")} for name in pairs.idxmax(axis=1)
+    ]
+    is_right = np.array(
+        [found == true for found, true in zip(lineages, truth, strict=True)]
+    )
     is_pair = obs["dempster_set"].astype(str).isin(pairs.columns).to_numpy()
     return [
         roc_auc_score(is_doublet, pairs.sum(axis=1)),
@@ -99,13 +107,22 @@ def main() -> None:
     for seed in SEEDS:
         cells = simulate(counts, about, seed)
         prepare(cells, seed)
-        others["Scrublet"].append(roc_auc_score(cells.obs["doublet"], cells.obs["doublet_score"]))
-        others["total count"].append(roc_auc_score(cells.obs["doublet"], cells.obs["total"]))
+        others["Scrublet"].append(
+            roc_auc_score(cells.obs["doublet"], cells.obs["doublet_score"])
+        )
+        others["total count"].append(
+            roc_auc_score(cells.obs["doublet"], cells.obs["total"])
+        )
         for method in METHODS:
-            results.setdefault(method.__name__, []).append(evaluate(cells, method, seed))
+            results.setdefault(method.__name__, []).append(
+                evaluate(cells, method, seed)
+            )
         print(
             seed,
-            *(f"{name} {np.round(values[-1], 2)}" for name, values in (results | others).items()),
+            *(
+                f"{name} {np.round(values[-1], 2)}"
+                for name, values in (results | others).items()
+            ),
             flush=True,
         )
     rows = []
@@ -126,7 +143,11 @@ def main() -> None:
         )
     for name, scores in others.items():
         rows.append(
-            [name, f"{np.mean(scores):.2f} ({min(scores):.2f} to {max(scores):.2f})", *[""] * 4]
+            [
+                name,
+                f"{np.mean(scores):.2f} ({min(scores):.2f} to {max(scores):.2f})",
+                *[""] * 4,
+            ]
         )
     heads = [
         "method",

@@ -21,7 +21,11 @@ from dempster.explain import doubt_scores, retention_curve
 from dempster.explain.scores import match_clusters
 
 SEEDS = range(10)
-NOISE = {"rings": (0.05, 0.07, 0.09), "moons": (0.05, 0.08, 0.12), "spirals": (0.02, 0.03, 0.04)}
+NOISE = {
+    "rings": (0.05, 0.07, 0.09),
+    "moons": (0.05, 0.08, 0.12),
+    "spirals": (0.02, 0.03, 0.04),
+}
 
 
 def measure(partition: CredalPartition, y: np.ndarray) -> list[float]:
@@ -32,7 +36,12 @@ def measure(partition: CredalPartition, y: np.ndarray) -> list[float]:
     cluster = match_clusters(y, partition.labels)[y]
     sets = partition.assignment()
     is_held = (cluster >= 0) & sets[np.arange(len(y)), np.maximum(cluster, 0)]
-    return [adjusted_rand_score(y, partition.labels), kept, is_held.mean(), sets.sum(axis=1).mean()]
+    return [
+        adjusted_rand_score(y, partition.labels),
+        kept,
+        is_held.mean(),
+        sets.sum(axis=1).mean(),
+    ]
 
 
 def select_alone(model: CredalClustering, X: np.ndarray) -> CredalPartition:
@@ -55,7 +64,9 @@ def make_shape(shape: str, noise: float, seed: int) -> tuple[np.ndarray, np.ndar
     rng = np.random.default_rng(seed)
     angle = 3 * np.pi * np.sqrt(rng.uniform(0.05, 1, 300))
     arm = np.column_stack([angle * np.cos(angle), angle * np.sin(angle)]) / 9
-    return np.vstack([arm, -arm]) + rng.normal(0, noise, (600, 2)), np.repeat([0, 1], 300)
+    return np.vstack([arm, -arm]) + rng.normal(0, noise, (600, 2)), np.repeat(
+        [0, 1], 300
+    )
 
 
 def compare_pooling() -> None:
@@ -75,7 +86,9 @@ def compare_pooling() -> None:
     )
     means = zip(names, np.mean(pooled, axis=0), np.mean(alone, axis=0), strict=True)
     rows = [[name, f"{ours:.3f}", f"{other:.3f}"] for name, ours, other in means]
-    write_table("CredalClustering: pooling", ["measure", "pooled", "selected alone"], rows)
+    write_table(
+        "CredalClustering: pooling", ["measure", "pooled", "selected alone"], rows
+    )
 
 
 def compare_shapes() -> None:
@@ -88,14 +101,19 @@ def compare_shapes() -> None:
             for noise in levels:
                 sets = [make_shape(shape, noise, seed) for seed in SEEDS]
                 found = [
-                    (CredalClustering(number, random_state=0).fit(X).labels_, y) for X, y in sets
+                    (CredalClustering(number, random_state=0).fit(X).labels_, y)
+                    for X, y in sets
                 ]
-                scores.append(np.mean([adjusted_rand_score(y, labels) for labels, y in found]))
+                scores.append(
+                    np.mean([adjusted_rand_score(y, labels) for labels, y in found])
+                )
             cells.append(", ".join(f"{score:.2f}" for score in scores))
         rows.append([f"{shape}, noise {', '.join(map(str, levels))}", *cells])
         print(rows[-1], flush=True)
     write_table(
-        "CredalClustering: connected clusters", ["shape", "number given", "number automatic"], rows
+        "CredalClustering: connected clusters",
+        ["shape", "number given", "number automatic"],
+        rows,
     )
 
 

@@ -121,12 +121,17 @@ def benchmark(function: Benchmark) -> Benchmark:
 def discover() -> dict[str, Benchmark]:
     """Return all benchmarks as ``{"subject.function": function}`` in the order of the files and lines."""
     found: dict[str, Benchmark] = {}
-    for module in sorted(m.name for m in pkgutil.iter_modules([str(Path(__file__).parent)])):
+    for module in sorted(
+        m.name for m in pkgutil.iter_modules([str(Path(__file__).parent)])
+    ):
         if not module.startswith("bench_"):
             continue
         contents = vars(importlib.import_module(f"benchmarks.{module}"))
         for name, value in contents.items():
-            if getattr(value, "is_benchmark", False) and value.__module__ == f"benchmarks.{module}":
+            if (
+                getattr(value, "is_benchmark", False)
+                and value.__module__ == f"benchmarks.{module}"
+            ):
                 found[f"{module.removeprefix('bench_')}.{name}"] = value
     return found
 
@@ -201,7 +206,10 @@ class MeasurementError(Exception):
 
 
 def measured(
-    prepare: Prepare, *arguments: Any, limit: float | None = None, imports: Sequence[str] = ()
+    prepare: Prepare,
+    *arguments: Any,
+    limit: float | None = None,
+    imports: Sequence[str] = (),
 ) -> Measurement:
     """Measure times, peak memory and result of one task in one fresh process, within a time limit.
 
@@ -234,7 +242,9 @@ def measured(
     return answer
 
 
-def _measure_and_send(sender: Any, prepare: Prepare, arguments: tuple[Any, ...]) -> None:
+def _measure_and_send(
+    sender: Any, prepare: Prepare, arguments: tuple[Any, ...]
+) -> None:
     try:
         task = prepare(*arguments)
         gc.collect()

@@ -48,7 +48,10 @@ class Design:
         classes = rng.choice(c, self.n_objects, p=self.proportions)
         reach = theta.cumsum(axis=2)[classes]
         table = (
-            (rng.random((self.n_objects, p, 1)) > reach).sum(axis=2).clip(max=L - 1).astype(float)
+            (rng.random((self.n_objects, p, 1)) > reach)
+            .sum(axis=2)
+            .clip(max=L - 1)
+            .astype(float)
         )
         observed = rng.random(table.shape) >= self.missing
         logs = np.log(theta[:, np.arange(p), table.astype(int)]) * observed  # (c, n, p)
@@ -79,7 +82,9 @@ def measure(
         model.set_params(confidence=level).fit(table).intervals_.coverage(posterior)
         for level in LEVELS
     ]
-    return np.array([[each.confidence, each.belief, each.confidence_length] for each in found])
+    return np.array(
+        [[each.confidence, each.belief, each.confidence_length] for each in found]
+    )
 
 
 def main() -> None:

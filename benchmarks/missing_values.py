@@ -36,13 +36,20 @@ TREATMENTS: dict[str, Any] = {
 
 def data_sets() -> list[tuple[np.ndarray, np.ndarray]]:
     """Return the public data sets, if available, and five overlapping Gaussian clusters."""
-    sets = [make_blobs(400, 6, centers=5, center_box=(-3, 3), cluster_std=1.2, random_state=1)]
+    sets = [
+        make_blobs(
+            400, 6, centers=5, center_box=(-3, 3), cluster_std=1.2, random_state=1
+        )
+    ]
     folder = shared_folder()
     for name in PUBLIC if folder is not None else ():
         stored = np.load(folder / "data" / f"{name}.npz")
         X = stored["X"].astype(float)
         sets.append(
-            ((X - X.mean(axis=0)) / np.where(X.std(axis=0) > 0, X.std(axis=0), 1), stored["y"])
+            (
+                (X - X.mean(axis=0)) / np.where(X.std(axis=0) > 0, X.std(axis=0), 1),
+                stored["y"],
+            )
         )
     return sets
 
@@ -65,7 +72,9 @@ def wrong_and_certain(model: Any, complete: np.ndarray, lacking: np.ndarray) -> 
     )
     same = np.empty(c, dtype=int)
     same[theirs] = mine
-    wrong = (same[model.labels_] != complete) & (doubt_scores(model.credal_partition_) < 0.5)
+    wrong = (same[model.labels_] != complete) & (
+        doubt_scores(model.credal_partition_) < 0.5
+    )
     return float(wrong[lacking].mean())
 
 
@@ -74,15 +83,24 @@ def main() -> None:
     warnings.simplefilter("ignore")
     sets = data_sets()
     if len(sets) <= len(PUBLIC):
-        raise SystemExit("the folder of public data sets is missing: set DEMPSTER_SHARED")
+        raise SystemExit(
+            "the folder of public data sets is missing: set DEMPSTER_SHARED"
+        )
     rows = []
     for method in (ECM, EVCLUS):
-        fits = [method(len(np.unique(y)), random_state=0).fit(X).labels_ for X, y in sets]
+        fits = [
+            method(len(np.unique(y)), random_state=0).fit(X).labels_ for X, y in sets
+        ]
         whole = np.mean(
-            [adjusted_rand_score(y, labels) for (_, y), labels in zip(sets, fits, strict=True)]
+            [
+                adjusted_rand_score(y, labels)
+                for (_, y), labels in zip(sets, fits, strict=True)
+            ]
         )
         for share in SHARES:
-            found: dict[str, list[tuple[float, float]]] = {name: [] for name in TREATMENTS}
+            found: dict[str, list[tuple[float, float]]] = {
+                name: [] for name in TREATMENTS
+            }
             for (X, y), labels in zip(sets, fits, strict=True):
                 for seed in range(PATTERNS):
                     holes = hidden(X, share, seed)
@@ -91,11 +109,15 @@ def main() -> None:
                             table = holes
                         else:
                             table = imputer.fit_transform(holes)
-                        model = method(len(np.unique(y)), missing="partial", random_state=0).fit(
-                            table
+                        model = method(
+                            len(np.unique(y)), missing="partial", random_state=0
+                        ).fit(table)
+                        wrong = wrong_and_certain(
+                            model, labels, np.isnan(holes).any(axis=1)
                         )
-                        wrong = wrong_and_certain(model, labels, np.isnan(holes).any(axis=1))
-                        found[name].append((adjusted_rand_score(y, model.labels_), wrong))
+                        found[name].append(
+                            (adjusted_rand_score(y, model.labels_), wrong)
+                        )
             cells = [
                 f"{np.mean(values, axis=0)[0]:.2f}, {np.mean(values, axis=0)[1]:.1%}"
                 for values in found.values()

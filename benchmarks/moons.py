@@ -39,7 +39,9 @@ def evaluate(method: Any, noise: float, seed: int) -> tuple[float, float]:
     else:
         labels = partition.labels_with_outliers
     is_labeled = labels >= 0
-    return adjusted_rand_score(moon[is_labeled], labels[is_labeled]), float(is_labeled.mean())
+    return adjusted_rand_score(moon[is_labeled], labels[is_labeled]), float(
+        is_labeled.mean()
+    )
 
 
 def main() -> None:
@@ -47,9 +49,12 @@ def main() -> None:
     rows = []
     for name, method in METHODS.items():
         means = [
-            np.mean([evaluate(method, noise, seed) for seed in SEEDS], axis=0) for noise in NOISE
+            np.mean([evaluate(method, noise, seed) for seed in SEEDS], axis=0)
+            for noise in NOISE
         ]
-        rows.append([f"`{name}`", *(f"{index:.2f} ({share:.0%})" for index, share in means)])
+        rows.append(
+            [f"`{name}`", *(f"{index:.2f} ({share:.0%})" for index, share in means)]
+        )
         print(*rows[-1], flush=True)
     write_table("Two moons", ["method", *(f"noise {noise}" for noise in NOISE)], rows)
 

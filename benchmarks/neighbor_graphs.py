@@ -32,7 +32,9 @@ def main() -> None:
     options: dict[str, dict[str, Any]] = {'`use_rep="X_pca"`': {}}
     for n_neighbors in NEIGHBORS:
         scanpy.pp.neighbors(cells, n_neighbors, key_added=f"{n_neighbors}")
-        options[f"graph of {n_neighbors} neighbors"] = {"neighbors_key": f"{n_neighbors}"}
+        options[f"graph of {n_neighbors} neighbors"] = {
+            "neighbors_key": f"{n_neighbors}"
+        }
     rows = []
     for name, chosen in options.items():
         values: list[list[str]] = [[], []]
@@ -41,12 +43,16 @@ def main() -> None:
             for seed in SEEDS:
                 cluster(cells, n_clusters=number, random_state=seed, **chosen)
                 labels = cells.obs["dempster"]
-                found.append([adjusted_rand_score(truth, labels) for truth in (types, lineages)])
+                found.append(
+                    [adjusted_rand_score(truth, labels) for truth in (types, lineages)]
+                )
             for column, mean in zip(values, np.mean(found, axis=0), strict=True):
                 column.append(f"{mean:.2f}")
         rows.append([name, *values[0], *values[1]])
         print(*rows[-1], flush=True)
-    heads = [f"{truth}, {number}" for truth in ("types", "lineages") for number in NUMBERS]
+    heads = [
+        f"{truth}, {number}" for truth in ("types", "lineages") for number in NUMBERS
+    ]
     write_table("Neighbor graphs", ["cells compared by", *heads], rows)
 
 

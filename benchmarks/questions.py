@@ -72,7 +72,11 @@ def of_scikit_query(name: str) -> Ask:
     """Strategy of scikit-query that continues from the known neighborhoods."""
 
     def ask(
-        X: np.ndarray, y: np.ndarray, model: Any, known: Constraints, memory: dict[str, Any]
+        X: np.ndarray,
+        y: np.ndarray,
+        model: Any,
+        known: Constraints,
+        memory: dict[str, Any],
     ) -> Constraints:
         from skquery import pairwise
         from skquery.oracle import MLCLOracle
@@ -80,10 +84,14 @@ def of_scikit_query(name: str) -> Ask:
         if "strategy" not in memory:
             np.random.seed(memory["seed"])  # noqa: NPY002 - the strategies draw from there
             memory["strategy"] = getattr(pairwise, name)()
-        found = memory["strategy"].fit(X, MLCLOracle(budget=STEP, truth=y), partition=model.labels_)
+        found = memory["strategy"].fit(
+            X, MLCLOracle(budget=STEP, truth=y), partition=model.labels_
+        )
         pairs = np.array([*found["ml"], *found["cl"]], dtype=int).reshape(-1, 2)
         if len(pairs):
-            return known | Constraints.from_pairs(np.unique(np.sort(pairs, axis=1), axis=0), y)
+            return known | Constraints.from_pairs(
+                np.unique(np.sort(pairs, axis=1), axis=0), y
+            )
         return known
 
     return ask
@@ -123,7 +131,9 @@ def curve(ask: Ask, X: np.ndarray, y: np.ndarray, seed: int) -> list[float]:
     memory = {"seed": seed}
     scores = []
     for step in range(STEPS + 1):
-        model = EVCLUS(len(np.unique(y)), random_state=seed).fit(X, constraints=known.closure())
+        model = EVCLUS(len(np.unique(y)), random_state=seed).fit(
+            X, constraints=known.closure()
+        )
         scores.append(adjusted_rand_score(y, model.labels_))
         if step < STEPS:
             known = ask(X, y, model, known, memory)
@@ -147,7 +157,9 @@ def main() -> None:
                     warnings.simplefilter("ignore")
                     try:
                         scores.append(curve(ask, X, y, seed))
-                    except Exception as error:  # A failure of another package is also a result.
+                    except (
+                        Exception
+                    ) as error:  # A failure of another package is also a result.
                         print(
                             f"{name}, {strategy}, seed {seed}: {type(error).__name__}: {error}",
                             flush=True,

@@ -22,7 +22,13 @@ import numpy as np
 
 def _data() -> dict[str, Any]:
     from dempster.constraints import Constraints
-    from dempster.datasets import load_butterfly, load_iris, load_wine, make_bananas, make_fourclass
+    from dempster.datasets import (
+        load_butterfly,
+        load_iris,
+        load_wine,
+        make_bananas,
+        make_fourclass,
+    )
 
     iris, y = load_iris(return_X_y=True)
     wine, _ = load_wine(return_X_y=True)
@@ -76,7 +82,13 @@ def cases() -> Iterator[tuple[str, Callable[[], Any], Any, dict[str, Any], Any]]
     yield "ecm", lambda: c.ECM(3, **fuzzy), iris, {}, iris[::7] + 0.1
     yield "ecm-float32", lambda: c.ECM(3, **fuzzy), single, {}, single[::7]
     yield "ecm-weights", lambda: c.ECM(3, **fuzzy), iris, weighted, iris[::7]
-    yield "ecm-adaptive", lambda: c.ECM(3, metric="adaptive", **fuzzy), iris, {}, iris[::7]
+    yield (
+        "ecm-adaptive",
+        lambda: c.ECM(3, metric="adaptive", **fuzzy),
+        iris,
+        {},
+        iris[::7],
+    )
     yield (
         "ecm-adaptive-weights32",
         lambda: c.ECM(3, metric="adaptive", **fuzzy),
@@ -98,7 +110,13 @@ def cases() -> Iterator[tuple[str, Callable[[], Any], Any, dict[str, Any], Any]]
         {},
         four[::9],
     )
-    yield "ecm-random-start", lambda: c.ECM(4, init="random", **fuzzy), four, {}, four[::9]
+    yield (
+        "ecm-random-start",
+        lambda: c.ECM(4, init="random", **fuzzy),
+        four,
+        {},
+        four[::9],
+    )
     yield (
         "ecm-given-centers",
         lambda: c.ECM(3, init=iris[[0, 60, 120]], **fuzzy),
@@ -113,12 +131,36 @@ def cases() -> Iterator[tuple[str, Callable[[], Any], Any, dict[str, Any], Any]]
         {},
         iris[::7],
     )
-    yield "ecm-family", lambda: c.ECM(3, focal_sets=family, beta=2.0, **seed), iris, {}, iris[::7]
+    yield (
+        "ecm-family",
+        lambda: c.ECM(3, focal_sets=family, beta=2.0, **seed),
+        iris,
+        {},
+        iris[::7],
+    )
     yield "ecm-huge", lambda: c.ECM(15, n_init=2, **many_fuzzy), huge, {}, huge[::997]
-    yield "ecm-butterfly", lambda: c.ECM(2, delta=5, **fuzzy), d["butterfly"], {}, d["butterfly"]
+    yield (
+        "ecm-butterfly",
+        lambda: c.ECM(2, delta=5, **fuzzy),
+        d["butterfly"],
+        {},
+        d["butterfly"],
+    )
     yield "ccm", lambda: c.CCM(3, **fuzzy), iris, {}, iris[::7]
-    yield "ccm-float32-weights", lambda: c.CCM(3, gamma=2.0, **fuzzy), single, weighted, single[::7]
-    yield "ccm-peaks", lambda: c.CCM(4, init="belief-peaks", **fuzzy), four, {}, four[::9]
+    yield (
+        "ccm-float32-weights",
+        lambda: c.CCM(3, gamma=2.0, **fuzzy),
+        single,
+        weighted,
+        single[::7],
+    )
+    yield (
+        "ccm-peaks",
+        lambda: c.CCM(4, init="belief-peaks", **fuzzy),
+        four,
+        {},
+        four[::9],
+    )
     yield (
         "ccm-selected",
         lambda: c.CCM(15, focal_sets="selected", beta=2.0, **seed),
@@ -129,8 +171,20 @@ def cases() -> Iterator[tuple[str, Callable[[], Any], Any, dict[str, Any], Any]]
     paper = {"convention": "paper", **pairs}
     yield "cecm", lambda: c.CECM(3, **paper), iris, known, iris[::7]
     yield "cecm-program", lambda: c.CECM(3, **pairs), iris, known, iris[::7]
-    yield "cecm-adaptive", lambda: c.CECM(3, metric="adaptive", **paper), iris, known, iris[::7]
-    yield "cecm-float32", lambda: c.CECM(3, empty_penalty=0.1, **paper), single, known, single[::7]
+    yield (
+        "cecm-adaptive",
+        lambda: c.CECM(3, metric="adaptive", **paper),
+        iris,
+        known,
+        iris[::7],
+    )
+    yield (
+        "cecm-float32",
+        lambda: c.CECM(3, empty_penalty=0.1, **paper),
+        single,
+        known,
+        single[::7],
+    )
     yield "cecm-free", lambda: c.CECM(3, **pairs), iris, {}, iris[::7]
     yield (
         "secm",
@@ -147,7 +201,13 @@ def cases() -> Iterator[tuple[str, Callable[[], Any], Any, dict[str, Any], Any]]
         None,
     )
     yield "bpec", lambda: c.BPEC(4, **fuzzy), four, {}, four[::9]
-    yield "bpec-adaptive", lambda: c.BPEC(3, metric="adaptive", **fuzzy), iris, {}, iris[::7]
+    yield (
+        "bpec-adaptive",
+        lambda: c.BPEC(3, metric="adaptive", **fuzzy),
+        iris,
+        {},
+        iris[::7],
+    )
     yield (
         "bpec-selected32",
         lambda: c.BPEC(4, focal_sets="selected", beta=2.0, **seed),
@@ -171,7 +231,13 @@ def cases() -> Iterator[tuple[str, Callable[[], Any], Any, dict[str, Any], Any]]
         None,
     )
     yield "recm", lambda: c.RECM(3, **pairs), iris, {}, iris[::7]
-    yield "recm-precomputed", lambda: c.RECM(3, metric="precomputed", **pairs), D, {}, D[::7]
+    yield (
+        "recm-precomputed",
+        lambda: c.RECM(3, metric="precomputed", **pairs),
+        D,
+        {},
+        D[::7],
+    )
     yield (
         "recm-precomputed32",
         lambda: c.RECM(3, metric="precomputed", **pairs),
@@ -182,7 +248,9 @@ def cases() -> Iterator[tuple[str, Callable[[], Any], Any, dict[str, Any], Any]]
     yield "recm-weights", lambda: c.RECM(3, **pairs), iris, weighted, iris[::7]
     yield (
         "recm-clip-random",
-        lambda: c.RECM(3, metric="precomputed", correction="clip", init="random", **pairs),
+        lambda: c.RECM(
+            3, metric="precomputed", correction="clip", init="random", **pairs
+        ),
         D,
         {},
         D,
@@ -205,7 +273,13 @@ def cases() -> Iterator[tuple[str, Callable[[], Any], Any, dict[str, Any], Any]]
     for method in ("MECM", "ECMdd", "WECMdd"):
         name = method.lower()
         yield name, lambda m=method: getattr(c, m)(3, **pairs), iris, {}, iris[::7]
-        yield f"{name}-float32", lambda m=method: getattr(c, m)(3, **pairs), single, {}, single[::7]
+        yield (
+            f"{name}-float32",
+            lambda m=method: getattr(c, m)(3, **pairs),
+            single,
+            {},
+            single[::7],
+        )
         yield (
             f"{name}-precomputed",
             lambda m=method: getattr(c, m)(3, metric="precomputed", **pairs),
@@ -222,7 +296,9 @@ def cases() -> Iterator[tuple[str, Callable[[], Any], Any, dict[str, Any], Any]]
         )
         yield (
             f"{name}-manhattan",
-            lambda m=method: getattr(c, m)(3, metric="manhattan", init="random", **pairs),
+            lambda m=method: getattr(c, m)(
+                3, metric="manhattan", init="random", **pairs
+            ),
             iris,
             {},
             iris[::7],
@@ -257,11 +333,35 @@ def cases() -> Iterator[tuple[str, Callable[[], Any], Any, dict[str, Any], Any]]
         {},
         d["butterfly"],
     )
-    yield "evclus-precomputed", lambda: c.EVCLUS(3, metric="precomputed", **scaled), D, {}, D[::7]
-    yield "evclus-manhattan", lambda: c.EVCLUS(3, metric="manhattan", **scaled), iris, {}, iris[::7]
-    yield "evclus-gower", lambda: c.EVCLUS(3, metric="gower", **scaled), iris, {}, iris[::7]
+    yield (
+        "evclus-precomputed",
+        lambda: c.EVCLUS(3, metric="precomputed", **scaled),
+        D,
+        {},
+        D[::7],
+    )
+    yield (
+        "evclus-manhattan",
+        lambda: c.EVCLUS(3, metric="manhattan", **scaled),
+        iris,
+        {},
+        iris[::7],
+    )
+    yield (
+        "evclus-gower",
+        lambda: c.EVCLUS(3, metric="gower", **scaled),
+        iris,
+        {},
+        iris[::7],
+    )
     yield "evclus-constraints", lambda: c.EVCLUS(3, **scaled), iris, known, iris[::7]
-    yield "evclus-paper", lambda: c.EVCLUS(3, convention="paper", **scaled), iris, known, iris[::7]
+    yield (
+        "evclus-paper",
+        lambda: c.EVCLUS(3, convention="paper", **scaled),
+        iris,
+        known,
+        iris[::7],
+    )
     yield (
         "evclus-random-pairs",
         lambda: c.EVCLUS(4, sampling="random", n_partners=30, **scaled),
@@ -269,7 +369,13 @@ def cases() -> Iterator[tuple[str, Callable[[], Any], Any, dict[str, Any], Any]]
         {},
         four[::9],
     )
-    yield "evclus-random-start", lambda: c.EVCLUS(4, init="random", **scaled), four, {}, four[::9]
+    yield (
+        "evclus-random-start",
+        lambda: c.EVCLUS(4, init="random", **scaled),
+        four,
+        {},
+        four[::9],
+    )
     yield (
         "evclus-selected",
         lambda: c.EVCLUS(4, focal_sets="selected", d0_quantile=0.8, **seed),
@@ -277,7 +383,13 @@ def cases() -> Iterator[tuple[str, Callable[[], Any], Any, dict[str, Any], Any]]
         {},
         four[::9],
     )
-    yield "evclus-landmarks", lambda: c.EVCLUS(15, **many_scaled), large, {}, large[::97] + 0.01
+    yield (
+        "evclus-landmarks",
+        lambda: c.EVCLUS(15, **many_scaled),
+        large,
+        {},
+        large[::97] + 0.01,
+    )
     yield (
         "evclus-landmarks32",
         lambda: c.EVCLUS(15, **many_scaled),
@@ -292,7 +404,13 @@ def cases() -> Iterator[tuple[str, Callable[[], Any], Any, dict[str, Any], Any]]
         known,
         None,
     )
-    yield "evclus-sparse", lambda: c.EVCLUS(3, metric="precomputed", **scaled), _sparse(D), {}, None
+    yield (
+        "evclus-sparse",
+        lambda: c.EVCLUS(3, metric="precomputed", **scaled),
+        _sparse(D),
+        {},
+        None,
+    )
     yield "nnevclus", lambda: c.NNEVCLUS(3, max_iter=60, **seed), iris, {}, iris[::7]
     yield (
         "nnevclus-known",
@@ -361,9 +479,21 @@ def cases() -> Iterator[tuple[str, Callable[[], Any], Any, dict[str, Any], Any]]
         huge[::997],
     )
     yield "peaks", lambda: c.BeliefPeaks(), four, {}, four[::9]
-    yield "peaks-precomputed", lambda: c.BeliefPeaks(3, metric="precomputed"), D, {}, D[::7]
+    yield (
+        "peaks-precomputed",
+        lambda: c.BeliefPeaks(3, metric="precomputed"),
+        D,
+        {},
+        D[::7],
+    )
     yield "egmm", lambda: c.EGMM(3, **pairs), iris, {}, iris[::7]
-    yield "egmm-float32-weights", lambda: c.EGMM(3, **pairs), single, weighted, single[::7]
+    yield (
+        "egmm-float32-weights",
+        lambda: c.EGMM(3, **pairs),
+        single,
+        weighted,
+        single[::7],
+    )
     yield (
         "egmm-selected",
         lambda: c.EGMM(15, focal_sets="selected", n_init=3, **seed),
@@ -371,7 +501,13 @@ def cases() -> Iterator[tuple[str, Callable[[], Any], Any, dict[str, Any], Any]]
         {},
         large[::97],
     )
-    yield "bootclus", lambda: c.BootClus(3, n_bootstraps=50, **pairs), iris, {}, iris[::7] + 0.1
+    yield (
+        "bootclus",
+        lambda: c.BootClus(3, n_bootstraps=50, **pairs),
+        iris,
+        {},
+        iris[::7] + 0.1,
+    )
     yield (
         "bootclus-partners",
         lambda: c.BootClus(4, n_bootstraps=40, n_partners=60, mixture="VVV", **pairs),
@@ -408,8 +544,20 @@ def cases() -> Iterator[tuple[str, Callable[[], Any], Any, dict[str, Any], Any]]
         )
     yield "secm-auto", lambda: c.SECM("auto", **seed), d["image"], {}, d["image"][:12]
     yield "catecm-auto", lambda: c.CatECM(3, **seed), categories, {}, None
-    yield "bootclus-auto", lambda: c.BootClus("auto", n_bootstraps=30, **seed), iris, {}, None
-    yield "evclus-auto-landmarks", lambda: c.EVCLUS(15, **seed), large, {}, large[::97] + 0.01
+    yield (
+        "bootclus-auto",
+        lambda: c.BootClus("auto", n_bootstraps=30, **seed),
+        iris,
+        {},
+        None,
+    )
+    yield (
+        "evclus-auto-landmarks",
+        lambda: c.EVCLUS(15, **seed),
+        large,
+        {},
+        large[::97] + 0.01,
+    )
     yield "evclus-auto-known", lambda: c.EVCLUS(3, **seed), iris, known, iris[::7]
     yield (
         "evclus-auto-precomputed",
@@ -452,7 +600,9 @@ def supervised_cases(
     labels = {"y": y}
     rng = np.random.default_rng(11)
     soft = {
-        "y": MassFunctions(rng.dirichlet(np.ones(7), len(iris)), FocalSets.full(3, empty=False))
+        "y": MassFunctions(
+            rng.dirichlet(np.ones(7), len(iris)), FocalSets.full(3, empty=False)
+        )
     }
     simple = {
         "y": MassFunctions(
@@ -478,16 +628,40 @@ def supervised_cases(
         labels,
         new,
     )
-    yield "eknn-precomputed", lambda: c.EKNNClassifier(7, metric="precomputed"), D, labels, D[::7]
-    yield "eknn-given-gamma", lambda: c.EKNNClassifier(7, gamma=[0.5, 1.0, 2.0]), iris, labels, new
+    yield (
+        "eknn-precomputed",
+        lambda: c.EKNNClassifier(7, metric="precomputed"),
+        D,
+        labels,
+        D[::7],
+    )
+    yield (
+        "eknn-given-gamma",
+        lambda: c.EKNNClassifier(7, gamma=[0.5, 1.0, 2.0]),
+        iris,
+        labels,
+        new,
+    )
     yield "eknn-soft", lambda: c.EKNNClassifier([5, 9]), iris, soft, new
-    yield "eknn-soft-simple", lambda: c.EKNNClassifier(5, optimize=False), iris, simple, new
+    yield (
+        "eknn-soft-simple",
+        lambda: c.EKNNClassifier(5, optimize=False),
+        iris,
+        simple,
+        new,
+    )
     for name, network in (
         ("network", c.EvidentialNeuralNetworkClassifier),
         ("rbf", c.EvidentialRBFClassifier),
     ):
         yield name, lambda n=network: n(**short), iris, labels, new
-        yield f"{name}-float32", lambda n=network: n(6, **short), single, labels, single[::7]
+        yield (
+            f"{name}-float32",
+            lambda n=network: n(6, **short),
+            single,
+            labels,
+            single[::7],
+        )
         yield (
             f"{name}-cv",
             lambda n=network: n(6, regularization="cv", cv=3, **short),
@@ -512,7 +686,9 @@ def supervised_cases(
         yield f"{name}-soft", lambda n=network: n(5, **short), iris, soft, new
     yield (
         "network-all",
-        lambda: c.EvidentialNeuralNetworkClassifier(4, init="all", mixing=None, **short),
+        lambda: c.EvidentialNeuralNetworkClassifier(
+            4, init="all", mixing=None, **short
+        ),
         iris,
         labels,
         new,
@@ -627,11 +803,35 @@ def supervised_cases(
             some,
             new,
         )
-        yield f"{name.lower()}-float32", lambda n=name: getattr(m, n)(), single, labels, single[::7]
-    yield "kfda-precomputed", lambda: m.KFDA(kernel="precomputed"), kernel, some, kernel[::7]
+        yield (
+            f"{name.lower()}-float32",
+            lambda n=name: getattr(m, n)(),
+            single,
+            labels,
+            single[::7],
+        )
+    yield (
+        "kfda-precomputed",
+        lambda: m.KFDA(kernel="precomputed"),
+        kernel,
+        some,
+        kernel[::7],
+    )
     yield "kfda-linear", lambda: m.KFDA(kernel="linear"), iris, some, new
-    yield "lfda-plain", lambda: m.LFDA(2, embedding="plain", n_neighbors=3), iris, labels, new
-    yield "lfda-orthonormal", lambda: m.LFDA(2, embedding="orthonormalized"), iris, labels, new
+    yield (
+        "lfda-plain",
+        lambda: m.LFDA(2, embedding="plain", n_neighbors=3),
+        iris,
+        labels,
+        new,
+    )
+    yield (
+        "lfda-orthonormal",
+        lambda: m.LFDA(2, embedding="orthonormalized"),
+        iris,
+        labels,
+        new,
+    )
 
     given = Mixture(3, model="VVE").fit(iris).parameters_
     weights = {"sample_weight": d["weights"]}
@@ -696,10 +896,12 @@ def taken(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = make().fit(X, **arguments)
-        if not hasattr(model, "credal_partition_") and not type(model).__module__.startswith(
-            "dempster.cluster."
-        ):
-            return _fitted_numbers(model) | ({} if new is None else _answers(model, new))
+        if not hasattr(model, "credal_partition_") and not type(
+            model
+        ).__module__.startswith("dempster.cluster."):
+            return _fitted_numbers(model) | (
+                {} if new is None else _answers(model, new)
+            )
         found = {"labels": np.asarray(model.labels_)}
         if hasattr(model, "credal_partition_"):
             found["masses"] = np.asarray(model.credal_partition_.masses)
@@ -752,11 +954,19 @@ def _difference(a: dict[str, Any], b: dict[str, Any]) -> str:
         if key not in a or key not in b:
             said.append(f"{key} only in one")
         elif a[key].shape != b[key].shape or a[key].dtype != b[key].dtype:
-            said.append(f"{key} {a[key].dtype}{a[key].shape} became {b[key].dtype}{b[key].shape}")
+            said.append(
+                f"{key} {a[key].dtype}{a[key].shape} became {b[key].dtype}{b[key].shape}"
+            )
         elif a[key].dtype.kind == "U":
-            said += [] if np.array_equal(a[key], b[key]) else [f"{key} {a[key]} became {b[key]}"]
+            said += (
+                []
+                if np.array_equal(a[key], b[key])
+                else [f"{key} {a[key]} became {b[key]}"]
+            )
         elif not np.array_equal(a[key], b[key], equal_nan=True):
-            said.append(f"{key} by {np.abs(a[key].astype(float) - b[key].astype(float)).max():.1e}")
+            said.append(
+                f"{key} by {np.abs(a[key].astype(float) - b[key].astype(float)).max():.1e}"
+            )
     return ", ".join(said)
 
 
@@ -782,7 +992,9 @@ def main(arguments: list[str]) -> int:
             said = _difference(dict(before), found)
         different += bool(said)
         print(f"{name}: {said or 'same'}", flush=True)
-    print(f"{count} cases" + ("" if arguments[0] == "save" else f", {different} differ"))
+    print(
+        f"{count} cases" + ("" if arguments[0] == "save" else f", {different} differ")
+    )
     return int(different > 0)
 
 

@@ -120,13 +120,18 @@ def coherence(topics: list[list[str]], documents: list[str]) -> float:
         q = both[j, j]
         r = both[i, j]
         with np.errstate(divide="ignore", invalid="ignore"):
-            npmi = np.where(r == 0, -1, np.where(r == 1, 1, np.log(r / (p * q)) / -np.log(r)))
+            npmi = np.where(
+                r == 0, -1, np.where(r == 1, 1, np.log(r / (p * q)) / -np.log(r))
+            )
         values.append(npmi.mean())
     return float(np.mean(values))
 
 
 def evaluate(
-    cluster_model: Any, documents: list[str], embeddings: np.ndarray, reduce: bool = False
+    cluster_model: Any,
+    documents: list[str],
+    embeddings: np.ndarray,
+    reduce: bool = False,
 ) -> list[float]:
     """Return the number of topics, the share of documents without and with several topics, and the coherence.
 
@@ -152,7 +157,12 @@ def evaluate(
     several = np.nan
     if isinstance(cluster_model, TopicClusterer):
         several = np.mean([len(found) > 1 for found in find_topics(model)])
-    return [len(words), float(np.mean(labels == -1)), float(several), coherence(words, documents)]
+    return [
+        len(words),
+        float(np.mean(labels == -1)),
+        float(several),
+        coherence(words, documents),
+    ]
 
 
 def main() -> None:
@@ -165,25 +175,38 @@ def main() -> None:
         vectors = make_pipeline(
             words, TruncatedSVD(20, random_state=seed), Normalizer()
         ).fit_transform(documents)
-        reduced = UMAP(15, 5, min_dist=0.0, metric="cosine", random_state=seed).fit_transform(
-            vectors
-        )
-        for reduction, embeddings in {"none": vectors, "UMAP": reduced.astype(float)}.items():
+        reduced = UMAP(
+            15, 5, min_dist=0.0, metric="cosine", random_state=seed
+        ).fit_transform(vectors)
+        for reduction, embeddings in {
+            "none": vectors,
+            "UMAP": reduced.astype(float),
+        }.items():
             noise = HDBSCAN(min_cluster_size=10, copy=True)
             k = len(set(noise.fit(embeddings).labels_) - {-1})
             models: dict[str, Any] = {
                 "`HDBSCAN(min_cluster_size=10)`": noise,
                 "`HDBSCAN(min_cluster_size=10)`, `reduce_outliers`": noise,
                 "`HDBSCAN(min_cluster_size=5)`": HDBSCAN(min_cluster_size=5, copy=True),
-                "`TopicClusterer()`": TopicClusterer(CredalClustering(random_state=seed)),
+                "`TopicClusterer()`": TopicClusterer(
+                    CredalClustering(random_state=seed)
+                ),
                 "`EVCLUS(k)`": TopicClusterer(EVCLUS(k, random_state=seed)),
                 "`KMeans(k)`": KMeans(k, n_init=10, random_state=seed),
             }
             for name, model in models.items():
-                values = evaluate(model, documents, embeddings, reduce="reduce_outliers" in name)
+                values = evaluate(
+                    model, documents, embeddings, reduce="reduce_outliers" in name
+                )
                 results.setdefault((reduction, name), []).append(values)
                 print(
-                    library, len(documents), seed, reduction, name, np.round(values, 3), flush=True
+                    library,
+                    len(documents),
+                    seed,
+                    reduction,
+                    name,
+                    np.round(values, 3),
+                    flush=True,
                 )
     rows = []
     for (reduction, name), values in results.items():
@@ -192,7 +215,9 @@ def main() -> None:
             between = ""
         else:
             between = f"{several:.0%}"
-        rows.append([reduction, name, f"{number:.0f}", f"{without:.0%}", between, f"{npmi:.2f}"])
+        rows.append(
+            [reduction, name, f"{number:.0f}", f"{without:.0%}", between, f"{npmi:.2f}"]
+        )
     write_table(
         "Topics",
         ["reduction", "cluster model", "topics", "no topic", "several topics", "NPMI"],

@@ -15,7 +15,9 @@ from dempster.plot import CalibrationDisplay, PairProbabilityDisplay
 # Five samples of three overlapping spherical clusters are simulated, so that the true probabilities
 # are known. The covariance model of the simulation, `EII`, is given. If it is selected from the
 # data, the coverage can be lower.
-samples = [make_gaussian_mixture(1, as_bunch=True, random_state=seed) for seed in range(5)]
+samples = [
+    make_gaussian_mixture(1, as_bunch=True, random_state=seed) for seed in range(5)
+]
 print("coverage of the intervals [belief, plausibility] of pairs:")
 for confidence in (0.5, 0.9):
     found = []
@@ -25,7 +27,9 @@ for confidence in (0.5, 0.9):
         ).fit(sample.data)
         found.append(model.intervals_.coverage(sample.posterior))
     coverage, length = np.mean([(c.belief, c.belief_length) for c in found], axis=0)
-    print(f"  confidence {confidence:.2f}: {coverage:.2f} of the pairs, mean length {length:.2f}")
+    print(
+        f"  confidence {confidence:.2f}: {coverage:.2f} of the pairs, mean length {length:.2f}"
+    )
 
 # %%
 # The belief (left) and the plausibility (right) of "same cluster" against its true probability, for
@@ -48,7 +52,8 @@ print(partition.summary())
 ambiguous = partition.ambiguous
 wrong = (
     np.flatnonzero(
-        model.mixture_.predict(iris.data)[50:100] != np.bincount(model.labels_[50:100]).argmax()
+        model.mixture_.predict(iris.data)[50:100]
+        != np.bincount(model.labels_[50:100]).argmax()
     )
     + 50
 )

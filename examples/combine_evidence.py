@@ -28,7 +28,9 @@ DIGITS = [3, 5, 8]
 digits = load_digits()
 which = np.isin(digits.target, DIGITS)
 X = PCA(7, random_state=0).fit_transform(digits.data[which])
-X, X_new, y, y_new = train_test_split(X, digits.target[which], test_size=0.6, random_state=0)
+X, X_new, y, y_new = train_test_split(
+    X, digits.target[which], test_size=0.6, random_state=0
+)
 X, X_known, y, y_known = train_test_split(X, y, test_size=0.5, random_state=0)
 
 scores = {}
@@ -40,7 +42,9 @@ def report(name, masses):
     sets = masses.decide("interval_dominance")
     covered = sets[np.arange(len(y_new)), np.searchsorted(DIGITS, y_new)]
     scores[name] = (decided == y_new).mean()
-    print(f"{name:34}{scores[name]:9.3f}{covered.mean():11.3f}{sets.sum(axis=1).mean():7.2f}")
+    print(
+        f"{name:34}{scores[name]:9.3f}{covered.mean():11.3f}{sets.sum(axis=1).mean():7.2f}"
+    )
 
 
 print(f"{'':34}{'accuracy':>9}{'coverage':>11}{'size':>7}")
@@ -63,7 +67,9 @@ report("labels, discounted by digit", first)
 # %%
 # The second source returns the votes of eight trees on two other attributes. The prior is uniform.
 forest = RandomForestClassifier(8, max_depth=3, random_state=0).fit(X[:, [1, 3]], y)
-counts = np.stack([tree.predict(X_new[:, [1, 3]]).astype(int) for tree in forest.estimators_])
+counts = np.stack(
+    [tree.predict(X_new[:, [1, 3]]).astype(int) for tree in forest.estimators_]
+)
 alpha = 1 + np.stack([(counts == k).sum(axis=0) for k in range(len(DIGITS))], axis=1)
 second = MassFunctions.from_dirichlet(alpha, frame=DIGITS)
 report("votes", second)
@@ -88,11 +94,15 @@ report("all three, labels discounted", combined.normalize())
 
 # %%
 # The mass on the empty set is the conflict between the sources.
-rates = ", ".join(f"{digit}: {rate:.2f}" for digit, rate in zip(DIGITS, trust.rates_, strict=True))
+rates = ", ".join(
+    f"{digit}: {rate:.2f}" for digit, rate in zip(DIGITS, trust.rates_, strict=True)
+)
 print(f"\ndiscount rates of the labels: {rates}")
 print(f"mean conflict: {combined.empty.mean():.2f}")
 print("the three images with the largest conflict:")
-print(combined[np.argsort(-combined.empty)[:3]].to_frame().round(3).to_string(index=False))
+print(
+    combined[np.argsort(-combined.empty)[:3]].to_frame().round(3).to_string(index=False)
+)
 
 # %%
 # Bars of the accuracy of each source alone and of two combinations. The combination with discounted

@@ -9,11 +9,17 @@ import numpy as np
 
 from dempster.cluster import ECM
 from dempster.datasets import make_fourclass
-from dempster.partition import combine_partitions, consistency_index, pairwise_nonspecificity
+from dempster.partition import (
+    combine_partitions,
+    consistency_index,
+    pairwise_nonspecificity,
+)
 from dempster.plot import PartitionMapDisplay
 
 X, truth = make_fourclass(200, random_state=0)
-first = ECM(2, random_state=0).fit(X[:, :1]).credal_partition_  # uses only the first attribute
+first = (
+    ECM(2, random_state=0).fit(X[:, :1]).credal_partition_
+)  # uses only the first attribute
 second = ECM(2, random_state=0).fit(X[:, 1:]).credal_partition_  # uses only the second
 both = combine_partitions([first, second], "dempster", n_clusters=4, random_state=0)
 everything = ECM(4, random_state=0).fit(X).credal_partition_
@@ -36,6 +42,8 @@ for name, partition in partitions.items():
 # %%
 # Map with a point for each partition and for the truth. The combined partition is the closest to
 # the truth; the partitions by one attribute are the farthest.
-display = PartitionMapDisplay.from_partitions({**partitions, "truth": np.asarray(truth)})
+display = PartitionMapDisplay.from_partitions(
+    {**partitions, "truth": np.asarray(truth)}
+)
 display.figure_.savefig("partitions.png", dpi=120, bbox_inches="tight")
 print("wrote partitions.png")

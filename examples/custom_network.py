@@ -39,20 +39,32 @@ network = nn.Sequential(
 # With `d0_quantile=0.99`, only the most different images are certainly in different clusters; with
 # the default of 0.9 more images would be outliers. The large tolerance makes this example fast.
 model = NNEVCLUS(
-    3, focal_sets=family, network=network, d0_quantile=0.99, max_iter=100, tol=1e-2, random_state=0
+    3,
+    focal_sets=family,
+    network=network,
+    d0_quantile=0.99,
+    max_iter=100,
+    tol=1e-2,
+    random_state=0,
 )
 partition = model.fit(images).credal_partition_
 
 print(partition.summary())
-print(f"\nagreement with the digits (ARI): {adjusted_rand_score(digit, partition.labels):.2f}")
-print(f"loss {model.loss_:.4f}; loss of EVCLUS, without a network: {model.evclus_.loss_:.4f}")
+print(
+    f"\nagreement with the digits (ARI): {adjusted_rand_score(digit, partition.labels):.2f}"
+)
+print(
+    f"loss {model.loss_:.4f}; loss of EVCLUS, without a network: {model.evclus_.loss_:.4f}"
+)
 
 # %%
 # Name each cluster by its most frequent digit.
 names = [int(np.bincount(digit[partition.labels == k]).argmax()) for k in range(3)]
 several = np.flatnonzero(family.cardinality > 1)
 between = partition.masses[:, several].sum(axis=1)
-print("\nmost ambiguous images: digit, mass on several clusters, the set with the largest mass")
+print(
+    "\nmost ambiguous images: digit, mass on several clusters, the set with the largest mass"
+)
 for i in np.argsort(-between)[:5]:
     heaviest = several[partition.masses[i, several].argmax()]
     print(f"{digit[i]:7d}{between[i]:8.2f}   {family.names(names)[heaviest]}")
@@ -70,7 +82,8 @@ for line, (name, mass) in zip(axes, rows.items(), strict=True):
         ax.set_xlabel(f"{mass[i]:.2f}", fontsize="small")
     line[0].set_ylabel(name, rotation=0, ha="right", va="center")
 figure.suptitle(
-    "largest masses on each cluster, on several clusters, and on the empty set", fontsize="medium"
+    "largest masses on each cluster, on several clusters, and on the empty set",
+    fontsize="medium",
 )
 figure.savefig("digits.png", dpi=120)
 print("\nwrote digits.png")

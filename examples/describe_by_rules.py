@@ -27,7 +27,9 @@ print("mean error with 1, 2, ... leaves:", tree.mistakes_by_leaves_.round(3))
 # %%
 # With a larger `caution`, more rules predict sets of clusters.
 for caution in (0.0, 0.5, 0.9):
-    answers = CautiousTree(3, caution=caution).fit(flowers, partition).to_frame()["answer"]
+    answers = (
+        CautiousTree(3, caution=caution).fit(flowers, partition).to_frame()["answer"]
+    )
     print(f"caution {caution:.1f}:", "; ".join(answers))
 
 # %%
@@ -39,5 +41,7 @@ print("\n", tree.predict_mass(new).to_frame().round(2).to_string(), sep="")
 # %%
 # A tree of rules on petal and sepal measurements. Each leaf shows a cluster or a set of clusters,
 # and the number of its flowers.
-tree.plot(title="irises in five rules").figure_.savefig("rules.png", dpi=120, bbox_inches="tight")
+tree.plot(title="irises in five rules").figure_.savefig(
+    "rules.png", dpi=120, bbox_inches="tight"
+)
 print("\nwrote rules.png")

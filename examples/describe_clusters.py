@@ -29,13 +29,19 @@ print(wines.to_text(n_features=3))
 # p-values of clustered columns are too small, because the clusters were chosen to differ in them.
 print(
     "\n",
-    wines.attributes.loc[["alcohol", "grape"], ["clustered", "test", "effect", "p_adjusted"]],
+    wines.attributes.loc[
+        ["alcohol", "grape"], ["clustered", "test", "effect", "p_adjusted"]
+    ],
     sep="",
 )
 
 # %%
 # `discriminating_features` lists the measurements that separate two clusters best, with thresholds.
-print("\n", wines.discriminating_features(0, 1)[["separation", "rule"]].head(4).to_string(), sep="")
+print(
+    "\n",
+    wines.discriminating_features(0, 1)[["separation", "rule"]].head(4).to_string(),
+    sep="",
+)
 
 # %%
 # Heat map with a row for each measurement and a column for each of the three clusters; colors show

@@ -20,9 +20,9 @@ seen = group < 3
 # A one-class SVM describes the region of the training data. Objects far outside (beyond the fence
 # of a box plot of its scores) get mass on the empty set. The large tolerance makes this example
 # fast.
-model = NNEVCLUS(3, outlier_detector="one-class-svm", max_iter=100, tol=1e-2, random_state=0).fit(
-    X[seen]
-)
+model = NNEVCLUS(
+    3, outlier_detector="one-class-svm", max_iter=100, tol=1e-2, random_state=0
+).fit(X[seen])
 
 # %%
 # The model assigns all objects. Those of the fourth group were not in the training data.
@@ -32,7 +32,9 @@ print("                       mass on the empty set   outliers")
 for k in range(4):
     who = group == k
     name = f"group {k}{'' if k < 3 else ', not in training'}"
-    print(f"{name:26}{partition.empty[who].mean():15.2f}{outlier[who].sum():13d} of {who.sum()}")
+    print(
+        f"{name:26}{partition.empty[who].mean():15.2f}{outlier[who].sum():13d} of {who.sum()}"
+    )
 
 # %%
 # Nearly all mass of a novel object is on the empty set.

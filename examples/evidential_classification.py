@@ -18,7 +18,9 @@ from dempster.plot import MassContourDisplay, RejectionCurveDisplay
 iris = load_iris(as_frame=True)
 X = iris.data[["petal length (cm)", "petal width (cm)"]]
 y = iris.target_names[iris.target]
-X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=0, stratify=y)
+X_train, X_test, y_train, y_test = train_test_split(
+    X, y, test_size=0.5, random_state=0, stratify=y
+)
 
 # %%
 # In the evidential K-nearest neighbor rule, each neighbor is a piece of evidence that decreases
@@ -45,7 +47,10 @@ print(logistic.predict_mass(flowers).to_frame().round(3).to_string())
 # %%
 # A decision may be one class, a rejection if the expected error is too large, or a set of classes.
 print("\nbest class       ", eknn.decide(flowers).tolist())
-print("with rejection   ", eknn.decide(flowers, "maximin", reject=0.2, reject_label="?").tolist())
+print(
+    "with rejection   ",
+    eknn.decide(flowers, "maximin", reject=0.2, reject_label="?").tolist(),
+)
 kept = eknn.decide(flowers, "partial_assignment", tolerance=0.8)
 print("set of classes   ", [" or ".join(eknn.classes_[row]) for row in kept])
 
@@ -54,12 +59,16 @@ print("set of classes   ", [" or ".join(eknn.classes_[row]) for row in kept])
 # virginica.
 rng = np.random.default_rng(0)
 names = list(iris.target_names)
-masses = np.zeros((len(X_train), 5))  # setosa, versicolor, virginica, one of the last two, any
+masses = np.zeros(
+    (len(X_train), 5)
+)  # setosa, versicolor, virginica, one of the last two, any
 masses[np.arange(len(X_train)), [names.index(name) for name in y_train]] = 1
 unsure = (y_train != "setosa") & (rng.random(len(X_train)) < 0.5)
 masses[unsure] = [0, 0, 0, 0.9, 0.1]
 family = FocalSets.from_sets(3, [(0,), (1,), (2,), (1, 2), (0, 1, 2)])
-soft = EKNNClassifier(range(5, 16)).fit(X_train, MassFunctions(masses, family, frame=names))
+soft = EKNNClassifier(range(5, 16)).fit(
+    X_train, MassFunctions(masses, family, frame=names)
+)
 print(
     f"\nwith {unsure.sum()} of {len(X_train)} labels unsure: test error {1 - soft.score(X_test, y_test):.3f}"
 )

@@ -32,11 +32,15 @@ for n_answers in range(20, 101, 20):
     questions = suggest_pairs(partition, 20, constraints=known)
     known = known | Constraints.from_pairs(questions, truth)
     agreement, partition = score(known)
-    by_chance, _ = score(Constraints.from_labels(truth, n_answers, random_state=n_answers))
+    by_chance, _ = score(
+        Constraints.from_labels(truth, n_answers, random_state=n_answers)
+    )
     print(f"{n_answers:7d}{by_chance:19.2f}{agreement:22.2f}")
     curves.append((n_answers, by_chance, agreement))
 
-print(f"\n{known!r}, violated by the last partition: {len(known.violations(partition))}")
+print(
+    f"\n{known!r}, violated by the last partition: {len(known.violations(partition))}"
+)
 
 # %%
 # Adjusted Rand index against the number of answers, from 0 to 100. The curve of the suggested

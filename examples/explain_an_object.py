@@ -28,7 +28,9 @@ print(why.to_frame().round(2).to_string())
 
 # %%
 # The contributions add up to the similarity of the flower to the members of each cluster.
-print(f"\ncontributions add up: {np.allclose(why.contributions.sum(axis=0), why.explained)}")
+print(
+    f"\ncontributions add up: {np.allclose(why.contributions.sum(axis=0), why.explained)}"
+)
 
 # %%
 # New objects can be explained as well.

@@ -12,7 +12,9 @@ from dempster.cluster import ECM
 
 rng = np.random.default_rng(0)
 first = np.array([[-4.0, 0.0], [4.0, 0.0], [0.0, 5.0]])
-drift = np.array([[0.0, -0.06], [0.05, 0.05], [-0.06, 0.0]])  # of each cluster, per block
+drift = np.array(
+    [[0.0, -0.06], [0.05, 0.05], [-0.06, 0.0]]
+)  # of each cluster, per block
 
 
 def block(t):
@@ -49,7 +51,9 @@ print(forgets.credal_partition_.summary())
 # %%
 # Paths of three cluster centers in two panels. With a half-life of 800 objects they follow the true
 # dotted paths to the end; without forgetting they stop about halfway.
-figure, axes = plt.subplots(1, 2, figsize=(10, 4.6), sharex=True, sharey=True, layout="constrained")
+figure, axes = plt.subplots(
+    1, 2, figsize=(10, 4.6), sharex=True, sharey=True, layout="constrained"
+)
 for ax, (name, path) in zip(axes, paths.items(), strict=True):
     ax.scatter(*X.T, s=8, color="0.75", label="last block")
     for k in range(3):

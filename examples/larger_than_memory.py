@@ -29,7 +29,9 @@ for k in range(5):
 # %%
 # Starts are compared on a sample; then every iteration is one pass over all files.
 model = ECM(3, n_init=3, random_state=0).fit(folder)
-print(f"{model.n_iter_} iterations over all files, centers:\n{model.cluster_centers_.round(2)}")
+print(
+    f"{model.n_iter_} iterations over all files, centers:\n{model.cluster_centers_.round(2)}"
+)
 
 # %%
 # Results with one row per object are lazy.
@@ -41,7 +43,9 @@ print("first labels:", next(iter(partition.labels.blocks()))[:10])
 # %%
 # Write the masses of all objects to files, block by block.
 paths = partition.to_parquet("masses")
-print(f"wrote {len(paths)} files into masses/; the first contains {read_partition(paths[0])}")
+print(
+    f"wrote {len(paths)} files into masses/; the first contains {read_partition(paths[0])}"
+)
 
 # %%
 # Plots need rows in memory: predict the rows of one file.

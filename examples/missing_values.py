@@ -41,9 +41,13 @@ model = ECM(3, missing="partial", random_state=0).fit(table)
 complete = ECM(3, random_state=0).fit(flowers)
 imputed = ECM(3, random_state=0).fit(SimpleImputer().fit_transform(table))
 print("agreement with the species (adjusted Rand index)")
-print(f"  nothing missing          {adjusted_rand_score(iris.target, complete.labels_):.2f}")
+print(
+    f"  nothing missing          {adjusted_rand_score(iris.target, complete.labels_):.2f}"
+)
 print(f"  missing='partial'        {adjusted_rand_score(species, model.labels_):.2f}")
-print(f"  mean imputation          {adjusted_rand_score(species, imputed.labels_):.2f}\n")
+print(
+    f"  mean imputation          {adjusted_rand_score(species, imputed.labels_):.2f}\n"
+)
 
 # %%
 # The doubt increases with the number of missing values.

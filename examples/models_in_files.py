@@ -25,7 +25,9 @@ model = EVCLUS(3, random_state=0).fit(X)
 # Save the model. `describe` reads the header of a file without loading the model.
 save(model, "iris.dempster")
 info = describe("iris.dempster")
-print(f"{info['kind']}, {info['bytes'] / 1000:.0f} kB, written by dempster {info['library']}")
+print(
+    f"{info['kind']}, {info['bytes'] / 1000:.0f} kB, written by dempster {info['library']}"
+)
 
 # %%
 # The loaded model gives the same masses for new objects.

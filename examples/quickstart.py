@@ -22,7 +22,10 @@ print(partition.summary())
 # Every flower has a mass function. Mass on the set {0,2} means that the flower is in cluster 0 or
 # 2, and that the data do not show which.
 ambiguous = partition.ambiguous[0]
-print(f"\nflower {ambiguous}:", partition[int(ambiguous)].to_frame().round(3).to_dict("records")[0])
+print(
+    f"\nflower {ambiguous}:",
+    partition[int(ambiguous)].to_frame().round(3).to_dict("records")[0],
+)
 print(
     "belief and plausibility of each cluster:",
     partition.singleton_belief[ambiguous].round(2),

@@ -21,7 +21,9 @@ table.to_csv("flowers.csv", index=False)
 # %%
 # A recipe names the file and the settings. `run` reads the table, selects and scales the numeric
 # columns, and clusters.
-recipe = Recipe("flowers.csv", method="ecm", clusters=3, truth="species", parameters={"delta": 5})
+recipe = Recipe(
+    "flowers.csv", method="ecm", clusters=3, truth="species", parameters={"delta": 5}
+)
 result = recipe.run(note=print)
 print(result.partition.summary())
 
@@ -41,7 +43,10 @@ print("same masses:", np.array_equal(again.partition.masses, result.partition.ma
 # table.
 save(result.model, "flowers.dempster")
 model = load("flowers.dempster")
-print("labels of the first flowers:", model.predict_mass(read_table("flowers.csv").head(3)).labels)
+print(
+    "labels of the first flowers:",
+    model.predict_mass(read_table("flowers.csv").head(3)).labels,
+)
 
 # %%
 # The irises in the plane of their first two principal components, with filled hulls of three

@@ -28,7 +28,9 @@ settings = {"focal_sets": "simple", "beta": 1.5, "n_init": 3, "random_state": 0}
 alone = ECM(4, **settings).fit(scan.reshape(-1, 1))
 together = SECM(4, **settings).fit(scan)
 print("noisy phantom, agreement with the truth (adjusted Rand index)")
-print(f"    ECM, pixel by pixel     {adjusted_rand_score(truth.ravel(), alone.labels_):.2f}")
+print(
+    f"    ECM, pixel by pixel     {adjusted_rand_score(truth.ravel(), alone.labels_):.2f}"
+)
 print(
     f"    SECM, with neighbors    {adjusted_rand_score(truth.ravel(), together.labels_.ravel()):.2f}"
 )
@@ -48,7 +50,9 @@ print(f"\nphotograph of {' x '.join(map(str, model.image_shape_))} pixels")
 for k, color in enumerate(model.cluster_centers_):
     share = np.mean(model.labels_ == k)
     red, green, blue = (255 * color).round().astype(int)
-    print(f"    region {k}: {share:4.0%} of the pixels, mean color ({red}, {green}, {blue})")
+    print(
+        f"    region {k}: {share:4.0%} of the pixels, mean color ({red}, {green}, {blue})"
+    )
 print(f"    between regions: {undecided.mean():.0%}")
 
 # %%
@@ -63,7 +67,10 @@ for ax, (title, picture) in zip(
         ("ECM", alone.cluster_centers_[alone.labels_, 0].reshape(truth.shape)),
         ("SECM", together.cluster_centers_[together.labels_, 0]),
         ("photograph", photograph),
-        ("regions, in their mean color", model.cluster_centers_[model.labels_].clip(0, 1)),
+        (
+            "regions, in their mean color",
+            model.cluster_centers_[model.labels_].clip(0, 1),
+        ),
         ("white: between regions", np.where(undecided[..., None], 1, 0.6 * photograph)),
     ],
     strict=True,

@@ -58,7 +58,8 @@ def errors_of_one_training_set(seed, n_train=60, n_test=1000):
             "second source": m2.decide(),
             "fusion by Dempster's rule": m1.combine(m2).decide(),
             **{
-                name: model.predict(np.hstack([disturbed, second])) for name, model in joint.items()
+                name: model.predict(np.hstack([disturbed, second]))
+                for name, model in joint.items()
             },
         }
         ignorance.append(m1.masses[:, -1].mean())
@@ -73,10 +74,16 @@ runs = [errors_of_one_training_set(seed) for seed in range(20)]
 errors = {name: np.mean([run[0][name] for run in runs], axis=0) for name in runs[0][0]}
 ignorance = np.mean([run[1] for run in runs], axis=0)
 print("test error as noise is added to the first source")
-print(f"{'standard deviation of the noise':34}" + "".join(f"{sigma:7.1f}" for sigma in NOISE))
+print(
+    f"{'standard deviation of the noise':34}"
+    + "".join(f"{sigma:7.1f}" for sigma in NOISE)
+)
 for name, values in errors.items():
     print(f"{name:34}" + "".join(f"{value:7.3f}" for value in values))
-print(f"{'mass of ignorance, first source':34}" + "".join(f"{value:7.3f}" for value in ignorance))
+print(
+    f"{'mass of ignorance, first source':34}"
+    + "".join(f"{value:7.3f}" for value in ignorance)
+)
 
 # %%
 # With little noise, the logistic regression of both sources is better than the fusion. With a

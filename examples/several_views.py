@@ -22,7 +22,8 @@ kind = np.arange(400) % 4
 views = {
     "length and width": np.column_stack([4.0 * (kind // 2), 2.0 * (kind // 2)])
     + rng.normal(size=(400, 2)),
-    "spectrum": 1000 + 300 * (np.outer(kind % 2, [2, -2, 1.5, 1]) + rng.normal(size=(400, 4))),
+    "spectrum": 1000
+    + 300 * (np.outer(kind % 2, [2, -2, 1.5, 1]) + rng.normal(size=(400, 4))),
     "broken": rng.normal(size=(400, 3)),
 }
 model = WMVEC(4, random_state=0).fit(views)
@@ -44,7 +45,9 @@ for name, weight, left, shapeless in zip(
 
 # %%
 # No single view separates the four kinds. In one table the view with the largest units dominates.
-print(f"\nagreement with the kinds: {adjusted_rand_score(kind, model.labels_):.2f} with all views")
+print(
+    f"\nagreement with the kinds: {adjusted_rand_score(kind, model.labels_):.2f} with all views"
+)
 tables = {**views, "all in one table": np.hstack(list(views.values()))}
 for name, table in tables.items():
     found = ECM(4, random_state=0).fit(table).labels_
@@ -54,11 +57,16 @@ for name, table in tables.items():
 # New objects have the same views; one of the two is far from the training data.
 new = {name: table[:2].copy() for name, table in views.items()}
 new["spectrum"][1] += 9000
-print("\noutliers among a typical object and a distant one:", model.predict_mass(new).outliers)
+print(
+    "\noutliers among a typical object and a distant one:",
+    model.predict_mass(new).outliers,
+)
 
 # %%
 # Explanations and rules accept the same views.
-doubtful = int(np.where(doubt_scores(partition) > 1, -1, doubt_scores(partition)).argmax())
+doubtful = int(
+    np.where(doubt_scores(partition) > 1, -1, doubt_scores(partition)).argmax()
+)
 print(f"\n{explain_object(model, views, doubtful).to_text()}")
 rules = CautiousTree(max_leaves=4).fit(views, model)
 print(f"\n{rules.export_text()}")

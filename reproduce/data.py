@@ -59,7 +59,11 @@ def dissimilarity_file(name: str) -> tuple[np.ndarray, np.ndarray]:
     version of Zongker, are converted to sqrt(1 - s). The matrix is replaced by its mean with the
     transpose, as in the papers.
     """
-    files = [path for path in sorted(folder().glob(f"{name.lower()}.*")) if path.suffix != ".npz"]
+    files = [
+        path
+        for path in sorted(folder().glob(f"{name.lower()}.*"))
+        if path.suffix != ".npz"
+    ]
     if not files:
         raise MissingDataError(f"{name.lower()}.mat is not in {folder()}")
     frame = read_dissimilarities(files[0])
@@ -153,7 +157,9 @@ def _mice() -> tuple[np.ndarray, np.ndarray]:
     data = stored("mice")
     group = data["names"][data["y"]]
     y = np.select(
-        [group == "t-SC-m", group == "t-SC-s", np.isin(group, ["t-CS-m", "t-CS-s"])], [0, 1, 2], -1
+        [group == "t-SC-m", group == "t-SC-s", np.isin(group, ["t-CS-m", "t-CS-s"])],
+        [0, 1, 2],
+        -1,
     )
     kept = (y >= 0) & (np.isnan(data["X"]).sum(axis=1) <= 10)
     X = data["X"][kept]
@@ -166,7 +172,10 @@ def _dry_bean(scaled_first: bool = False) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
     classes = range(int(data["y"].max()) + 1)
     kept = np.concatenate(
-        [rng.choice(np.flatnonzero(data["y"] == k), 200, replace=False) for k in classes]
+        [
+            rng.choice(np.flatnonzero(data["y"] == k), 200, replace=False)
+            for k in classes
+        ]
     )
     if scaled_first:
         X = standardised(data["X"])

@@ -48,9 +48,13 @@ class RemoteFile:
     sha256: str | None = None  # None if the digest is not known
 
 
-def read_remote(file: RemoteFile, read: Callable[[Path], Any], data_home: DataHome) -> Any:
+def read_remote(
+    file: RemoteFile, read: Callable[[Path], Any], data_home: DataHome
+) -> Any:
     """Return ``read(path)`` for a local copy of the file, or for a download that is kept if ``read`` succeeds."""
-    cache = Path(get_data_home(None if data_home is None else as_path(data_home, "data_home")))
+    cache = Path(
+        get_data_home(None if data_home is None else as_path(data_home, "data_home"))
+    )
     shared = os.environ.get(FOLDER_VARIABLE)
     if shared:
         folders = [Path(shared) / "data", cache]
@@ -58,7 +62,9 @@ def read_remote(file: RemoteFile, read: Callable[[Path], Any], data_home: DataHo
         folders = [cache]
     for folder in folders:
         if (folder / file.path).is_file():
-            return _read_checked(file, folder / file.path, read, str(folder / file.path))
+            return _read_checked(
+                file, folder / file.path, read, str(folder / file.path)
+            )
     try:
         with urlopen(file.url, timeout=TIMEOUT_SECONDS) as response:
             content = response.read()
@@ -75,12 +81,16 @@ def read_remote(file: RemoteFile, read: Callable[[Path], Any], data_home: DataHo
         return _read_checked(file, temporary, read, file.url)
 
 
-def _read_checked(file: RemoteFile, path: Path, read: Callable[[Path], Any], source: str) -> Any:
+def _read_checked(
+    file: RemoteFile, path: Path, read: Callable[[Path], Any], source: str
+) -> Any:
     content = path.read_bytes()
     if path.suffix == ".csv":
         content = content.replace(b"\r\n", b"\n")
     if file.n_bytes is not None and len(content) != file.n_bytes:
-        raise InvalidInputError(f"{source} must have {file.n_bytes:,} bytes, got {len(content):,}")
+        raise InvalidInputError(
+            f"{source} must have {file.n_bytes:,} bytes, got {len(content):,}"
+        )
     digest = hashlib.sha256(content).hexdigest()
     if file.sha256 is not None and digest != file.sha256:
         raise InvalidInputError(
@@ -89,7 +99,9 @@ def _read_checked(file: RemoteFile, path: Path, read: Callable[[Path], Any], sou
     try:
         return read(path)
     except (ValueError, KeyError, tarfile.TarError, zipfile.BadZipFile) as error:
-        raise InvalidInputError(f"{source} is not a valid file of this dataset: {error}") from error
+        raise InvalidInputError(
+            f"{source} is not a valid file of this dataset: {error}"
+        ) from error
 
 
 # ---- Credal Dog and Credal Bird ------------------------------------------------------------------
@@ -115,7 +127,15 @@ _CREDAL = {
     "Credal_Dog-7": _CredalRecord(
         700,
         43,
-        ("Welsh Corgi", "Beagle", "Collie", "Basset", "Brittany", "Foxhound", "Shetland Sheepdog"),
+        (
+            "Welsh Corgi",
+            "Beagle",
+            "Collie",
+            "Basset",
+            "Brittany",
+            "Foxhound",
+            "Shetland Sheepdog",
+        ),
         767_825,
         2_240_000,
     ),
@@ -225,7 +245,9 @@ def _fetch_credal(
     animal: str, n_classes: int, choices: tuple[int, ...], data_home: DataHome
 ) -> Any:
     if not is_integer(n_classes) or n_classes not in choices:
-        raise InvalidParameterError("n_classes", " or ".join(map(str, choices)), n_classes)
+        raise InvalidParameterError(
+            "n_classes", " or ".join(map(str, choices)), n_classes
+        )
     name = f"Credal_{animal}-{int(n_classes)}"
     record = _CREDAL[name]
     n = record.n_samples
@@ -235,7 +257,9 @@ def _fetch_credal(
     def fetch(file: str, n_bytes: int | None, read: Callable[[Path], Any]) -> Any:
         path = f"{name}/data/{file}"
         url = f"https://raw.githubusercontent.com/ArthurHoa/credal-datasets/{_CREDAL_COMMIT}/{path}"
-        return read_remote(RemoteFile(f"credal-datasets/{path}", url, n_bytes), read, data_home)
+        return read_remote(
+            RemoteFile(f"credal-datasets/{path}", url, n_bytes), read, data_home
+        )
 
     title = f"{name.replace('_', ' ')}: {describe_shape((n, d, c))}"
     return to_bunch(
@@ -243,14 +267,18 @@ def _fetch_credal(
         fetch("y_true.csv", 2 * n, lambda path: _read_classes(path, n, c)),
         description=f"{title}.\nReference: {_CREDAL_CITATION}\nSource: {_CREDAL_HOMEPAGE}",
         target_names=record.target_names,
-        masses=fetch("y.csv", record.label_bytes, lambda path: _read_masses(path, n, c)),
+        masses=fetch(
+            "y.csv", record.label_bytes, lambda path: _read_masses(path, n, c)
+        ),
     )
 
 
 def _read_matrix(path: Path, shape: tuple[int, int]) -> np.ndarray:
     matrix = np.loadtxt(path, delimiter=";", ndmin=2)
     if matrix.shape != shape:
-        raise ValueError(f"it must have {shape[0]} rows and {shape[1]} columns, got {matrix.shape}")
+        raise ValueError(
+            f"it must have {shape[0]} rows and {shape[1]} columns, got {matrix.shape}"
+        )
     return matrix
 
 
@@ -370,7 +398,10 @@ def _read_answers(path: Path) -> np.ndarray:
     with zipfile.ZipFile(path) as archive, archive.open("cifar10h-raw.csv") as file:
         rows = csv.DictReader(io.TextIOWrapper(file, encoding="utf-8"))
         answers = np.array(
-            [(int(row["cifar10_test_test_idx"]), int(row["chosen_label"])) for row in rows]
+            [
+                (int(row["cifar10_test_test_idx"]), int(row["chosen_label"]))
+                for row in rows
+            ]
         )
     image, label = answers[answers[:, 0] >= 0].T
     counts = np.bincount(image * c + label, minlength=n * c).reshape(n, c)

@@ -35,7 +35,15 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-__all__ = ["experiment", "experiments", "Experiment", "Run", "Table", "Summary", "summary"]
+__all__ = [
+    "experiment",
+    "experiments",
+    "Experiment",
+    "Run",
+    "Table",
+    "Summary",
+    "summary",
+]
 
 HOME = Path(__file__).resolve().parent
 CACHE = HOME / ".cache"
@@ -69,12 +77,16 @@ class Experiment:
     def anchor(self) -> str:
         """Anchor of the heading on the results page."""
         kept = "".join(
-            letter for letter in self.heading.lower() if letter.isalnum() or letter in " -_"
+            letter
+            for letter in self.heading.lower()
+            if letter.isalnum() or letter in " -_"
         )
         return kept.replace(" ", "-")
 
 
-def experiment(paper: str, place: str, title: str) -> Callable[[Callable[[Run], None]], Experiment]:
+def experiment(
+    paper: str, place: str, title: str
+) -> Callable[[Callable[[Run], None]], Experiment]:
     """Mark a function as the experiment behind a table or figure of a paper."""
     return lambda function: Experiment(paper, place, title, function)
 
@@ -87,10 +99,19 @@ def experiments() -> list[Experiment]:
             continue
         package = importlib.import_module(f"reproduce.{folder.name}")
         for module in package.MODULES:
-            contents = vars(importlib.import_module(f"reproduce.{folder.name}.{module}"))
-            found += [value for value in contents.values() if isinstance(value, Experiment)]
-    order = [importlib.import_module(f"reproduce.{e.name.split('.')[0]}").ORDER for e in found]
-    return [e for _, e in sorted(zip(order, found, strict=True), key=lambda pair: pair[0])]
+            contents = vars(
+                importlib.import_module(f"reproduce.{folder.name}.{module}")
+            )
+            found += [
+                value for value in contents.values() if isinstance(value, Experiment)
+            ]
+    order = [
+        importlib.import_module(f"reproduce.{e.name.split('.')[0]}").ORDER
+        for e in found
+    ]
+    return [
+        e for _, e in sorted(zip(order, found, strict=True), key=lambda pair: pair[0])
+    ]
 
 
 # ---- summaries -----------------------------------------------------------------------------------
@@ -117,7 +138,9 @@ def summary(results: Iterable[dict[str, Any]], key: str) -> Summary:
     """Return the mean and standard deviation of one number over several results."""
     values = [float(result[key]) for result in results]
     return Summary(
-        statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else 0.0, len(values)
+        statistics.fmean(values),
+        statistics.stdev(values) if len(values) > 1 else 0.0,
+        len(values),
     )
 
 
@@ -144,7 +167,9 @@ class Table:
     named: int | None = None
     rows: list[list[str]] = field(default_factory=list)
     compared: int = 0  # rows with a value of the paper to compare with
-    below: dict[int, str] = field(default_factory=dict)  # row below the paper's value: the reason
+    below: dict[int, str] = field(
+        default_factory=dict
+    )  # row below the paper's value: the reason
     # row above the paper's value: the explanation
     above: dict[int, str] = field(default_factory=dict)
 
@@ -182,7 +207,11 @@ class Table:
                 self.above[len(self.rows)] = idea
         row += [self._figure(paper), self._figure(ours) + mark]
         row.append(
-            "" if seconds is None else f"{seconds:.2g}" if seconds < 10 else f"{seconds:.0f}"
+            ""
+            if seconds is None
+            else f"{seconds:.2g}"
+            if seconds < 10
+            else f"{seconds:.0f}"
         )
         self.rows.append(row)
 
@@ -199,7 +228,12 @@ class Table:
         return [self._place(k) for k, why in self.below.items() if not why]
 
     def markdown(self) -> str:
-        names = [*self.columns, f"{self.quantity}, paper", f"{self.quantity}, ours", "seconds"]
+        names = [
+            *self.columns,
+            f"{self.quantity}, paper",
+            f"{self.quantity}, ours",
+            "seconds",
+        ]
         # Omit empty seconds.
         if any(row[-1] for row in self.rows):
             width = len(names)
@@ -217,7 +251,9 @@ class Table:
         return "\n".join(lines)
 
     def _place(self, row: int) -> str:
-        return ", ".join(cell for cell in self.rows[row][: self.named or len(self.columns)] if cell)
+        return ", ".join(
+            cell for cell in self.rows[row][: self.named or len(self.columns)] if cell
+        )
 
 
 def _grouped(words: dict[int, str]) -> dict[str, list[int]]:
@@ -252,7 +288,9 @@ class Run:
         self.figures = figures
         self.page: list[str] = []
         self.tables: list[Table] = []
-        self.cells: dict[Path, dict[str, Any]] = {}  # cache file: result, computed or loaded
+        self.cells: dict[
+            Path, dict[str, Any]
+        ] = {}  # cache file: result, computed or loaded
         self.computed = 0  # number of results computed in this run
 
     def choose(self, full: Any, quick: Any) -> Any:
@@ -283,7 +321,9 @@ class Run:
                 results[k] = json.loads(file.read_text())
                 self._advance(cell, len(results), len(files))
         left = [k for k in range(len(files)) if k not in results]
-        for k, result in self._compute(cell, arguments, left, 1 if alone else self.jobs):
+        for k, result in self._compute(
+            cell, arguments, left, 1 if alone else self.jobs
+        ):
             results[k] = result
             _write(files[k], result)
             self._advance(cell, len(results), len(files))
@@ -315,13 +355,17 @@ class Run:
         path = self.figures / f"{self.about.name.replace('.', '-')}-{name}.png"
         figure.savefig(path, dpi=110, bbox_inches="tight", metadata={"Software": None})
         plt.close(figure)
-        self.page.append(f"![{caption}]({self.figures.name}/{path.name})\n\n*{caption}*")
+        self.page.append(
+            f"![{caption}]({self.figures.name}/{path.name})\n\n*{caption}*"
+        )
 
     def markdown(self) -> str:
         """Return the section of this experiment as Markdown."""
         intro = inspect.cleandoc(self.about.function.__doc__ or "")
         parts = [f"### {self.about.heading}", intro]
-        parts += [part.markdown() if isinstance(part, Table) else part for part in self.page]
+        parts += [
+            part.markdown() if isinstance(part, Table) else part for part in self.page
+        ]
         if self.cells:
             if len(self.cells) == 1:
                 unit = "computation"
@@ -344,9 +388,15 @@ class Run:
             version = ""
         else:
             version = library_fingerprint()
-        text = json.dumps([cell.__qualname__, source, keywords, version], sort_keys=True)
+        text = json.dumps(
+            [cell.__qualname__, source, keywords, version], sort_keys=True
+        )
         key = hashlib.sha256(text.encode()).hexdigest()[:24]
-        return CACHE / cell.__module__.removeprefix("reproduce.") / f"{cell.__name__}-{key}.json"
+        return (
+            CACHE
+            / cell.__module__.removeprefix("reproduce.")
+            / f"{cell.__name__}-{key}.json"
+        )
 
     def _compute(
         self, cell: Cell, arguments: list[dict[str, Any]], which: list[int], jobs: int
@@ -359,7 +409,8 @@ class Run:
             return
         pool = _workers(jobs)
         futures = {
-            pool.submit(_timed, cell.__module__, cell.__name__, arguments[k]): k for k in which
+            pool.submit(_timed, cell.__module__, cell.__name__, arguments[k]): k
+            for k in which
         }
         try:
             while futures:
@@ -375,7 +426,9 @@ class Run:
 @cache
 def _workers(jobs: int) -> ProcessPoolExecutor:
     """Return worker processes that all experiments share, so that modules are imported only once."""
-    return ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_one_thread)
+    return ProcessPoolExecutor(
+        jobs, mp_context=get_context("spawn"), initializer=_one_thread
+    )
 
 
 def _one_thread() -> None:
@@ -383,7 +436,9 @@ def _one_thread() -> None:
     from threadpoolctl import threadpool_limits
 
     os.environ.update(
-        dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "LOKY_MAX_CPU_COUNT"), "1")
+        dict.fromkeys(
+            ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "LOKY_MAX_CPU_COUNT"), "1"
+        )
     )
     threadpool_limits(1)
     try:
@@ -423,6 +478,9 @@ def library_fingerprint() -> str:
     digest = hashlib.sha256()
     root = Path(dempster.__file__).parent
     for file in sorted(root.rglob("*.py")):
-        if file.relative_to(root).parts[0] not in ("apps", "plot"):  # These cannot change a result.
+        if file.relative_to(root).parts[0] not in (
+            "apps",
+            "plot",
+        ):  # These cannot change a result.
             digest.update(file.read_bytes())
     return digest.hexdigest()

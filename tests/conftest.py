@@ -47,7 +47,11 @@ def skip_fsync():
 
 
 def _shared_folder() -> Path:
-    return Path(os.environ.get("DEMPSTER_SHARED", Path(__file__).resolve().parents[2] / "shared"))
+    return Path(
+        os.environ.get(
+            "DEMPSTER_SHARED", Path(__file__).resolve().parents[2] / "shared"
+        )
+    )
 
 
 @pytest.fixture(scope="session")

@@ -37,7 +37,9 @@ def gower_matrix(table, incomparable="raise", **parameters):
 def quick(kind):
     """Return a classifier, metric learner or mixture that runs fast."""
     wanted = {"n_init": 1, "max_iter": 50, "random_state": 0, "n_neighbors": 1}
-    return kind(**{k: v for k, v in wanted.items() if k in inspect.signature(kind).parameters})
+    return kind(
+        **{k: v for k, v in wanted.items() if k in inspect.signature(kind).parameters}
+    )
 
 
 def quick_make(subject, **changes):
@@ -111,7 +113,9 @@ OBJECTS = {
     "nothing masked": np.ma.masked_array(IRIS),
     "spans of time": (100 * IRIS).astype("m8[s]"),
     "complex columns": pd.DataFrame(IRIS.astype(complex)),
-    "dates in a table": pd.DataFrame({"a": pd.date_range("2020", periods=20), "b": range(20)}),
+    "dates in a table": pd.DataFrame(
+        {"a": pd.date_range("2020", periods=20), "b": range(20)}
+    ),
     "pandas NA": cell(pd.NA, object),
     "numbers of Python": np.vectorize(decimal.Decimal, otypes=[object])(IRIS),
     "records": np.zeros(20, dtype=[("a", float), ("b", int)]),
@@ -131,9 +135,15 @@ OBJECTS = {
         IRIS, columns=range(4), index=range(5, 5 + len(IRIS))
     ),
     "a table with mixed names": pd.DataFrame(IRIS, columns=["a", 1, "b", 2]),
-    "a table with names twice": pd.DataFrame(IRIS, columns=list("aabb"), index=["x"] * len(IRIS)),
-    "a table with categories": pd.DataFrame({"a": pd.Categorical(["u", "v"] * 10), "b": range(20)}),
-    "a table with missing values": pd.DataFrame({"a": [1.0, None, 3.0] * 5, "b": range(15)}),
+    "a table with names twice": pd.DataFrame(
+        IRIS, columns=list("aabb"), index=["x"] * len(IRIS)
+    ),
+    "a table with categories": pd.DataFrame(
+        {"a": pd.Categorical(["u", "v"] * 10), "b": range(20)}
+    ),
+    "a table with missing values": pd.DataFrame(
+        {"a": [1.0, None, 3.0] * 5, "b": range(15)}
+    ),
     "nullable integers": pd.DataFrame(
         {"a": pd.array([1, 2, 3] * 5, dtype="Int64"), "b": range(15)}
     ),
@@ -159,7 +169,11 @@ HIDDEN = (
 
 def askew(X):
     """Return the same numbers at a misaligned memory address."""
-    return np.frombuffer(b"x" + X.tobytes(), dtype=np.uint8)[1:].view(X.dtype).reshape(X.shape)
+    return (
+        np.frombuffer(b"x" + X.tobytes(), dtype=np.uint8)[1:]
+        .view(X.dtype)
+        .reshape(X.shape)
+    )
 
 
 def table(X):
@@ -180,7 +194,9 @@ FORMS = {
     "numbers of a picture": lambda X: Picture(np.ascontiguousarray(X)),
     "sparse columns": lambda X: table(X).astype(pd.SparseDtype(float, 0.0)),
     "one sparse column": lambda X: table(X).astype({"c0": pd.SparseDtype(float, 0.0)}),
-    "sparse columns, NaN left out": lambda X: table(X).astype(pd.SparseDtype(float, np.nan)),
+    "sparse columns, NaN left out": lambda X: table(X).astype(
+        pd.SparseDtype(float, np.nan)
+    ),
     "bytes in another order": lambda X: table(X.astype(">f8")),
     "a tensor that is learnt": lambda X: torch.tensor(X, requires_grad=True),
     "a tensor of signs to be turned": lambda X: torch.tensor(X * -1j).conj().imag,

@@ -8,7 +8,9 @@ from dempster import CredalPartition, FocalSets, MassFunctions
 
 def random_masses(rng, n, f):
     """Return rows on the simplex, many with zeros and some certain."""
-    weights = rng.exponential(size=(n, f)) * (rng.random((n, f)) < rng.choice([0.3, 0.7, 1.0]))
+    weights = rng.exponential(size=(n, f)) * (
+        rng.random((n, f)) < rng.choice([0.3, 0.7, 1.0])
+    )
     weights[np.arange(n), rng.integers(0, f, n)] += rng.random(n)
     return weights / weights.sum(axis=1, keepdims=True)
 

@@ -38,7 +38,9 @@ from dempster.partition import (
 from tests.limits import limited
 
 FAMILY = FocalSets.full(2)
-M = CredalPartition([[0.1, 0.5, 0.2, 0.2], [0.0, 0.3, 0.6, 0.1], [0.2, 0.2, 0.2, 0.4]], FAMILY)
+M = CredalPartition(
+    [[0.1, 0.5, 0.2, 0.2], [0.0, 0.3, 0.6, 0.1], [0.2, 0.2, 0.2, 0.4]], FAMILY
+)
 DATES = np.array(["2020-01-01", "2020-01-02", "2020-01-03"], dtype="M8[D]")
 
 
@@ -70,7 +72,9 @@ CHOICES = {
     "rule of expected_losses": lambda v: M.expected_losses(v),
     "rule of distance": lambda v: M.distance(M, v),
     "rule of normalize": lambda v: M.normalize(v),
-    "kind of from_function": lambda v: MassFunctions.from_function(np.eye(4), FAMILY, v),
+    "kind of from_function": lambda v: MassFunctions.from_function(
+        np.eye(4), FAMILY, v
+    ),
     "rule of assignment": lambda v: M.assignment(v),
     "rule of combine_partitions": lambda v: combine_partitions([M, M], v),
     "normalization": lambda v: combine_partitions([M, M], normalization=v),
@@ -102,10 +106,14 @@ ARRAYS = {
     "membership of find": FAMILY.find,
     "masses": lambda v: MassFunctions(v, FAMILY),
     "values of beliefs": lambda v: MassFunctions.from_function(v, FAMILY),
-    "values of plausibilities": lambda v: MassFunctions.from_function(v, FAMILY, "plausibility"),
+    "values of plausibilities": lambda v: MassFunctions.from_function(
+        v, FAMILY, "plausibility"
+    ),
     "contour": MassFunctions.from_contour,
     "counts": MassFunctions.from_counts,
-    "probabilities": lambda v: MassFunctions.from_source(v, {0: 0, 1: 1, 2: (0, 1)}, range(2)),
+    "probabilities": lambda v: MassFunctions.from_source(
+        v, {0: 0, 1: 1, 2: (0, 1)}, range(2)
+    ),
     "memberships": CredalPartition.from_fuzzy,
     "upper": CredalPartition.from_rough,
     "losses": lambda v: M.decide(losses=v),
@@ -214,7 +222,9 @@ def assert_rejected(call, value):
     return message
 
 
-@pytest.mark.parametrize(("which", "call", "values"), INVALID, ids=[one[0] for one in INVALID])
+@pytest.mark.parametrize(
+    ("which", "call", "values"), INVALID, ids=[one[0] for one in INVALID]
+)
 def test_invalid_arguments(which, call, values):
     for value in values:
         assert which.split(" ")[0] in assert_rejected(call, value)
@@ -229,7 +239,12 @@ def test_flags(which):
 @pytest.mark.parametrize("which", ARRAYS)
 def test_invalid_arrays(which):
     for table in TABLES_OF.values():
-        wrong = [masked(table), table.astype("M8[D]"), table.astype("m8[s]"), table.astype(complex)]
+        wrong = [
+            masked(table),
+            table.astype("M8[D]"),
+            table.astype("m8[s]"),
+            table.astype(complex),
+        ]
         wrong += [
             np.full(table.shape, "word"),
             [[1.0, 2.0], [3.0]],
@@ -277,13 +292,17 @@ def test_labels(which):
         LABELS[which](value)
 
 
-X = np.repeat([[0.0, 0.0], [6.0, 1.0]], 6, axis=0) + np.linspace(0, 1, 24).reshape(12, 2)
+X = np.repeat([[0.0, 0.0], [6.0, 1.0]], 6, axis=0) + np.linspace(0, 1, 24).reshape(
+    12, 2
+)
 CLUSTERED = CredalPartition.from_hard(np.repeat([0, 1], 6))
 TABLES_READ = {
     "profile": lambda v: profile(CLUSTERED, v),
     "CautiousTree": lambda v: CautiousTree(2).fit(v, CLUSTERED),
     "explain_object": lambda v: explain_object(CLUSTERED, v, 0),
-    "stability": lambda v: stability(ECM(2, n_init=1, random_state=0), v, 2, random_state=0),
+    "stability": lambda v: stability(
+        ECM(2, n_init=1, random_state=0), v, 2, random_state=0
+    ),
     "a block": lambda v: ECM(2, n_init=1, random_state=0).fit(lambda: iter([X, v])),
 }
 
@@ -296,7 +315,9 @@ def test_invalid_tables(which):
     lazy = dd.from_pandas(pd.DataFrame(X), npartitions=2)
     arrow = pa.array([1.0, 2.0])
     wrong = [Unreadable(), masked(X), [[1.0, 2.0], [3.0]], pd.Period("2020"), arrow]
-    for value in wrong + [lazy] * (which != "a block"):  # Blocks are computed one by one.
+    for value in wrong + [lazy] * (
+        which != "a block"
+    ):  # Blocks are computed one by one.
         with limited(), pytest.raises((ValueError, TypeError), match=r"\bX\b"):
             TABLES_READ[which](value)
 

@@ -86,7 +86,9 @@ def test_libraries_of_this_process():
 
     def threads():
         return {
-            library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"
+            library["num_threads"]
+            for library in threadpool_info()
+            if library["user_api"] == "blas"
         }
 
     before = threads()

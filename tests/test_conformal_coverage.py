@@ -57,7 +57,10 @@ def test_mixtures(name, score, by_class):
     for seed in range(N_DRAWS):
         X, y = draw(name, n + 500, rng)
         model = ConformalClassifier(
-            LinearDiscriminantAnalysis(), score=score, by_class=by_class, random_state=seed
+            LinearDiscriminantAnalysis(),
+            score=score,
+            by_class=by_class,
+            random_state=seed,
         )
         own = (
             model.set_params(confidence=0.95)
@@ -134,10 +137,16 @@ def test_clusters_of_a_mixture(name):
         truth = rng.integers(0, n_clusters, 2000)
         X = centers[truth] + rng.normal(size=(2000, centers.shape[1]))
         mixture = GaussianMixture(n_clusters, n_init=2, random_state=0)
-        model = ConformalClustering(mixture, confidence=0.95, random_state=seed).fit(X[:1000])
+        model = ConformalClustering(mixture, confidence=0.95, random_state=seed).fit(
+            X[:1000]
+        )
         counts = np.zeros((n_clusters, n_clusters))
         np.add.at(counts, (truth[1000:], model.predict(X[1000:])), 1)
         clusters = linear_sum_assignment(-counts)[1]
-        own.append(model.predict_mass(X[1000:]).contour[np.arange(1000), clusters[truth[1000:]]])
+        own.append(
+            model.predict_mass(X[1000:]).contour[
+                np.arange(1000), clusters[truth[1000:]]
+            ]
+        )
     coverage = np.mean(np.array(own)[..., None] > 1 - LEVELS + 1e-9, axis=(0, 1))
     np.testing.assert_allclose(coverage, LEVELS, atol=0.02)

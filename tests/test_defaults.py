@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 from benchmarks.defaults.advice import by_data, by_purpose
-from benchmarks.defaults.data import FAMILIES, NOISE, DataSet, chosen_half, generated_sets
+from benchmarks.defaults.data import (
+    FAMILIES,
+    NOISE,
+    DataSet,
+    chosen_half,
+    generated_sets,
+)
 from benchmarks.defaults.evidence import Evidence
 from benchmarks.defaults.measures import SHARES, of_labels, of_partition
 from benchmarks.defaults.methods import FINDERS, GIVEN_NUMBER, run
@@ -16,7 +22,9 @@ from dempster import CredalPartition, FocalSets
 def test_families_are_standardized_and_repeatable():
     sets = generated_sets(2)
     again = generated_sets(2)
-    assert [one.family for one in sets] == [family for family in FAMILIES for _ in range(2)]
+    assert [one.family for one in sets] == [
+        family for family in FAMILIES for _ in range(2)
+    ]
     for one, other in zip(sets, again, strict=True):
         np.testing.assert_array_equal(one.X, other.X)
         np.testing.assert_allclose(one.X.mean(axis=0), 0, atol=1e-9)
@@ -37,10 +45,16 @@ def test_measures_of_a_small_partition():
     other = [0, 0, 1, 0]
     ambiguous = [0, 0.2, 0.1, 0.7]
     out = [1, 0, 0, 0]
-    partition = CredalPartition([certain, certain, other, other, ambiguous, out, out], family)
+    partition = CredalPartition(
+        [certain, certain, other, other, ambiguous, out, out], family
+    )
     y = np.array([1, 1, 0, 0, 0, 0, NOISE])
     measures = of_partition(partition, y)
-    assert (measures["ambiguous"], measures["outliers"], measures["planted"]) == (1 / 6, 1 / 6, 1)
+    assert (measures["ambiguous"], measures["outliers"], measures["planted"]) == (
+        1 / 6,
+        1 / 6,
+        1,
+    )
     assert measures["certain"] == 1
     # Its label 0 corresponds to class 1; its set contains both.
     assert (measures["held"], measures["hard"]) == (1, 0)
@@ -63,7 +77,9 @@ def test_methods_and_errors():
 def records(n_public):
     """Return random measures with equally good methods except EVCLUS, which is better."""
     rng = np.random.default_rng(0)
-    families = {f"set {i}": "public" for i in range(n_public)} | {f"{f} 1": f for f in FAMILIES}
+    families = {f"set {i}": "public" for i in range(n_public)} | {
+        f"{f} 1": f for f in FAMILIES
+    }
     sets = {
         name: {
             "family": family,
@@ -80,7 +96,13 @@ def records(n_public):
                 ari = 0.9
             else:
                 ari = 0.5 + 0.1 * rng.uniform()
-            row = {"method": method, "set": name, "ari": ari, "seconds": 0.1, "seconds_given": 0.05}
+            row = {
+                "method": method,
+                "set": name,
+                "ari": ari,
+                "seconds": 0.1,
+                "seconds_given": 0.05,
+            }
             if method in FINDERS:
                 row |= {"found": 3}
             else:

@@ -56,7 +56,9 @@ def noise(tmp_path_factory):
         patch.setattr(cluster, "__all__", [*cluster.__all__, "NoiseCMeans"])
         entry = describe_method(exported["NoiseCMeans"])
         patch.setitem(
-            methods.METHODS, "noisecmeans", methods.MethodInfo.from_dict("noisecmeans", entry)
+            methods.METHODS,
+            "noisecmeans",
+            methods.MethodInfo.from_dict("noisecmeans", entry),
         )
         schema.schemas_by_name.cache_clear()
         yield module
@@ -65,7 +67,10 @@ def noise(tmp_path_factory):
 
 def test_method_is_short():
     *code, _ = blocks_of_code()
-    assert sum(bool(line.strip()) for block in code for line in block.splitlines()) <= MAX_LINES
+    assert (
+        sum(bool(line.strip()) for block in code for line in block.splitlines())
+        <= MAX_LINES
+    )
 
 
 # ---- contract of clusterers ----------------------------------------------------------------------
@@ -80,15 +85,21 @@ def arguments(check):
             if isinstance(names, str):
                 names = [names]
             choices.append(
-                [dict(zip(names, v if len(names) > 1 else [v], strict=True)) for v in values]
+                [
+                    dict(zip(names, v if len(names) > 1 else [v], strict=True))
+                    for v in values
+                ]
             )
     return [
-        {k: v for part in parts for k, v in part.items()} for parts in itertools.product(*choices)
+        {k: v for part in parts for k, v in part.items()}
+        for parts in itertools.product(*choices)
     ]
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", [name for name in vars(test_contract) if name.startswith("test_")])
+@pytest.mark.parametrize(
+    "name", [name for name in vars(test_contract) if name.startswith("test_")]
+)
 def test_method_fulfills_contract(noise, name):
     check = getattr(test_contract, name)
     for more in arguments(check):
@@ -107,7 +118,8 @@ def test_recipe_accepts_method(noise):
     from dempster.apps.recipe import Recipe
 
     assert (
-        Recipe("data.csv", method="noisecmeans", parameters={"delta": 2.0}).method == "noisecmeans"
+        Recipe("data.csv", method="noisecmeans", parameters={"delta": 2.0}).method
+        == "noisecmeans"
     )
 
 
@@ -119,7 +131,9 @@ def blocks_of(table):
 
 
 def same_model(found, expected):
-    np.testing.assert_allclose(found.cluster_centers_, expected.cluster_centers_, atol=1e-9)
+    np.testing.assert_allclose(
+        found.cluster_centers_, expected.cluster_centers_, atol=1e-9
+    )
     np.testing.assert_allclose(found.objective_, expected.objective_, rtol=1e-9)
     masses = np.asarray(found.credal_partition_.masses)
     np.testing.assert_allclose(masses, expected.credal_partition_.masses, atol=1e-8)
@@ -132,7 +146,9 @@ def test_blocks_give_the_same_model(noise, missing):
         table[::7, 1] = np.nan
     clusterer = noise.NoiseCMeans(3, missing=missing, n_init=2, random_state=0)
     expected = clusterer.fit(table)
-    same_model(noise.NoiseCMeans(**clusterer.get_params()).fit(blocks_of(table)), expected)
+    same_model(
+        noise.NoiseCMeans(**clusterer.get_params()).fit(blocks_of(table)), expected
+    )
     weights = np.arange(600) % 3 + 0.5
     expected = clusterer.fit(table, sample_weight=weights)
     same_model(
@@ -147,7 +163,9 @@ def test_passes_over_blocks_use_all_rows(noise, monkeypatch):
     """Starts are compared on a sample; the following iterations sum over all blocks."""
     monkeypatch.setattr(rows, "SAMPLE_SIZE", 200)
     monkeypatch.setattr(sampling, "SAMPLE_SIZE", 200)
-    model = noise.NoiseCMeans(3, delta=4.0, n_init=2, tol=1e-12, random_state=0).fit(blocks_of(X))
+    model = noise.NoiseCMeans(3, delta=4.0, n_init=2, tol=1e-12, random_state=0).fit(
+        blocks_of(X)
+    )
     assert len(model.sample_indices_) == 200
     powers = np.asarray(model.credal_partition_.masses)[:, 1:] ** 2
     centers = powers.T @ X / powers.sum(axis=0)[:, None]
@@ -160,7 +178,12 @@ def test_missing_values_keep_the_clusters(noise):
     table[::9, 2] = np.nan
     model = noise.NoiseCMeans(3, missing="partial", random_state=0).fit(table)
     complete = ~np.isnan(table).any(axis=1)
-    assert adjusted_rand_score(np.repeat([0, 1, 2], 200)[complete], model.labels_[complete]) > 0.95
+    assert (
+        adjusted_rand_score(
+            np.repeat([0, 1, 2], 200)[complete], model.labels_[complete]
+        )
+        > 0.95
+    )
     clusters = noise.NoiseCMeans(3, random_state=0).fit(X).cluster_centers_
     np.testing.assert_allclose(
         np.sort(model.cluster_centers_, axis=0), np.sort(clusters, axis=0), atol=0.3

@@ -58,7 +58,9 @@ def test_example_runs(script, run):
 
 
 def test_readme_code_runs(run, tmp_path):
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
+    blocks = re.findall(
+        r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL
+    )
     assert len(blocks) >= 2
     script = tmp_path / "readme.py"
     script.write_text("\n".join(blocks))
@@ -70,7 +72,11 @@ def test_example_runs_in_new_process(tmp_path):
     script = ROOT / "examples" / "quickstart.py"
     environment = {**os.environ, "MPLBACKEND": "Agg"}
     done = subprocess.run(
-        [sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, env=environment
+        [sys.executable, str(script)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env=environment,
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
@@ -82,7 +88,9 @@ def test_readme_lists_every_example():
 
 
 DOCTESTS = [
-    ".".join(file.relative_to(SOURCE.parent).with_suffix("").parts).removesuffix(".__init__")
+    ".".join(file.relative_to(SOURCE.parent).with_suffix("").parts).removesuffix(
+        ".__init__"
+    )
     for file in sorted(SOURCE.rglob("*.py"))
     if ">>> " in file.read_text(encoding="utf-8")
 ]

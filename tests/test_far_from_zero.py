@@ -5,7 +5,19 @@ import pytest
 
 from dempster._arrays import column_bounds
 from dempster.classify import EvidentialNeuralNetworkClassifier, EvidentialRBFClassifier
-from dempster.cluster import BPEC, CCM, CECM, ECM, EGMM, EVCLUS, MECM, RECM, WMVEC, ECMdd, WECMdd
+from dempster.cluster import (
+    BPEC,
+    CCM,
+    CECM,
+    ECM,
+    EGMM,
+    EVCLUS,
+    MECM,
+    RECM,
+    WMVEC,
+    ECMdd,
+    WECMdd,
+)
 from dempster.metric import FDA, KFDA, KPCCA, LFDA, PCCA
 from dempster.mixture import ParsimoniousGaussianMixture
 
@@ -15,7 +27,11 @@ N = 45
 Y = np.repeat([0, 1, 2], N // 3)
 X = (
     np.round(
-        256 * (np.array([[0, 0], [7, 1], [3, 8]])[Y] + np.random.default_rng(0).normal(size=(N, 2)))
+        256
+        * (
+            np.array([[0, 0], [7, 1], [3, 8]])[Y]
+            + np.random.default_rng(0).normal(size=(N, 2))
+        )
     )
     / 256
 )
@@ -24,7 +40,9 @@ FAR = {
     "a constant attribute beyond the digits": lambda X: np.column_stack(
         [np.full(len(X), 1.7e18 / 7), X]
     ),
-    "a constant attribute far beyond": lambda X: np.column_stack([X, np.full(len(X), 1e30)]),
+    "a constant attribute far beyond": lambda X: np.column_stack(
+        [X, np.full(len(X), 1e30)]
+    ),
     "far from zero": lambda X: X + 2.0**40,
 }
 
@@ -50,7 +68,10 @@ ESTIMATORS = {
         m.__name__: lambda m=m: m(3, n_init=2, random_state=0)
         for m in (ECM, CCM, CECM, EGMM, MECM, RECM, WMVEC)
     },
-    **{m.__name__: lambda m=m: m(3, n_init=2, random_state=0) for m in (ECMdd, WECMdd, EVCLUS)},
+    **{
+        m.__name__: lambda m=m: m(3, n_init=2, random_state=0)
+        for m in (ECMdd, WECMdd, EVCLUS)
+    },
     "BPEC": lambda: BPEC(3, random_state=0),
     "ParsimoniousGaussianMixture": lambda: ParsimoniousGaussianMixture(
         3, model="EII", random_state=0
@@ -62,7 +83,10 @@ ESTIMATORS = {
         n_prototypes=3, random_state=0, max_iter=20
     ),
     **{m.__name__: lambda m=m: m() for m in (FDA, LFDA, KFDA)},
-    **{m.__name__: lambda m=m: m(random_state=0, n_init=1, max_pairs=200) for m in (PCCA, KPCCA)},
+    **{
+        m.__name__: lambda m=m: m(random_state=0, n_init=1, max_pairs=200)
+        for m in (PCCA, KPCCA)
+    },
 }
 
 
@@ -83,7 +107,9 @@ def test_large_constants_with_missing_values(method):
         for constant in (1.0, 1e30)
     )
     one, other = (
-        method(3, missing="partial", n_init=2, random_state=0).fit(given).credal_partition_
+        method(3, missing="partial", n_init=2, random_state=0)
+        .fit(given)
+        .credal_partition_
         for given in (near, far)
     )
     np.testing.assert_allclose(pairs(other.contour), pairs(one.contour), atol=0.02)

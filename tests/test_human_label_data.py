@@ -18,7 +18,9 @@ from dempster.datasets import DatasetNotAvailableError
 
 FETCHERS = {
     name: (
-        human_label_data.fetch_credal_dog if "Dog" in name else human_label_data.fetch_credal_bird,
+        human_label_data.fetch_credal_dog
+        if "Dog" in name
+        else human_label_data.fetch_credal_bird,
         int(name.split("-")[1]),
     )
     for name in human_label_data._CREDAL
@@ -88,13 +90,19 @@ def test_credal_datasets(server, tmp_path, name):
     assert found.data.shape == (record.n_samples, record.n_features)
     np.testing.assert_array_equal(found.target, np.arange(record.n_samples) % n_classes)
     assert found.target_names.tolist() == list(record.target_names)
-    assert found.DESCR.startswith(f"Credal {name.split('_')[1]}: {record.n_samples} objects")
+    assert found.DESCR.startswith(
+        f"Credal {name.split('_')[1]}: {record.n_samples} objects"
+    )
     # Each label has mass on the true class and on the frame.
     sets = found.masses.focal_sets
     assert set(sets) == {(k,) for k in range(n_classes)} | {tuple(range(n_classes))}
-    np.testing.assert_allclose(found.masses.contour[np.arange(record.n_samples), found.target], 1)
+    np.testing.assert_allclose(
+        found.masses.contour[np.arange(record.n_samples), found.target], 1
+    )
     expected = np.loadtxt(io.BytesIO(server.files["y.csv"]), delimiter=";")[:, -1]
-    np.testing.assert_allclose(found.masses.masses[:, sets.index(range(n_classes))], expected)
+    np.testing.assert_allclose(
+        found.masses.masses[:, sets.index(range(n_classes))], expected
+    )
     # The second call reads the cache.
     server.files.clear()
     np.testing.assert_array_equal(fetch(n_classes, data_home=tmp_path).data, found.data)
@@ -107,7 +115,16 @@ def test_columns_are_sets_of_classes(tmp_path):
     path = tmp_path / "y.csv"
     path.write_bytes(write_csv(np.eye(8)))
     masses = human_label_data._read_masses(path, 8, 3)
-    assert list(masses.focal_sets) == [(), (0,), (1,), (0, 1), (2,), (0, 2), (1, 2), (0, 1, 2)]
+    assert list(masses.focal_sets) == [
+        (),
+        (0,),
+        (1,),
+        (0, 1),
+        (2,),
+        (0, 2),
+        (1, 2),
+        (0, 1, 2),
+    ]
     np.testing.assert_array_equal(masses.masses, np.eye(8))
 
 
@@ -119,7 +136,9 @@ def test_local_copy_with_other_line_ends(server, tmp_path, monkeypatch):
     monkeypatch.setenv("DEMPSTER_SHARED", str(tmp_path))
     birds = human_label_data.fetch_credal_bird(2, data_home=tmp_path / "cache")
     assert not server.requests
-    assert EKNNClassifier(3).fit(birds.data, birds.masses).predict(birds.data).shape == (40,)
+    assert EKNNClassifier(3).fit(birds.data, birds.masses).predict(
+        birds.data
+    ).shape == (40,)
 
 
 @cache
@@ -140,7 +159,11 @@ def broken_files():
             b"<html><body>Sign in</body></html>",
             "not a valid file",
         ),
-        "end missing": ("X.csv", files["X.csv"][:-1], "must have 153,113 bytes, got 153,112"),
+        "end missing": (
+            "X.csv",
+            files["X.csv"][:-1],
+            "must have 153,113 bytes, got 153,112",
+        ),
         "row missing": (
             "y.csv",
             files["y.csv"][: -25 * 1024],
@@ -157,13 +180,18 @@ def broken_files():
 def test_broken_downloads_are_not_kept(server, tmp_path, case):
     name, content, message = broken_files()[case]
     server.files = credal_files("Credal_Bird-10") | {name: content}
-    with pytest.raises(ValueError, match=rf"raw.githubusercontent.com/.*{name} .*{message}"):
+    with pytest.raises(
+        ValueError, match=rf"raw.githubusercontent.com/.*{name} .*{message}"
+    ):
         human_label_data.fetch_credal_bird(data_home=tmp_path)
     kept = [path.name for path in tmp_path.rglob("*") if path.is_file()]
     assert name not in kept
     assert set(kept) < {"X.csv", "y.csv", "y_true.csv"}
     server.files = credal_files("Credal_Bird-10")  # A second attempt succeeds.
-    assert human_label_data.fetch_credal_bird(data_home=tmp_path).data.shape == (200, 30)
+    assert human_label_data.fetch_credal_bird(data_home=tmp_path).data.shape == (
+        200,
+        30,
+    )
 
 
 def test_broken_local_copy(server, tmp_path):
@@ -183,7 +211,8 @@ def test_broken_local_copy(server, tmp_path):
 def test_no_network(server, tmp_path, error):
     server.files = {"X.csv": error}
     with pytest.raises(
-        DatasetNotAvailableError, match=f"there is no file .*X.csv, and the download .*{error}"
+        DatasetNotAvailableError,
+        match=f"there is no file .*X.csv, and the download .*{error}",
     ):
         human_label_data.fetch_credal_dog(data_home=tmp_path)
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
@@ -230,7 +259,9 @@ def answers_archive(counts=COUNTS):
 
 
 def images_archive(pixels=PIXELS, name="cifar-10-batches-bin/test_batch.bin"):
-    content = np.column_stack([np.arange(len(pixels), dtype=np.uint8) % 10, pixels]).tobytes()
+    content = np.column_stack(
+        [np.arange(len(pixels), dtype=np.uint8) % 10, pixels]
+    ).tobytes()
     file = io.BytesIO()
     with tarfile.open(fileobj=file, mode="w:gz") as archive:
         info = tarfile.TarInfo(name)
@@ -248,9 +279,14 @@ def cifar(server, monkeypatch):
         server.files = {"cifar10h-raw.zip": answers, "cifar-10-binary.tar.gz": images}
         for name, content in (("_CIFAR_ANSWERS", answers), ("_CIFAR_IMAGES", images)):
             if expected:
-                known = {"n_bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+                known = {
+                    "n_bytes": len(content),
+                    "sha256": hashlib.sha256(content).hexdigest(),
+                }
                 monkeypatch.setattr(
-                    human_label_data, name, replace(getattr(human_label_data, name), **known)
+                    human_label_data,
+                    name,
+                    replace(getattr(human_label_data, name), **known),
                 )
 
     return serve
@@ -262,7 +298,9 @@ def test_cifar10h(cifar, server, tmp_path):
     np.testing.assert_array_equal(found.data, PIXELS)
     np.testing.assert_array_equal(found.target, np.arange(12) % 10)
     np.testing.assert_array_equal(found.counts, COUNTS)
-    np.testing.assert_allclose(found.masses.masses, COUNTS / COUNTS.sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(
+        found.masses.masses, COUNTS / COUNTS.sum(axis=1, keepdims=True)
+    )
     assert found.target_names[found.target[9]] == "truck"
     server.files.clear()
     np.testing.assert_array_equal(
@@ -282,7 +320,9 @@ def test_digests_of_cifar10h(cifar, tmp_path):
     ):
         human_label_data.fetch_cifar10h(data_home=tmp_path)
     cifar(b"<html>Not found</html>", images_archive(), expected=False)
-    with pytest.raises(ValueError, match=r"cifar10h-raw.zip must have [\d,]+ bytes, got 22"):
+    with pytest.raises(
+        ValueError, match=r"cifar10h-raw.zip must have [\d,]+ bytes, got 22"
+    ):
         human_label_data.fetch_cifar10h(data_home=tmp_path)
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 

@@ -34,7 +34,15 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 OTHERS = [*CLASSIFIERS, *LEARNERS, ParsimoniousGaussianMixture, LatentClassModel]
 
 
-UNREADABLE = ("NaN", "infinity", "text in a cell", "one dimension", "empty", "nothing", "ragged")
+UNREADABLE = (
+    "NaN",
+    "infinity",
+    "text in a cell",
+    "one dimension",
+    "empty",
+    "nothing",
+    "ragged",
+)
 
 
 def labels_for(X):
@@ -61,9 +69,9 @@ def test_classifiers(kind, third):
 
     for name, X in third_of(OBJECTS.items(), CLASSIFIERS.index(kind), third):
         message = refused_or_sensible(lambda X=X: fit(X), valid)
-        assert message is None or re.search(r"\b[Xy]\b|n_neighbors|n_prototypes", message), (
-            f"{name}: {message}"
-        )
+        assert message is None or re.search(
+            r"\b[Xy]\b|n_neighbors|n_prototypes", message
+        ), f"{name}: {message}"
         assert message is not None or name not in (*HIDDEN, *UNREADABLE), name
 
 
@@ -82,7 +90,9 @@ def test_mixtures():
         assert np.isfinite(model.log_likelihood_)
 
     for X in OBJECTS.values():
-        refused_or_sensible(lambda X=X: ParsimoniousGaussianMixture(2, model="EII").fit(X), valid)
+        refused_or_sensible(
+            lambda X=X: ParsimoniousGaussianMixture(2, model="EII").fit(X), valid
+        )
         refused_or_sensible(lambda X=X: LatentClassModel([1, 2]).fit(X), valid)
 
 
@@ -111,7 +121,9 @@ WRONG_LABELS = {
 }
 
 
-@pytest.mark.parametrize("kind", [*CLASSIFIERS, *LEARNERS], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(
+    "kind", [*CLASSIFIERS, *LEARNERS], ids=lambda kind: kind.__name__
+)
 def test_invalid_labels(kind):
     for name, y in WRONG_LABELS.items():
         message = refused_or_sensible(
@@ -120,7 +132,9 @@ def test_invalid_labels(kind):
         assert message is not None, name
 
 
-@pytest.mark.parametrize("kind", [*CLASSIFIERS, *LEARNERS], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(
+    "kind", [*CLASSIFIERS, *LEARNERS], ids=lambda kind: kind.__name__
+)
 def test_labels_are_matched_by_index(kind):
     table = pd.DataFrame(
         IRIS, index=[f"flower {i}" for i in range(len(IRIS))], columns=list("abcd")
@@ -172,9 +186,13 @@ def test_estimators_accept_every_representation(kind, third):
     forms = FORMS.items()
     # It divides tables by rows, which pandas refuses for this representation.
     if kind is ConformalClassifier:
-        forms = [(name, form) for name, form in forms if name != "bytes in another order"]
+        forms = [
+            (name, form) for name, form in forms if name != "bytes in another order"
+        ]
     for name, form in third_of(forms, OTHERS.index(kind), third):
-        np.testing.assert_allclose(result_of(form(SHIFTED)), expected, atol=1e-7, err_msg=name)
+        np.testing.assert_allclose(
+            result_of(form(SHIFTED)), expected, atol=1e-7, err_msg=name
+        )
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -182,7 +200,9 @@ def test_explanations_accept_every_representation(form):
     partition = CredalPartition.from_hard(Y)
     tree = CautiousTree().fit(SHIFTED, partition)
     same = CautiousTree().fit(FORMS[form](SHIFTED), partition)
-    np.testing.assert_array_equal(same.predict(FORMS[form](SHIFTED)), tree.predict(SHIFTED))
+    np.testing.assert_array_equal(
+        same.predict(FORMS[form](SHIFTED)), tree.predict(SHIFTED)
+    )
     assert len(profile(partition, FORMS[form](SHIFTED)).to_frame()) == len(
         profile(partition, SHIFTED).to_frame()
     )
@@ -191,9 +211,9 @@ def test_explanations_accept_every_representation(form):
 NUMBERS = {
     "objects": lambda v: v.astype(object),
     "decimals": lambda v: v.map(lambda x: None if np.isnan(x) else decimal.Decimal(x)),
-    "fractions": lambda v: v.map(lambda x: None if np.isnan(x) else fractions.Fraction(x)).astype(
-        object
-    ),
+    "fractions": lambda v: v.map(
+        lambda x: None if np.isnan(x) else fractions.Fraction(x)
+    ).astype(object),
     "beside None": lambda v: v.astype(object).where(v.notna(), None),
 }
 
@@ -211,13 +231,19 @@ def test_object_columns_of_numbers_are_numeric(form):
     assert same["a"].dtype == object
     np.testing.assert_allclose(gower_matrix(same), gower_matrix(mixed))
     partition = CredalPartition.from_hard([0, 0, 1, 1, 1])
-    assert profile(partition, same[["a"]]).to_text() == profile(partition, mixed[["a"]]).to_text()
+    assert (
+        profile(partition, same[["a"]]).to_text()
+        == profile(partition, mixed[["a"]]).to_text()
+    )
 
 
 def test_categories_of_large_numbers_are_distinct():
     """Objects are measured as numbers, but compared as they are."""
     names = pd.DataFrame({"id": np.array([2**60, 2**60 + 1, None], dtype=object)})
-    assert list(GowerEncoder(categorical=["id"]).fit(names).categories_[0]) == [2**60, 2**60 + 1]
+    assert list(GowerEncoder(categorical=["id"]).fit(names).categories_[0]) == [
+        2**60,
+        2**60 + 1,
+    ]
 
 
 @pytest.mark.parametrize("kind", CLASSIFIERS, ids=lambda kind: kind.__name__)
@@ -227,7 +253,9 @@ def test_score_accepts_a_column_of_labels(kind):
     model = quick(kind).fit(SHIFTED, Y[:, None])
     column = pd.DataFrame({"class": Y})
     assert (
-        model.score(SHIFTED, column) == model.score(SHIFTED, Y[:, None]) == model.score(SHIFTED, Y)
+        model.score(SHIFTED, column)
+        == model.score(SHIFTED, Y[:, None])
+        == model.score(SHIFTED, Y)
     )
 
 

@@ -13,11 +13,15 @@ pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore")]
 X = np.random.default_rng(0).normal(size=(200, 3)) + 4 * (np.arange(200) % 3)[:, None]
 Y = np.arange(200) % 3
 CALLS = {
-    "ECM": lambda: ECM(3, n_init=1, max_iter=5, random_state=0).fit(X).predict_mass(X).decide(),
+    "ECM": lambda: (
+        ECM(3, n_init=1, max_iter=5, random_state=0).fit(X).predict_mass(X).decide()
+    ),
     "EVCLUS": lambda: EVCLUS(3, n_init=1, max_iter=3, random_state=0).fit(X).predict(X),
     "BeliefPeaks": lambda: BeliefPeaks(3).fit(X).predict(X),
     "CatECM": lambda: (
-        CatECM(3, n_init=1, max_iter=5, random_state=0).fit(X.astype(int)).predict(X.astype(int))
+        CatECM(3, n_init=1, max_iter=5, random_state=0)
+        .fit(X.astype(int))
+        .predict(X.astype(int))
     ),
     "EKNNClassifier": lambda: EKNNClassifier(max_iter=5).fit(X, Y).decide(X, "hurwicz"),
     "networks": lambda: (

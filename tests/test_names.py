@@ -8,7 +8,17 @@ import pytest
 from dempster import CredalPartition, FocalSets, MassFunctions
 from dempster._errors import InvalidInputError
 from dempster.classify import ContextualDiscounting, EKNNClassifier
-from dempster.cluster import CCM, ECM, EGMM, EVCLUS, RECM, WMVEC, BeliefPeaks, ECMdd, EKNNClus
+from dempster.cluster import (
+    CCM,
+    ECM,
+    EGMM,
+    EVCLUS,
+    RECM,
+    WMVEC,
+    BeliefPeaks,
+    ECMdd,
+    EKNNClus,
+)
 from dempster.dissimilarity import DissimilarityPCA
 from dempster.explain import (
     CautiousTree,
@@ -28,9 +38,13 @@ N = 24
 NAMES = [f"object {i}" for i in range(N)]
 rng = np.random.default_rng(0)
 CODES = np.arange(N) % 3
-X = pd.DataFrame(6.0 * np.eye(3)[CODES] + rng.normal(size=(N, 3)), index=NAMES, columns=list("abc"))
+X = pd.DataFrame(
+    6.0 * np.eye(3)[CODES] + rng.normal(size=(N, 3)), index=NAMES, columns=list("abc")
+)
 D = pd.DataFrame(
-    np.linalg.norm(X.to_numpy()[:, None] - X.to_numpy(), axis=2), index=NAMES, columns=NAMES
+    np.linalg.norm(X.to_numpy()[:, None] - X.to_numpy(), axis=2),
+    index=NAMES,
+    columns=NAMES,
 )
 Y = pd.Series(CODES, index=NAMES)
 WEIGHTS = pd.Series(rng.uniform(0.2, 5, N), index=NAMES)
@@ -85,7 +99,9 @@ def test_arguments_are_matched_by_name(which):
     expected = meet(*arguments)
     for k, value in enumerate(arguments):
         moved = [*arguments[:k], other_order(value), *arguments[k + 1 :]]
-        np.testing.assert_allclose(meet(*moved), expected, atol=1e-9, err_msg=f"argument {k}")
+        np.testing.assert_allclose(
+            meet(*moved), expected, atol=1e-9, err_msg=f"argument {k}"
+        )
 
 
 ANSWERS = list("abc")
@@ -111,7 +127,10 @@ OF_ANSWERS = {
     "a prior": (lambda v: MassFunctions.from_dirichlet(COUNTS, prior=v).masses, COLUMN),
     "scales": (
         lambda v: (
-            EKNNClassifier(3, gamma=v).fit(X, np.array(ANSWERS)[LABELS]).predict_mass(X).masses
+            EKNNClassifier(3, gamma=v)
+            .fit(X, np.array(ANSWERS)[LABELS])
+            .predict_mass(X)
+            .masses
         ),
         COLUMN,
     ),
@@ -123,10 +142,15 @@ OF_ANSWERS = {
         ),
         COLUMN,
     ),
-    "labels to start from": (lambda v: EKNNClus(init=v, random_state=0).fit(X).labels_, LABELS),
+    "labels to start from": (
+        lambda v: EKNNClus(init=v, random_state=0).fit(X).labels_,
+        LABELS,
+    ),
     "components to start from": (
         lambda v: (
-            ParsimoniousGaussianMixture(3, model="EII", init=v, max_iter=1).fit(X).predict_proba(X)
+            ParsimoniousGaussianMixture(3, model="EII", init=v, max_iter=1)
+            .fit(X)
+            .predict_proba(X)
         ),
         LABELS,
     ),
@@ -146,9 +170,13 @@ def test_answers_views_and_starts_are_matched_by_name(which):
 def test_resamples_match_by_name():
     np.testing.assert_allclose(stable(X, other_order(WEIGHTS)), stable(X, WEIGHTS))
     start = CredalPartition(CredalPartition.from_hard(CODES), index=NAMES)
-    np.testing.assert_allclose(stable(X, WEIGHTS, init=start[::-1]), stable(X, WEIGHTS, init=start))
+    np.testing.assert_allclose(
+        stable(X, WEIGHTS, init=start[::-1]), stable(X, WEIGHTS, init=start)
+    )
     method = EVCLUS(3, metric="precomputed", n_init=1, random_state=0)
-    one, other = (stability(method, d, 2, random_state=0).rand for d in (D, D[NAMES[::-1]]))
+    one, other = (
+        stability(method, d, 2, random_state=0).rand for d in (D, D[NAMES[::-1]])
+    )
     np.testing.assert_allclose(one, other)
 
 
@@ -157,9 +185,12 @@ def test_resamples_match_by_name():
 def test_columns_of_centers_are_matched_by_name(method):
     centers = X.iloc[:3] + 0.1
     one, other = (
-        method(3, init=given, max_iter=1).fit(X) for given in (centers, centers[list("cab")])
+        method(3, init=given, max_iter=1).fit(X)
+        for given in (centers, centers[list("cab")])
     )
-    np.testing.assert_array_equal(one.credal_partition_.masses, other.credal_partition_.masses)
+    np.testing.assert_array_equal(
+        one.credal_partition_.masses, other.credal_partition_.masses
+    )
     assert list(other.init.columns) == list("cab")
 
 
@@ -169,7 +200,10 @@ def test_start_with_other_objects_raises():
 
 
 def test_columns_of_dissimilarities_are_matched_by_name():
-    for explained in (PARTITION, EVCLUS(3, metric="precomputed", n_init=1, random_state=0).fit(D)):
+    for explained in (
+        PARTITION,
+        EVCLUS(3, metric="precomputed", n_init=1, random_state=0).fit(D),
+    ):
         one, other = (
             explain_object(explained, d, NAMES[3], metric="precomputed")
             for d in (D, D[NAMES[::-1]])
@@ -227,7 +261,9 @@ def test_columns_of_square_tables_are_matched_by_name(which, third):
         new = table.iloc[:5] + 0.01
         for given in (table, table.iloc[:, order]):
             model = SQUARE[which]().fit(given, CODES)
-            np.testing.assert_allclose(of_new(model, new), expected, atol=1e-9, err_msg=kind)
+            np.testing.assert_allclose(
+                of_new(model, new), expected, atol=1e-9, err_msg=kind
+            )
             np.testing.assert_allclose(
                 of_new(model, new.iloc[:, order]), expected, atol=1e-9, err_msg=kind
             )
@@ -239,7 +275,9 @@ def test_columns_of_polars_are_matched_by_name():
     table = pl.DataFrame(D.to_numpy(), schema=NAMES)
     for which in ("ECMdd", "EKNNClassifier"):
         model = SQUARE[which]().fit(table, CODES)
-        np.testing.assert_allclose(of_new(model, table[:, ::-1]), of_new(model, table), atol=1e-9)
+        np.testing.assert_allclose(
+            of_new(model, table[:, ::-1]), of_new(model, table), atol=1e-9
+        )
 
 
 @pytest.mark.parametrize("several", [False, True])
@@ -283,13 +321,19 @@ FACTORIES = {
 
 @pytest.mark.parametrize("which", FACTORIES)
 def test_names_of_tables_are_kept(which):
-    table = pd.DataFrame([[1.0, 0.0], [0.25, 0.75]], index=["x", "y"], columns=["left", "right"])
+    table = pd.DataFrame(
+        [[1.0, 0.0], [0.25, 0.75]], index=["x", "y"], columns=["left", "right"]
+    )
     made = FACTORIES[which](table)
     assert list(made.index) == ["x", "y"]
     assert made.frame == ((0, 1) if which == "masses" else ("left", "right"))
-    assert made.conflict(FACTORIES[which](table[::-1])) == pytest.approx(made.conflict(made))
+    assert made.conflict(FACTORIES[which](table[::-1])) == pytest.approx(
+        made.conflict(made)
+    )
     if which not in ("fuzzy", "soft", "rough"):  # These accept only tables.
-        assert FACTORIES[which](table.iloc[0]).index is None  # Its names are the column names.
+        assert (
+            FACTORIES[which](table.iloc[0]).index is None
+        )  # Its names are the column names.
 
 
 def test_columns_named_as_sets_are_matched_by_name():

@@ -17,9 +17,9 @@ import dempster
 
 SOURCE = Path(dempster.__file__).parent
 MODULES = {
-    ".".join(("dempster", *file.relative_to(SOURCE).with_suffix("").parts)).removesuffix(
-        ".__init__"
-    ): file
+    ".".join(
+        ("dempster", *file.relative_to(SOURCE).with_suffix("").parts)
+    ).removesuffix(".__init__"): file
     for file in sorted(SOURCE.rglob("*.py"))
 }
 
@@ -97,13 +97,20 @@ def imported_names(module, inside_functions=True):
         nodes = outside_functions(tree(module).body)
     found = set()
     for node in nodes:
-        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "dempster":
+        if (
+            isinstance(node, ast.ImportFrom)
+            and (node.module or "").split(".")[0] == "dempster"
+        ):
             for alias in node.names:
                 inner = f"{node.module}.{alias.name}"
-                found.add((inner, "") if inner in MODULES else (node.module, alias.name))
+                found.add(
+                    (inner, "") if inner in MODULES else (node.module, alias.name)
+                )
         elif isinstance(node, ast.Import):
             found |= {
-                (alias.name, "") for alias in node.names if alias.name.split(".")[0] == "dempster"
+                (alias.name, "")
+                for alias in node.names
+                if alias.name.split(".")[0] == "dempster"
             }
     return frozenset(found)
 
@@ -119,8 +126,12 @@ def defining_module(module, name):
 
 def imported_files(module, inside_functions):
     """Return the modules that a module imports, including those of re-exported names, without packages."""
-    found = {defining_module(*target) for target in imported_names(module, inside_functions)}
-    return {target for target in found - {module} if MODULES[target].name != "__init__.py"}
+    found = {
+        defining_module(*target) for target in imported_names(module, inside_functions)
+    }
+    return {
+        target for target in found - {module} if MODULES[target].name != "__init__.py"
+    }
 
 
 def package_of(module):
@@ -134,7 +145,10 @@ def is_private(module):
 
 def public_names(package):
     for node in tree(f"dempster.{package}").body:
-        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__":
+        if (
+            isinstance(node, ast.Assign)
+            and getattr(node.targets[0], "id", "") == "__all__"
+        ):
             return ast.literal_eval(node.value)
     return []
 
@@ -149,11 +163,16 @@ def estimators():
         node = classes.get(name)
         if node is None:
             return False
-        own = any(isinstance(part, ast.FunctionDef) and part.name == "fit" for part in node.body)
+        own = any(
+            isinstance(part, ast.FunctionDef) and part.name == "fit"
+            for part in node.body
+        )
         return own or any(fits(getattr(base, "id", "")) for base in node.bases)
 
     packages = ("cluster", "classify", "metric", "mixture", "dissimilarity")
-    return {name for package in packages for name in public_names(package) if fits(name)}
+    return {
+        name for package in packages for name in public_names(package) if fits(name)
+    }
 
 
 # ---- allowed imports -----------------------------------------------------------------------------
@@ -177,7 +196,9 @@ def upward_imports(inside_functions):
         for target, name in imported_names(module, inside_functions):
             there = package_of(target)
             if there and layer_of(there) > layer_of(here):
-                found.setdefault((here, there), []).append(f"{module} imports {target} {name}")
+                found.setdefault((here, there), []).append(
+                    f"{module} imports {target} {name}"
+                )
     return found
 
 
@@ -185,13 +206,16 @@ def test_imports_only_point_down():
     assert not upward_imports(inside_functions=False)
     found = upward_imports(inside_functions=True)
     assert not {pair: imports for pair, imports in found.items() if pair not in UPWARD}
-    assert not UPWARD.keys() - found.keys(), "an entry of UPWARD for an import that does not exist"
+    assert not UPWARD.keys() - found.keys(), (
+        "an entry of UPWARD for an import that does not exist"
+    )
 
 
 def test_no_circular_imports():
     """Circles are not allowed for typing either, and among the clusterers not inside functions."""
     imports_of = {
-        m: imported_files(m, inside_functions=m.startswith("dempster.cluster")) for m in MODULES
+        m: imported_files(m, inside_functions=m.startswith("dempster.cluster"))
+        for m in MODULES
     }
 
     def shortest_circle(module):
@@ -231,7 +255,9 @@ def test_no_private_imports_between_packages():
         for target, name in imported_names(module):
             _, package, *inside = [*target.split("."), ""]
             private = [
-                part for part in (*inside, name) if part.startswith("_") and not part.endswith("__")
+                part
+                for part in (*inside, name)
+                if part.startswith("_") and not part.endswith("__")
             ]
             if (
                 package != package_of(module)
@@ -247,7 +273,9 @@ def defined_names(module):
     for node in nodes_of(module):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield node.name
-        elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
+        elif isinstance(node, ast.Name | ast.Attribute) and isinstance(
+            node.ctx, ast.Store
+        ):
             yield node.id if isinstance(node, ast.Name) else node.attr
 
 
@@ -269,7 +297,10 @@ def test_private_attributes_stay_in_their_package():
             ):
                 continue
             own = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
-            if not own and node.attr not in defined[package_of(module)] | of_named_tuples:
+            if (
+                not own
+                and node.attr not in defined[package_of(module)] | of_named_tuples
+            ):
                 wrong.append(f"{module}:{node.lineno} reads {ast.unparse(node)}")
     assert not wrong
 
@@ -296,8 +327,13 @@ def test_import_is_light():
         "tqdm",
         "rich",
     ]
-    for module, others in (("dempster", heavy), ("dempster.apps.methods", [*heavy, "numpy"])):
-        loaded = fresh(f"import sys, {module}; print([m for m in {others!r} if m in sys.modules])")
+    for module, others in (
+        ("dempster", heavy),
+        ("dempster.apps.methods", [*heavy, "numpy"]),
+    ):
+        loaded = fresh(
+            f"import sys, {module}; print([m for m in {others!r} if m in sys.modules])"
+        )
         assert loaded.strip() == "[]"
 
 

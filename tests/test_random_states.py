@@ -49,19 +49,27 @@ OTHER = (y + (X[:, 0] > 1)) % 3
 def fitted(name):
     model = {
         "EVCLUS": lambda: cluster.EVCLUS(3, random_state=0).fit(X),
-        "NNEVCLUS": lambda: cluster.NNEVCLUS(3, max_iter=3, network=5, random_state=0).fit(X),
-        "BootClus": lambda: cluster.BootClus(3, n_bootstraps=10, mixture="EII", random_state=0).fit(
+        "NNEVCLUS": lambda: cluster.NNEVCLUS(
+            3, max_iter=3, network=5, random_state=0
+        ).fit(X),
+        "BootClus": lambda: cluster.BootClus(
+            3, n_bootstraps=10, mixture="EII", random_state=0
+        ).fit(X),
+        "latent classes": lambda: mixture.LatentClassModel(2, random_state=0).fit(
+            CATEGORIES
+        ),
+        "mixture": lambda: mixture.ParsimoniousGaussianMixture(3, random_state=0).fit(
             X
         ),
-        "latent classes": lambda: mixture.LatentClassModel(2, random_state=0).fit(CATEGORIES),
-        "mixture": lambda: mixture.ParsimoniousGaussianMixture(3, random_state=0).fit(X),
     }
     return model[name]()
 
 
 def clustered(name, data=X, **parameters):
     def masses(random_state):
-        model = getattr(cluster, name)(3, **parameters, random_state=random_state).fit(data)
+        model = getattr(cluster, name)(3, **parameters, random_state=random_state).fit(
+            data
+        )
         return model.credal_partition_.masses
 
     return masses
@@ -95,7 +103,9 @@ def sampled_rows(random_state):
 # Functions of the random state that return masses or other random results.
 CASES = {
     "cluster.BPEC": clustered("BPEC"),
-    "cluster.BeliefPeaks": lambda state: cluster.BeliefPeaks(3, random_state=state).fit(X).belief_,
+    "cluster.BeliefPeaks": lambda state: (
+        cluster.BeliefPeaks(3, random_state=state).fit(X).belief_
+    ),
     "cluster.BootClus": clustered("BootClus", n_bootstraps=10, mixture="EII"),
     "cluster.CCM": clustered("CCM", n_init=2),
     "cluster.CECM": clustered("CECM", n_init=2),
@@ -108,7 +118,9 @@ CASES = {
         .credal_partition_.masses
     ),
     "cluster.ConformalNoveltyDetector": lambda state: (
-        cluster.ConformalNoveltyDetector(GaussianMixture(3, random_state=0), random_state=state)
+        cluster.ConformalNoveltyDetector(
+            GaussianMixture(3, random_state=0), random_state=state
+        )
         .fit(X)
         .calibration_scores_
     ),
@@ -120,11 +132,15 @@ CASES = {
         cluster.EKNNClus(random_state=state).fit(X).credal_partition_.masses
     ),
     "cluster.EVCLUS": clustered("EVCLUS", init="random", n_init=2),
-    "cluster.EVCLUS.shepard": lambda state: fitted("EVCLUS").shepard(30, state).conflict,
+    "cluster.EVCLUS.shepard": lambda state: (
+        fitted("EVCLUS").shepard(30, state).conflict
+    ),
     "cluster.FuzzyCMeans": clustered("FuzzyCMeans", n_init=2),
     "cluster.MECM": clustered("MECM", n_init=2),
     "cluster.NNEVCLUS": clustered("NNEVCLUS", max_iter=3, network=5),
-    "cluster.NNEVCLUS.shepard": lambda state: fitted("NNEVCLUS").shepard(30, state).conflict,
+    "cluster.NNEVCLUS.shepard": lambda state: (
+        fitted("NNEVCLUS").shepard(30, state).conflict
+    ),
     "cluster.NoiseClustering": clustered("NoiseClustering", n_init=2),
     "cluster.PossibilisticCMeans": clustered("PossibilisticCMeans", n_init=2),
     "cluster.RECM": clustered("RECM", n_init=2),
@@ -135,24 +151,32 @@ CASES = {
     "classify.ConformalClassifier": lambda state: (
         classify.ConformalClassifier(random_state=state).fit(X, y).calibration_scores_
     ),
-    "classify.EvidentialNeuralNetworkClassifier": classified("EvidentialNeuralNetworkClassifier"),
+    "classify.EvidentialNeuralNetworkClassifier": classified(
+        "EvidentialNeuralNetworkClassifier"
+    ),
     "classify.EvidentialRBFClassifier": classified("EvidentialRBFClassifier"),
     "metric.DMLEig": transformed("DMLEig"),
     "metric.KPCCA": transformed("KPCCA", init="random"),
     "metric.MMC": transformed("MMC"),
     "metric.PCCA": transformed("PCCA", init="random"),
     "mixture.LatentClassModel": lambda state: (
-        mixture.LatentClassModel(2, n_init=2, random_state=state).fit(CATEGORIES).weights_
+        mixture.LatentClassModel(2, n_init=2, random_state=state)
+        .fit(CATEGORIES)
+        .weights_
     ),
-    "mixture.LatentClassModel.sample": lambda state: fitted("latent classes").sample(9, state)[0],
+    "mixture.LatentClassModel.sample": lambda state: fitted("latent classes").sample(
+        9, state
+    )[0],
     "mixture.ParsimoniousGaussianMixture": lambda state: (
-        mixture.ParsimoniousGaussianMixture(3, model="EII", init="k-means", random_state=state)
+        mixture.ParsimoniousGaussianMixture(
+            3, model="EII", init="k-means", random_state=state
+        )
         .fit(X)
         .means_
     ),
-    "mixture.ParsimoniousGaussianMixture.sample": lambda state: fitted("mixture").sample(9, state)[
-        0
-    ],
+    "mixture.ParsimoniousGaussianMixture.sample": lambda state: fitted(
+        "mixture"
+    ).sample(9, state)[0],
     "dissimilarity.DissimilarityPCA": lambda state: dissimilarity.DissimilarityPCA(
         2, random_state=state
     ).fit_transform(D),
@@ -163,18 +187,24 @@ CASES = {
         CredalPartition.from_fuzzy(np.full((60, 3), 1 / 3)), 9, random_state=state
     ),
     "datasets.fetch_dataset": sampled_rows,
-    "datasets.make_bananas": lambda state: datasets.make_bananas(9, random_state=state)[0],
-    "datasets.make_circles": lambda state: datasets.make_circles(9, random_state=state)[0],
-    "datasets.make_fourclass": lambda state: datasets.make_fourclass(9, random_state=state)[0],
+    "datasets.make_bananas": lambda state: datasets.make_bananas(9, random_state=state)[
+        0
+    ],
+    "datasets.make_circles": lambda state: datasets.make_circles(9, random_state=state)[
+        0
+    ],
+    "datasets.make_fourclass": lambda state: datasets.make_fourclass(
+        9, random_state=state
+    )[0],
     "datasets.make_gaussian_mixture": lambda state: datasets.make_gaussian_mixture(
         1, 9, random_state=state
     )[0],
     "explain.credal_silhouette": lambda state: (
         explain.credal_silhouette(y, X, sample_size=20, random_state=state).values
     ),
-    "explain.quality": lambda state: explain.quality(y, X, random_state=state).to_frame()[
-        "shuffled"
-    ],
+    "explain.quality": lambda state: explain.quality(
+        y, X, random_state=state
+    ).to_frame()["shuffled"],
     "explain.stability": lambda state: (
         explain.stability(cluster.ECM(3), X, 2, random_state=state).objects
     ),
@@ -190,10 +220,14 @@ CASES = {
         y, OTHER, n_pairs=50, random_state=state
     ),
     "partition.embed_partitions": lambda state: (
-        partition.embed_partitions([y, OTHER], n_pairs=50, random_state=state).dissimilarity
+        partition.embed_partitions(
+            [y, OTHER], n_pairs=50, random_state=state
+        ).dissimilarity
     ),
     "plot.CalibrationDisplay.from_estimator": lambda state: (
-        CalibrationDisplay.from_estimator(fitted("BootClus"), n_pairs=30, random_state=state).belief
+        CalibrationDisplay.from_estimator(
+            fitted("BootClus"), n_pairs=30, random_state=state
+        ).belief
     ),
     "plot.PartitionMapDisplay.from_partitions": lambda state: (
         PartitionMapDisplay.from_partitions(
@@ -201,7 +235,9 @@ CASES = {
         ).dissimilarity
     ),
     "plot.ShepardDisplay.from_estimator": lambda state: (
-        ShepardDisplay.from_estimator(fitted("EVCLUS"), n_pairs=30, random_state=state).conflict
+        ShepardDisplay.from_estimator(
+            fitted("EVCLUS"), n_pairs=30, random_state=state
+        ).conflict
     ),
     "apps.recipe.constraints_from_labels": lambda state: (
         recipe.constraints_from_labels(np.tile(y, 20), state).cannot_link
@@ -227,7 +263,9 @@ def functions_with_random_state():
             if inspect.isclass(value):
                 members = inspect.getmembers(value, callable)
                 functions = {
-                    f"{name}.{k}": member for k, member in members if not k.startswith("_")
+                    f"{name}.{k}": member
+                    for k, member in members
+                    if not k.startswith("_")
                 } | {name: value}
             else:
                 if callable(value):
@@ -252,12 +290,20 @@ def _has_random_state(function):
 def test_all_functions_with_random_state_are_tested():
     # These call `fetch_dataset`.
     fetchers = {
-        name for name in functions_with_random_state() if name.startswith("datasets.fetch_")
+        name
+        for name in functions_with_random_state()
+        if name.startswith("datasets.fetch_")
     }
-    assert functions_with_random_state() - fetchers | {"datasets.fetch_dataset"} == set(CASES)
+    assert functions_with_random_state() - fetchers | {"datasets.fetch_dataset"} == set(
+        CASES
+    )
 
 
-KINDS = [lambda: np.int64(3), lambda: np.random.RandomState(3), lambda: np.random.default_rng(3)]
+KINDS = [
+    lambda: np.int64(3),
+    lambda: np.random.RandomState(3),
+    lambda: np.random.default_rng(3),
+]
 
 
 @by_thirds
@@ -277,9 +323,15 @@ def test_every_kind_of_random_state(name, third):
 
 
 def test_same_numbers_as_numpy():
-    assert _random.as_generator(3).integers(2**62) == np.random.default_rng(3).integers(2**62)
-    assert _random.as_random_state(3).randint(2**31) == np.random.RandomState(3).randint(2**31)
-    assert _random.as_seed_sequence(3).entropy == _random.as_integer_seed(np.int32(3)) == 3
+    assert _random.as_generator(3).integers(2**62) == np.random.default_rng(3).integers(
+        2**62
+    )
+    assert _random.as_random_state(3).randint(2**31) == np.random.RandomState(
+        3
+    ).randint(2**31)
+    assert (
+        _random.as_seed_sequence(3).entropy == _random.as_integer_seed(np.int32(3)) == 3
+    )
     given = np.random.default_rng(3), np.random.RandomState(3)
     assert _random.as_generator(given[0]) is given[0]
     assert _random.as_random_state(given[1]) is given[1]
@@ -316,8 +368,8 @@ def test_invalid_random_states(form, wrong):
 
 def test_large_seeds():
     large = 2**40
-    assert _random.as_generator(large).integers(2**62) == np.random.default_rng(large).integers(
-        2**62
-    )
+    assert _random.as_generator(large).integers(2**62) == np.random.default_rng(
+        large
+    ).integers(2**62)
     with pytest.raises(ValueError, match=r"\brandom_state\b"):
         _random.as_random_state(large)

@@ -27,39 +27,56 @@ def steps_of(workflow):
 
 
 def test_workflows_exist():
-    assert [workflow.stem for workflow in WORKFLOWS] == ["docs", "release", "tests", "wheels"]
+    assert [workflow.stem for workflow in WORKFLOWS] == [
+        "docs",
+        "release",
+        "tests",
+        "wheels",
+    ]
 
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda workflow: workflow.stem)
 def test_workflows_name_existing_targets_and_files(workflow):
     content = yaml.safe_load(workflow.read_text())
-    targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
+    targets = re.findall(
+        r"^([\w-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE
+    )
     for step in steps_of(workflow):
         assert ("run" in step) != ("uses" in step)
         for target in re.findall(r"\bmake ([\w-]+)", step.get("run", "")):
             assert target in targets
-        for file in re.findall(r"\b(?:tools|src)/[\w/]+\.py|\bCHANGELOG\.md", step.get("run", "")):
+        for file in re.findall(
+            r"\b(?:tools|src)/[\w/]+\.py|\bCHANGELOG\.md", step.get("run", "")
+        ):
             assert (ROOT / file).is_file()
         for extras in re.findall(r"\.\[([\w,]+)\]", step.get("run", "")):
             assert set(extras.split(",")) <= PROJECT["optional-dependencies"].keys()
     for job in content["jobs"].values():
         assert "permissions" in job or "permissions" in content
         needs = job.get("needs", [])
-        assert set([needs] if isinstance(needs, str) else needs) <= content["jobs"].keys()
+        assert (
+            set([needs] if isinstance(needs, str) else needs) <= content["jobs"].keys()
+        )
         if "uses" in job:
             called = yaml.safe_load((ROOT / job["uses"]).read_text())
-            assert "workflow_call" in called[True]  # YAML reads the key `on` as a Boolean value
+            assert (
+                "workflow_call" in called[True]
+            )  # YAML reads the key `on` as a Boolean value
 
 
 def test_classifiers_are_tested():
-    tests = yaml.safe_load((ROOT / ".github/workflows/tests.yml").read_text())["jobs"]["linux"]
+    tests = yaml.safe_load((ROOT / ".github/workflows/tests.yml").read_text())["jobs"][
+        "linux"
+    ]
     declared = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"]))
     assert set(declared) <= set(tests["strategy"]["matrix"]["python"])
     assert PROJECT["requires-python"] == f">={declared[0]}"
 
 
 @pytest.mark.parametrize(
-    "form", sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml")), ids=lambda form: form.stem
+    "form",
+    sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml")),
+    ids=lambda form: form.stem,
 )
 def test_issue_forms(form):
     content = yaml.safe_load(form.read_text())
@@ -77,7 +94,9 @@ def test_issue_forms(form):
 def test_citation_agrees_with_the_package():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert citation["version"] == dempster.__version__
-    assert f"version = {{{dempster.__version__}}}" in (ROOT / "docs/citing.md").read_text()
+    assert (
+        f"version = {{{dempster.__version__}}}" in (ROOT / "docs/citing.md").read_text()
+    )
     assert citation["authors"] == PROJECT["authors"]
     assert citation["license"] == PROJECT["license"]
     assert citation["url"] == PROJECT["urls"]["Documentation"]
@@ -126,7 +145,12 @@ def test_published_versions(tmp_path, monkeypatch):
         publish(built, site, version, "/dempster/")
     assert (site / "stable/index.html").read_text() == "0.10"
     assert json.loads((site / "switcher.json").read_text()) == [
-        {"version": "0.10", "url": "/dempster/stable/", "name": "0.10 (stable)", "preferred": True},
+        {
+            "version": "0.10",
+            "url": "/dempster/stable/",
+            "name": "0.10 (stable)",
+            "preferred": True,
+        },
         {"version": "0.9", "url": "/dempster/0.9/"},
         {"version": "dev", "url": "/dempster/dev/"},
     ]

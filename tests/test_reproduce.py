@@ -74,7 +74,9 @@ def test_differences_are_marked_and_explained():
     table.add("silent", "A", paper=0.8, ours=0.5)
     table.add("new", "A", paper=None, ours=0.5)
     table.add("short", "B", paper=0.8, ours=0.6, why="other data")
-    table.add("better", "A", paper=0.8, ours=0.9, why="not needed", idea="a better start")
+    table.add(
+        "better", "A", paper=0.8, ours=0.9, why="not needed", idea="a better start"
+    )
     table.add("lucky", "A", paper=0.8, ours=0.9)
     assert table.compared == 6
     assert table.below == {1: "other data", 2: "", 4: "other data"}
@@ -149,13 +151,18 @@ def test_failed_run_keeps_the_page(tmp_path, monkeypatch):
     monkeypatch.setattr(program, "_data_are_here", lambda: True)
     broken.__module__ = "reproduce.some.broken"
     monkeypatch.setattr(
-        program, "experiments", lambda: [Experiment("paper", "Table 0", "nothing", broken)]
+        program,
+        "experiments",
+        lambda: [Experiment("paper", "Table 0", "nothing", broken)],
     )
     done = CliRunner().invoke(program.main, [])
     assert done.exit_code == 1
     assert "failed: some.broken" in done.output
     assert page.read_text() == "good"
-    assert "**Failed:** `ValueError: broken`" in (page.parent / "RESULTS-part.md").read_text()
+    assert (
+        "**Failed:** `ValueError: broken`"
+        in (page.parent / "RESULTS-part.md").read_text()
+    )
     assert "'--jobs'" in CliRunner().invoke(program.main, ["--jobs", "0"]).output
 
 
@@ -174,13 +181,17 @@ def test_soft_labels_by_people(tmp_path, monkeypatch):
     masses = MassFunctions(
         np.hstack([np.eye(3)[y] * (1 - doubt), doubt]), FocalSets.simple(3, empty=False)
     )
-    separated = Bunch(data=9 * np.eye(3)[y] + rng.normal(size=(60, 3)), target=y, masses=masses)
+    separated = Bunch(
+        data=9 * np.eye(3)[y] + rng.normal(size=(60, 3)), target=y, masses=masses
+    )
 
     def absent():
         raise DatasetNotAvailableError("no network")
 
     monkeypatch.setattr(runner, "CACHE", tmp_path / "cache")
-    monkeypatch.setattr(human_labels, "SETS", {"near": lambda: separated, "far": absent})
+    monkeypatch.setattr(
+        human_labels, "SETS", {"near": lambda: separated, "far": absent}
+    )
     run = Run(human_labels.human_labels, quick=True, jobs=1, any_version=False)
     human_labels.human_labels.function(run)
     (table,) = run.tables
@@ -199,7 +210,13 @@ def test_identification_of_planted_sets(shared, tmp_path, monkeypatch):
     monkeypatch.setenv("DEMPSTER_SHARED", str(shared))
     monkeypatch.setattr(runner, "CACHE", tmp_path / "cache")
     from reproduce.nn_evclus import identification
-    from reproduce.nn_evclus.identification_fits import CANDIDATES, leaves, letters, mice, screen
+    from reproduce.nn_evclus.identification_fits import (
+        CANDIDATES,
+        leaves,
+        letters,
+        mice,
+        screen,
+    )
 
     shapes = {
         "six letters": (letters()[::800], (4634, 16, 6)),
@@ -221,7 +238,9 @@ def test_identification_of_planted_sets(shared, tmp_path, monkeypatch):
     monkeypatch.setitem(identification.SCREENING, "Mice", methods)
     monkeypatch.setitem(identification.CONFIRMING, "Mice", ())
     monkeypatch.setattr(
-        identification, "find_tolerances", lambda run, data: dict.fromkeys(methods, 0.03)
+        identification,
+        "find_tolerances",
+        lambda run, data: dict.fromkeys(methods, 0.03),
     )
     monkeypatch.setattr(identification, "printed_scores", lambda data: printed)
     run = Run(identification.identification, quick=False, jobs=1, any_version=True)
@@ -280,7 +299,9 @@ def test_matrices_of_users(tmp_path, monkeypatch):
     with pytest.raises(data.MissingDataError, match=r"zongker\.mat"):
         data.dissimilarity_file("Zongker")
     similarities = [[1, 0.75, 0], [0.19, 1, 1], [0, 1, 1]]
-    savemat(tmp_path / "data" / "zongker.mat", {"d": similarities, "lab": [[7], [9], [9]]})
+    savemat(
+        tmp_path / "data" / "zongker.mat", {"d": similarities, "lab": [[7], [9], [9]]}
+    )
     D, y = data.dissimilarity_file("Zongker")
     np.testing.assert_allclose(D, [[0, 0.7, 1], [0.7, 0, 0], [1, 0, 0]])
     assert y.tolist() == [0, 1, 1]
@@ -297,7 +318,9 @@ def test_matrices_of_users(tmp_path, monkeypatch):
 @pytest.mark.filterwarnings("ignore:NNEVCLUS did not converge")
 def test_outlier_contours():
     points = make_blobs(60, centers=3, random_state=0)[0]
-    model = NNEVCLUS(3, outlier_detector="one-class-svm", max_iter=3, random_state=0).fit(points)
+    model = NNEVCLUS(
+        3, outlier_detector="one-class-svm", max_iter=3, random_state=0
+    ).fit(points)
     _, ax = plt.subplots()
     values = draw_outlier_contours(model, points, ax, grid_resolution=20, title="t")
     scaler = StandardScaler().fit(points)
@@ -318,5 +341,6 @@ def test_feature_boxplots():
         for box, name in zip(ax.patches, ["a", "b", "c"], strict=True):
             height = box.get_path().vertices[:, 1]
             np.testing.assert_allclose(
-                [height.min(), height.max()], np.percentile(values[names == name], [25, 75])
+                [height.min(), height.max()],
+                np.percentile(values[names == name], [25, 75]),
             )

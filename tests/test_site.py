@@ -47,18 +47,26 @@ def listed_names():
     for page in sorted((DOCS / "api").glob("*.rst")):
         text = page.read_text(encoding="utf-8")
         package = re.search(r"currentmodule:: (\S+)", text)
-        for table in re.findall(r"autosummary::\n(?:   :.*\n)+\n((?:   \S+\n?)+)", text):
+        for table in re.findall(
+            r"autosummary::\n(?:   :.*\n)+\n((?:   \S+\n?)+)", text
+        ):
             found += [(package[1], name) for name in table.split()]
     return found
 
 
 def test_every_public_name_is_listed_once():
-    assert sorted(listed_names()) == sorted((home, name) for name, home in NAMES.items())
+    assert sorted(listed_names()) == sorted(
+        (home, name) for name, home in NAMES.items()
+    )
 
 
 def test_every_api_page_is_listed():
     listed = set(
-        re.findall(r"^   .* <(\w+)>$", (DOCS / "api" / "index.rst").read_text(), flags=re.MULTILINE)
+        re.findall(
+            r"^   .* <(\w+)>$",
+            (DOCS / "api" / "index.rst").read_text(),
+            flags=re.MULTILINE,
+        )
     )
     assert listed == {page.stem for page in (DOCS / "api").glob("*.rst")} - {"index"}
 
@@ -91,7 +99,9 @@ def test_docstrings_are_complete(name):
     value = getattr(import_module(NAMES[name]), name)
     wrong = numpydoc_errors(f"{NAMES[name]}.{name}", value)
     for member in api.members_of(value) if isinstance(value, type) else ():
-        errors = numpydoc_errors(f"{NAMES[name]}.{name}.{member}", getattr(value, member))
+        errors = numpydoc_errors(
+            f"{NAMES[name]}.{name}.{member}", getattr(value, member)
+        )
         wrong += [f"{member}: {error}" for error in errors]
     assert not wrong
 
@@ -105,11 +115,15 @@ def test_docstrings_are_complete(name):
 )
 def test_missing_section_is_found(tmp_path, monkeypatch, text, code):
     pytest.importorskip("numpydoc")
-    (tmp_path / "documented.py").write_text(f'def double(x):\n    """{text}"""\n    return 2 * x\n')
+    (tmp_path / "documented.py").write_text(
+        f'def double(x):\n    """{text}"""\n    return 2 * x\n'
+    )
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "documented", raising=False)
     double = import_module("documented").double
-    assert any(error.startswith(code) for error in numpydoc_errors("documented.double", double))
+    assert any(
+        error.startswith(code) for error in numpydoc_errors("documented.double", double)
+    )
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
@@ -128,13 +142,26 @@ def test_address_agrees_with_project():
 def test_every_clusterer_and_classifier_has_a_page():
     pages = {page.stem for page in (DOCS / "methods").glob("*.md")}
     methods = {
-        n.lower() for n in ESTIMATORS if NAMES[n] in ("dempster.cluster", "dempster.classify")
+        n.lower()
+        for n in ESTIMATORS
+        if NAMES[n] in ("dempster.cluster", "dempster.classify")
     }
-    elsewhere = {"contextualdiscounting"}  # It is described on the page on the calculus.
+    elsewhere = {
+        "contextualdiscounting"
+    }  # It is described on the page on the calculus.
     # page on soft clustering
-    elsewhere |= {"fuzzycmeans", "noiseclustering", "possibilisticcmeans", "roughkmeans"}
+    elsewhere |= {
+        "fuzzycmeans",
+        "noiseclustering",
+        "possibilisticcmeans",
+        "roughkmeans",
+    }
     # page on conformal sets
-    elsewhere |= {"conformalclassifier", "conformalclustering", "conformalnoveltydetector"}
+    elsewhere |= {
+        "conformalclassifier",
+        "conformalclustering",
+        "conformalnoveltydetector",
+    }
     assert not methods - pages - elsewhere
 
 
@@ -196,7 +223,9 @@ def test_items_of_the_documents_link_to_sections_and_public_names():
     text = (DOCS / "reproduction.md").read_text(encoding="utf-8")
     pages = reproduction.split(reproduction.REPORT.read_text(encoding="utf-8"))
     headings = {
-        page: map(reproduction.slug, re.findall(r"^#+ (.*)$", pages[page], re.MULTILINE))
+        page: map(
+            reproduction.slug, re.findall(r"^#+ (.*)$", pages[page], re.MULTILINE)
+        )
         for page in pages
     }
     anchors = {(page, heading) for page in pages for heading in headings[page]}
@@ -205,7 +234,9 @@ def test_items_of_the_documents_link_to_sections_and_public_names():
     assert not set(links) - anchors
     for name in re.findall(r"\{py:obj\}`[^<]*<([^>]+)>`", text):
         public = next(
-            part for part in name.split(".") if name.startswith(f"{NAMES.get(part)}.{part}")
+            part
+            for part in name.split(".")
+            if name.startswith(f"{NAMES.get(part)}.{part}")
         )
         member = name.removeprefix(f"{NAMES[public]}.{public}")
         assert not member or member[1:] in api.members_of(
@@ -214,7 +245,9 @@ def test_items_of_the_documents_link_to_sections_and_public_names():
     states = Counter(re.findall(r"\| (\w+) \| [^|]* \|$", text, re.MULTILINE))
     del states["state"]
     assert states.keys() == {"done", "partly", "missing"}
-    counts = ", ".join(f"{states[state]} {state}" for state in ("done", "partly", "missing"))
+    counts = ", ".join(
+        f"{states[state]} {state}" for state in ("done", "partly", "missing")
+    )
     assert f"{states.total()} items: {counts}." in text
 
 
@@ -225,7 +258,11 @@ PAGES = [
     for page in sorted(DOCS.rglob("*.md"))
     if not {"_build", "api", "reproduction"} & set(page.parts)
 ]
-PAGES = [page for page in PAGES if page.name not in ("README.md", "releasing.md", "template.md")]
+PAGES = [
+    page
+    for page in PAGES
+    if page.name not in ("README.md", "releasing.md", "template.md")
+]
 NOT_PROSE = re.compile(
     r"^(`{3,}).*?^\1$|<!--.*?-->|!\[.*?\]\(.*?\)|\$\$.*?\$\$|\$[^$\n]+\$|`[^`\n]+`|\{\{.*?\}\}",
     re.DOTALL | re.MULTILINE,
@@ -247,7 +284,10 @@ ALLOWED = {
     ],
     "methods/bootclus.md": ["a confidence of 0.999"],  # a parameter
     "methods/catecm.md": ["With the default, -0.25"],  # a parameter
-    "methods/credalclustering.md": ["most rings with noise 0.12", "plus 0.01"],  # parameters
+    "methods/credalclustering.md": [
+        "most rings with noise 0.12",
+        "plus 0.01",
+    ],  # parameters
     "methods/eknnclassifier.md": ["the published error is 0.074"],  # a paper
     "methods/evclus.md": ["| 0.95 (hence"],  # a constant
     "methods/evidentialneuralnetworkclassifier.md": [
@@ -297,12 +337,16 @@ def prose_of(page):
     """Return the text of a page without code, formulas, figures, records, and numbers that are allowed."""
     text = NOT_PROSE.sub("", page.read_text(encoding="utf-8"))
     for words in ALLOWED.get(page.relative_to(DOCS).as_posix(), []):
-        assert words in " ".join(text.split()), f"{page.name} does not contain {words!r}"
+        assert words in " ".join(text.split()), (
+            f"{page.name} does not contain {words!r}"
+        )
         text = " ".join(text.split()).replace(words, "")
     return text
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(DOCS).as_posix())
+@pytest.mark.parametrize(
+    "page", PAGES, ids=lambda page: page.relative_to(DOCS).as_posix()
+)
 def test_numbers_come_from_reports(page):
     records.insert(page.read_text(encoding="utf-8"))  # All numbers exist.
     assert not TYPED.findall(prose_of(page)), (
@@ -313,15 +357,19 @@ def test_numbers_come_from_reports(page):
 @pytest.mark.parametrize("name", sorted(QUOTED))
 def test_numbers_agree_with_reports(name):
     text = NOT_PROSE.sub("", (ROOT / name).read_text(encoding="utf-8"))
-    assert set(TYPED.findall(text)) <= {records.insert(number) for number in QUOTED[name]}
+    assert set(TYPED.findall(text)) <= {
+        records.insert(number) for number in QUOTED[name]
+    }
 
 
 def test_records_are_found_by_the_beginning_of_names():
     cell = "RESULTS / all / EVCLUS"
-    assert records.insert(f"{{{{bench: {cell} / quality}}}}") == "ARI " + records.insert(
-        f"{{{{bench: {cell} / quality / ARI}}}}"
+    assert records.insert(
+        f"{{{{bench: {cell} / quality}}}}"
+    ) == "ARI " + records.insert(f"{{{{bench: {cell} / quality / ARI}}}}")
+    assert records.insert("{{table: QUESTIONS / Mean}}").startswith(
+        "| strategy | 0 | 10 |"
     )
-    assert records.insert("{{table: QUESTIONS / Mean}}").startswith("| strategy | 0 | 10 |")
     for wrong in (
         "NONE / a / b / c",
         f"{cell} fit / time",
@@ -340,18 +388,30 @@ def test_new_report_on_defaults_has_the_numbers_of_the_pages(tmp_path, monkeypat
 
     write_page(random_measures(6), tmp_path / "DEFAULTS.md")
     monkeypatch.setattr(records, "report_file", lambda name: tmp_path / f"{name}.md")
-    monkeypatch.setattr(records, "sections", records.sections.__wrapped__)  # without the cache
+    monkeypatch.setattr(
+        records, "sections", records.sections.__wrapped__
+    )  # without the cache
     marks = {
         mark[0]
         for page in PAGES
         for mark in records.MARK.finditer(page.read_text(encoding="utf-8"))
     }
-    numbers = [records.insert(mark) for mark in marks if mark.startswith("{{bench: DEFAULTS")]
+    numbers = [
+        records.insert(mark) for mark in marks if mark.startswith("{{bench: DEFAULTS")
+    ]
     assert len(numbers) > 50
 
 
 @pytest.mark.parametrize(
-    "text", ["takes 0.3 s.", "in 12 minutes", "2.7 GB", "is 0.597", "| 1.00 |", "in two seconds"]
+    "text",
+    [
+        "takes 0.3 s.",
+        "in 12 minutes",
+        "2.7 GB",
+        "is 0.597",
+        "| 1.00 |",
+        "in two seconds",
+    ],
 )
 def test_typed_numbers_are_noticed(text):
     assert TYPED.search(text)
@@ -397,7 +457,9 @@ def test_blocks_share_a_namespace_and_save_figures(tmp_path):
 def test_failing_block_is_reported(tmp_path):
     page = tmp_path / "page.md"
     page.write_text(PAGE.format(0))
-    with pytest.raises(blocks.PageError, match=r"block 2, line 16:(.|\n)*ZeroDivisionError"):
+    with pytest.raises(
+        blocks.PageError, match=r"block 2, line 16:(.|\n)*ZeroDivisionError"
+    ):
         blocks.run_page(page, tmp_path)
 
 

@@ -58,7 +58,16 @@ def test_format_number(value, expected):
 
 
 def test_format_cells_counts_and_shares():
-    cells = [None, math.nan, np.float32("nan"), np.float32(0.5), 1.23456, 12345, True, "red"]
+    cells = [
+        None,
+        math.nan,
+        np.float32("nan"),
+        np.float32(0.5),
+        1.23456,
+        12345,
+        True,
+        "red",
+    ]
     assert [_text.format_cell(cell) for cell in cells] == [
         *("unknown", "unknown", "unknown", "0.5", "1.235", "12345", "True", "red")
     ]
@@ -75,12 +84,17 @@ def test_format_cells_counts_and_shares():
 
 def test_format_clusters():
     frame = (0, 1, 2, 3, 4, "x")
-    assert [_text.format_cluster(name) for name in (2, "2", "x")] == ["cluster 2", "cluster 2", "x"]
+    assert [_text.format_cluster(name) for name in (2, "2", "x")] == [
+        "cluster 2",
+        "cluster 2",
+        "x",
+    ]
     assert [_text.format_clusters(c) for c in [(1,), (1, 2), (1, "x")]] == [
         *("cluster 1", "clusters 1 and 2", "cluster 1 and x")
     ]
     assert [
-        _text.format_group(c, frame) for c in [(), (1,), (5,), (0, 1, 5), range(5), range(6)]
+        _text.format_group(c, frame)
+        for c in [(), (1,), (5,), (0, 1, 5), range(5), range(6)]
     ] == [
         *(
             "outliers",
@@ -92,5 +106,10 @@ def test_format_clusters():
         )
     ]
     assert [_text.format_answer(c, frame) for c in [(), (1,), (0, 1, 5), range(6)]] == [
-        *("no cluster (outlier)", "cluster 1", "cluster 0, 1 or x", "any of all 6 clusters")
+        *(
+            "no cluster (outlier)",
+            "cluster 1",
+            "cluster 0, 1 or x",
+            "any of all 6 clusters",
+        )
     ]

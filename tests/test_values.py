@@ -109,21 +109,29 @@ INVALID = {
     "dissimilarities, masked": lambda: network(dissimilarities=masked(D)),
     "max_iter without end": lambda: BootClus(3, max_iter=2**31 - 1).fit(X),
     "n_exemplars, true": lambda: explain_object(PARTITION, X, 0, n_exemplars=True),
-    "i, complex": lambda: explain_object(ECM(3, n_init=1, random_state=0).fit(X), X, X[0] + 1j),
-    "regularization, sparse": lambda: EvidentialRBFClassifier(3, regularization=sparse.eye(3)).fit(
-        X, CODES
+    "i, complex": lambda: explain_object(
+        ECM(3, n_init=1, random_state=0).fit(X), X, X[0] + 1j
     ),
+    "regularization, sparse": lambda: EvidentialRBFClassifier(
+        3, regularization=sparse.eye(3)
+    ).fit(X, CODES),
     "sets, masked": lambda: PARTITION.belief(masked(np.eye(3, dtype=bool))),
     "rows, masked": lambda: Constraints([(0, 1)], n_objects=3)[masked([0, 1, 2])],
     "matching": lambda: set_scores(PARTITION, CODES, matching=pd.NA),
     "statistic": lambda: profile(PARTITION, X).to_frame(pd.NA),
     "second": lambda: profile(PARTITION, X).discriminating_features(0, pd.NA),
     "clustered": lambda: profile(PARTITION, X, clustered=3),
-    "attributes": lambda: explain_object(PARTITION, D, 0, metric="precomputed", attributes=X + 0j),
-    "X, dissimilarities below zero": lambda: explain_object(PARTITION, -D, 0, metric="precomputed"),
+    "attributes": lambda: explain_object(
+        PARTITION, D, 0, metric="precomputed", attributes=X + 0j
+    ),
+    "X, dissimilarities below zero": lambda: explain_object(
+        PARTITION, -D, 0, metric="precomputed"
+    ),
     "X, complex": lambda: explain_object(PARTITION, X + 0j, 0),
     "X, a function of an argument": lambda: ECM(3).fit(lambda rows: X),
-    "X, a Dask column": lambda: ECM(3).fit(dd.from_pandas(pd.Series(X[:, 0]), npartitions=2)),
+    "X, a Dask column": lambda: ECM(3).fit(
+        dd.from_pandas(pd.Series(X[:, 0]), npartitions=2)
+    ),
     "X, a Dask bag": lambda: ECM(3).fit(dask.bag.from_sequence([1, 2])),
     "X, a table of Arrow, by a method that needs all objects": lambda: CECM(3).fit(
         pa.table({"a": X[:, 0]})
@@ -153,7 +161,10 @@ INVALID = {
 @pytest.mark.parametrize("which", INVALID)
 def test_invalid_values(which):
     name = which.split(",")[0].split(" ")[0]
-    with limited(), pytest.raises((ValueError, TypeError, IndexError), match=rf"\b{name}\b"):
+    with (
+        limited(),
+        pytest.raises((ValueError, TypeError, IndexError), match=rf"\b{name}\b"),
+    ):
         INVALID[which]()
 
 
@@ -207,7 +218,10 @@ SMALL = {
     ),
     "starts": (lambda v: MECM(3, n_init=v, random_state=0), np.uint8(200)),
     "iterations": (lambda v: EKNNClassifier(3, max_iter=v), np.int8(127)),
-    "a fraction": (lambda v: CCM(3, gamma=v, n_init=1, random_state=0), np.float32(1.1)),
+    "a fraction": (
+        lambda v: CCM(3, gamma=v, n_init=1, random_state=0),
+        np.float32(1.1),
+    ),
 }
 
 
@@ -231,7 +245,9 @@ def test_booleans_are_not_clusters():
         with pytest.raises(InvalidInputError, match=r"\bfirst\b"):
             explain_object(PARTITION, X, 0).between(wrong)
     assert len(CredalPartition.from_hard(CODES == 0, noise=False).outliers) == 16
-    assert CredalPartition.from_hard(["None", "some", "None"], noise=None).n_clusters == 2
+    assert (
+        CredalPartition.from_hard(["None", "some", "None"], noise=None).n_clusters == 2
+    )
     assert set_scores(PARTITION, CODES, noise=pd.NA).held == 1
 
 
@@ -266,7 +282,9 @@ NUMBERS = {
 
 @pytest.mark.parametrize("which", NUMBERS)
 def test_text_and_booleans_are_not_numbers(which):
-    half = {"init": np.eye(2, 3), "regularization": np.full(3, 0.5)}.get(which, np.full(24, 0.5))
+    half = {"init": np.eye(2, 3), "regularization": np.full(3, 0.5)}.get(
+        which, np.full(24, 0.5)
+    )
     for wrong in (
         True,
         half.astype(str),
@@ -295,7 +313,9 @@ def test_unused_seeds_are_validated():
 
 
 def test_more_leaves_than_objects():
-    few, many = (CautiousTree(k, min_samples_leaf=1).fit(X, PARTITION) for k in (24, 2**31 - 1))
+    few, many = (
+        CautiousTree(k, min_samples_leaf=1).fit(X, PARTITION) for k in (24, 2**31 - 1)
+    )
     assert few.export_text() == many.export_text()
     assert len(many.mistakes_by_leaves_) == 24
 
@@ -320,7 +340,10 @@ def test_number_of_threads_is_limited():
     assert 1 < n_threads(2**31 - 1) <= 256
 
 
-LEARNERS = {"DMLEig": DMLEig(random_state=0), "EvidenceFromClassifier": EvidenceFromClassifier()}
+LEARNERS = {
+    "DMLEig": DMLEig(random_state=0),
+    "EvidenceFromClassifier": EvidenceFromClassifier(),
+}
 
 
 @pytest.mark.parametrize("which", LEARNERS)
@@ -344,7 +367,13 @@ def test_equal_prototypes_raise(method):
 
 
 def test_invalid_numbers_of_components():
-    for wrong in (np.array(None, dtype=object), torch.tensor(3), np.ma.masked, {}, iter([2])):
+    for wrong in (
+        np.array(None, dtype=object),
+        torch.tensor(3),
+        np.ma.masked,
+        {},
+        iter([2]),
+    ):
         with pytest.raises(InvalidInputError, match=r"\bn_components\b"):
             ParsimoniousGaussianMixture(wrong).fit(X)
 
@@ -362,7 +391,9 @@ def test_sets_are_not_components():
     with pytest.raises(InvalidInputError, match=r"\binit\b"):
         ParsimoniousGaussianMixture(init=partition).fit(X)
     assert (
-        ParsimoniousGaussianMixture(model="EII", init=partition.pignistic()).fit(X).n_components_
+        ParsimoniousGaussianMixture(model="EII", init=partition.pignistic())
+        .fit(X)
+        .n_components_
         == 3
     )
 
@@ -371,7 +402,11 @@ def test_names_from_iterators():
     table = pd.DataFrame({"a": [1.0, 2.0, 4.0], "b": [3.0, 1.0, 2.0], "c": list("xyx")})
     assert list(choose_attributes(table, columns=iter(["b"])).values.columns) == ["b"]
     assert list(choose_attributes(table, exclude=iter(["b"])).values.columns) == ["a"]
-    assert list(choose_attributes(table, categories=iter(["c"])).values.columns) == ["a", "b", "c"]
+    assert list(choose_attributes(table, categories=iter(["c"])).values.columns) == [
+        "a",
+        "b",
+        "c",
+    ]
     for wrong in (None, 3, 0.5, object()):
         with pytest.raises(InvalidInputError, match=r"\bcategories\b"):
             choose_attributes(table, categories=wrong)
@@ -379,6 +414,9 @@ def test_names_from_iterators():
 
 def test_tensors_are_not_categories():
     cells = [[torch.tensor(float(v)) for v in row] for row in X]
-    for call in (lambda: CautiousTree(3).fit(cells, PARTITION), lambda: profile(PARTITION, cells)):
+    for call in (
+        lambda: CautiousTree(3).fit(cells, PARTITION),
+        lambda: profile(PARTITION, cells),
+    ):
         with pytest.raises(TypeError, match="cannot be categories"):
             call()

@@ -15,7 +15,9 @@ from dempster import classify, cluster
 from dempster.classify._base import EvidentialClassifier
 from dempster.cluster._base import EvidentialClusterer
 
-FILE = Path(__file__).resolve().parents[1] / "src" / "dempster" / "apps" / "methods.json"
+FILE = (
+    Path(__file__).resolve().parents[1] / "src" / "dempster" / "apps" / "methods.json"
+)
 # Other names are the name of the class in lowercase letters.
 SHORT_NAMES = {
     "CredalClustering": "credal",
@@ -27,7 +29,11 @@ SHORT_NAMES = {
 
 def describe_methods():
     """Return the descriptions of all methods by name."""
-    public = [getattr(package, name) for package in (cluster, classify) for name in package.__all__]
+    public = [
+        getattr(package, name)
+        for package in (cluster, classify)
+        for name in package.__all__
+    ]
     return {
         SHORT_NAMES.get(one.__name__, one.__name__.lower()): describe_method(one)
         for one in public
@@ -52,7 +58,9 @@ def describe_method(estimator):
 
 def describe_parameters(estimator, text):
     """Return the name, default, permitted values and help of each parameter of the constructor."""
-    section = re.search(r"^Parameters\n-+\n(.*?)\n\n\S+\n-+\n", text, re.DOTALL | re.MULTILINE)
+    section = re.search(
+        r"^Parameters\n-+\n(.*?)\n\n\S+\n-+\n", text, re.DOTALL | re.MULTILINE
+    )
     described = {}
     for entry in re.split(r"\n(?=\S)", section[1]):
         head, _, description = entry.partition("\n")

@@ -14,9 +14,7 @@ import shutil
 import sys
 from pathlib import Path
 
-REDIRECT = (
-    '<!doctype html><title>dempster</title><meta http-equiv="refresh" content="0; url={folder}/">\n'
-)
+REDIRECT = '<!doctype html><title>dempster</title><meta http-equiv="refresh" content="0; url={folder}/">\n'
 
 
 def publish(built: Path, site: Path, version: str, path: str) -> None:
@@ -28,11 +26,17 @@ def publish(built: Path, site: Path, version: str, path: str) -> None:
     entries = [{"version": number, "url": f"{path}{number}/"} for number in numbers]
     if numbers:
         _replace(site / numbers[0], site / "stable")
-        entries[0] |= {"name": f"{numbers[0]} (stable)", "url": f"{path}stable/", "preferred": True}
+        entries[0] |= {
+            "name": f"{numbers[0]} (stable)",
+            "url": f"{path}stable/",
+            "preferred": True,
+        }
     if (site / "dev").exists():
         entries.append({"version": "dev", "url": f"{path}dev/"})
     (site / "switcher.json").write_text(json.dumps(entries, indent=1) + "\n")
-    (site / "index.html").write_text(REDIRECT.format(folder="stable" if numbers else "dev"))
+    (site / "index.html").write_text(
+        REDIRECT.format(folder="stable" if numbers else "dev")
+    )
     (site / ".nojekyll").touch()  # Otherwise folders such as _static are not published.
 
 

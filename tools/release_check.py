@@ -39,7 +39,9 @@ def main(folder: Path) -> None:
     _check_contents(wheel, sdist)
     with tempfile.TemporaryDirectory() as place:
         _try(wheel, Path(place))
-    print(f"{wheel.name} ({wheel.stat().st_size / 1000:,.0f} kB) and {sdist.name} can be released")
+    print(
+        f"{wheel.name} ({wheel.stat().st_size / 1000:,.0f} kB) and {sdist.name} can be released"
+    )
 
 
 def _only(folder: Path, pattern: str) -> Path:
@@ -63,7 +65,9 @@ def _check_contents(wheel: Path, sdist: Path) -> None:
         if f"dempster-{version}" not in file.name:
             sys.exit(f"{file.name} must have version {version}")
     if wheel.stat().st_size > MAX_WHEEL_BYTES:
-        sys.exit(f"{wheel.name} has {wheel.stat().st_size:,} bytes, more than {MAX_WHEEL_BYTES:,}")
+        sys.exit(
+            f"{wheel.name} has {wheel.stat().st_size:,} bytes, more than {MAX_WHEEL_BYTES:,}"
+        )
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
     unexpected = [
@@ -72,7 +76,9 @@ def _check_contents(wheel: Path, sdist: Path) -> None:
         if not name.startswith(("dempster/", f"dempster-{version}.dist-info/"))
     ]
     unexpected += [
-        n for n in names if "test" in Path(n).stem.split("_") or n.endswith((".c", ".h", ".pyc"))
+        n
+        for n in names
+        if "test" in Path(n).stem.split("_") or n.endswith((".c", ".h", ".pyc"))
     ]
     if unexpected:
         sys.exit(f"{wheel.name} must not contain {unexpected[0]}")

@@ -15,7 +15,9 @@ _PAGE = Path(__file__).resolve().parents[1] / "DEFAULTS.md"
 
 
 @click.command()
-@click.option("--page", type=click.Path(path_type=Path), default=_PAGE, show_default="DEFAULTS.md")
+@click.option(
+    "--page", type=click.Path(path_type=Path), default=_PAGE, show_default="DEFAULTS.md"
+)
 @click.option(
     "--records",
     type=click.Path(path_type=Path),
@@ -36,7 +38,9 @@ def main(page: Path, records: Path | None, from_records: Path | None) -> None:
         records.parent.mkdir(parents=True, exist_ok=True)
         records.write_text(json.dumps(found) + "\n")
     write_page(found, page)
-    Console(stderr=True).print(f"{page} written; fitting took {found['minutes']:.1f} minutes")
+    Console(stderr=True).print(
+        f"{page} written; fitting took {found['minutes']:.1f} minutes"
+    )
 
 
 if __name__ == "__main__":

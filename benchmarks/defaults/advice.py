@@ -35,7 +35,9 @@ def by_data(evidence: Evidence) -> list[tuple[str, ...]]:
         best = evidence.best(rows)
         rivals = {name: evidence.mean(rows, name, "ari") for name in COMPARED}
         strongest = max(rivals, key=lambda name: rivals[name])
-        ari, kept = (evidence.mean(rows, best[0], measure) for measure in ("ari", "kept80"))
+        ari, kept = (
+            evidence.mean(rows, best[0], measure) for measure in ("ari", "kept80")
+        )
         take = ", ".join(best)
         if rivals[strongest] > ari + _CLEARLY:
             take = f"{strongest}; of ours {take}"
@@ -62,7 +64,11 @@ def by_purpose(evidence: Evidence) -> list[tuple[str, str, str]]:
             "BootClus",
             "only it calibrates its beliefs and plausibilities",
         ),
-        ("what you know about pairs of objects to count", "EVCLUS, CECM", "they take constraints"),
+        (
+            "what you know about pairs of objects to count",
+            "EVCLUS, CECM",
+            "they take constraints",
+        ),
     ]
 
 
@@ -70,15 +76,25 @@ def _labels(evidence: Evidence, rows: pd.DataFrame) -> tuple[str, str, str]:
     best = evidence.best(rows, slack=0.0)[0]
     gain = evidence.against(rows, best)
     words = f"ARI {evidence.mean(rows, best, 'ari'):.3f}, {gain.mean():+.3f} against k-means, at worst {gain.min():+.2f}"
-    return "good labels and doubt, no knowledge about the data: the default", best, words
+    return (
+        "good labels and doubt, no knowledge about the data: the default",
+        best,
+        words,
+    )
 
 
 def _speed(evidence: Evidence, rows: pd.DataFrame) -> tuple[str, str, str]:
     """Return the fastest method that loses at most 0.01 to k-means."""
-    names = [name for name in evidence.given(rows, everywhere=True) if name not in RIVALS]
-    enough = [name for name in names if evidence.against(rows, name).mean() >= -0.01] or names
+    names = [
+        name for name in evidence.given(rows, everywhere=True) if name not in RIVALS
+    ]
+    enough = [
+        name for name in names if evidence.against(rows, name).mean() >= -0.01
+    ] or names
     quickest = min(enough, key=lambda name: evidence.mean(rows, name, "seconds"))
-    ari, seconds = (evidence.mean(rows, quickest, measure) for measure in ("ari", "seconds"))
+    ari, seconds = (
+        evidence.mean(rows, quickest, measure) for measure in ("ari", "seconds")
+    )
     return (
         "a fast result",
         quickest,
@@ -101,14 +117,21 @@ def _doubt(evidence: Evidence, rows: pd.DataFrame) -> tuple[str, str, str]:
 def _outliers(evidence: Evidence) -> tuple[str, str, str]:
     """Return the method with most planted outliers and fewest false ones."""
     rows = evidence.generated("noisy")
-    names = [name for name in evidence.given(rows, everywhere=True) if name not in RIVALS]
+    names = [
+        name for name in evidence.given(rows, everywhere=True) if name not in RIVALS
+    ]
     score = {
-        name: evidence.mean(rows, name, "planted") - evidence.mean(rows, name, "outliers")
+        name: evidence.mean(rows, name, "planted")
+        - evidence.mean(rows, name, "outliers")
         for name in names
     }
     near = [name for name in names if score[name] >= max(score.values()) - 0.02]
     found = evidence.mean(rows, near[0], "planted")
-    return "to detect outliers", ", ".join(near), f"{found:.0%} of the generated outliers detected"
+    return (
+        "to detect outliers",
+        ", ".join(near),
+        f"{found:.0%} of the generated outliers detected",
+    )
 
 
 def _number(evidence: Evidence, rows: pd.DataFrame) -> tuple[str, str, str]:
@@ -129,8 +152,12 @@ def _dissimilarities(evidence: Evidence) -> list[tuple[str, str, str]]:
     if not len(rows):
         return []
     means = {name: evidence.mean(rows, name, "ari") for name in _RELATIONAL}
-    means = dict(sorted(((n, v) for n, v in means.items() if v == v), key=lambda item: -item[1]))
+    means = dict(
+        sorted(((n, v) for n, v in means.items() if v == v), key=lambda item: -item[1])
+    )
     words = "ARI on the same sets: " + ", ".join(
         f"{name} {value:.3f}" for name, value in means.items()
     )
-    return [("to cluster dissimilarities, without attributes", next(iter(means)), words)]
+    return [
+        ("to cluster dissimilarities, without attributes", next(iter(means)), words)
+    ]

@@ -100,7 +100,9 @@ def _at_most(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 Made = tuple[np.ndarray, np.ndarray]
 
 
-def _gaussians(rng, n_clusters, n_attributes, gap, n_objects, spreads=None, shares=None) -> Made:
+def _gaussians(
+    rng, n_clusters, n_attributes, gap, n_objects, spreads=None, shares=None
+) -> Made:
     """Generate round Gaussian clusters whose centers are at least ``gap`` apart."""
     if spreads is None:
         spreads = np.ones(n_clusters)
@@ -115,21 +117,31 @@ def _gaussians(rng, n_clusters, n_attributes, gap, n_objects, spreads=None, shar
             centers.append(place)
     sizes = np.maximum(rng.multinomial(n_objects, shares), 5)
     y = np.repeat(np.arange(n_clusters), sizes)
-    return np.array(centers)[y] + spreads[y, None] * rng.normal(size=(len(y), n_attributes)), y
+    return np.array(centers)[y] + spreads[y, None] * rng.normal(
+        size=(len(y), n_attributes)
+    ), y
 
 
 def _round(rng) -> Made:
     return _gaussians(
-        rng, rng.integers(3, 9), rng.integers(2, 11), rng.uniform(3.5, 6), rng.integers(300, 2500)
+        rng,
+        rng.integers(3, 9),
+        rng.integers(2, 11),
+        rng.uniform(3.5, 6),
+        rng.integers(300, 2500),
     )
 
 
 def _elongated(rng) -> Made:
     """Generate clusters with random orientations and elongations."""
-    X, y = _gaussians(rng, rng.integers(2, 7), rng.integers(2, 6), 5, rng.integers(300, 2500))
+    X, y = _gaussians(
+        rng, rng.integers(2, 7), rng.integers(2, 6), 5, rng.integers(300, 2500)
+    )
     p = X.shape[1]
     for k in np.unique(y):
-        turned = np.linalg.qr(rng.normal(size=(p, p)))[0] * np.exp(rng.uniform(-1, 0.6, p))
+        turned = np.linalg.qr(rng.normal(size=(p, p)))[0] * np.exp(
+            rng.uniform(-1, 0.6, p)
+        )
         center = X[y == k].mean(axis=0)
         X[y == k] = (X[y == k] - center) @ turned + center
     return X, y
@@ -140,7 +152,13 @@ def _unbalanced(rng) -> Made:
     c = rng.integers(3, 7)
     shares = 0.9 * rng.dirichlet(np.full(c, 0.7)) + 0.1 / c
     return _gaussians(
-        rng, c, rng.integers(2, 6), 6, rng.integers(300, 2500), rng.uniform(0.5, 1.6, c), shares
+        rng,
+        c,
+        rng.integers(2, 6),
+        6,
+        rng.integers(300, 2500),
+        rng.uniform(0.5, 1.6, c),
+        shares,
     )
 
 
@@ -159,7 +177,9 @@ def _in_a_row(rng) -> Made:
 
 def _noisy(rng) -> Made:
     """Generate round clusters and 5 % outliers in a box around them."""
-    X, y = _gaussians(rng, rng.integers(3, 7), rng.integers(2, 5), 6, rng.integers(300, 2500))
+    X, y = _gaussians(
+        rng, rng.integers(3, 7), rng.integers(2, 5), 6, rng.integers(300, 2500)
+    )
     low = X.min(axis=0)
     high = X.max(axis=0)
     margin = 0.3 * (high - low)
@@ -169,7 +189,9 @@ def _noisy(rng) -> Made:
 
 
 def _many(rng) -> Made:
-    return _gaussians(rng, rng.integers(12, 25), rng.integers(2, 9), 5, rng.integers(1200, 2500))
+    return _gaussians(
+        rng, rng.integers(12, 25), rng.integers(2, 9), 5, rng.integers(1200, 2500)
+    )
 
 
 def _rings(rng) -> Made:

@@ -43,7 +43,9 @@ class Evidence:
         for percent in (80, 60):
             at = SHARES.index(percent / 100)
             curves = self.rows["kept"]
-            self.rows[f"kept{percent}"] = [c[at] if isinstance(c, list) else np.nan for c in curves]
+            self.rows[f"kept{percent}"] = [
+                c[at] if isinstance(c, list) else np.nan for c in curves
+            ]
 
     def public(self, chosen: bool | None = None) -> pd.DataFrame:
         """Return rows of the public data sets, of those used to select the rules, or of the others."""
@@ -72,7 +74,11 @@ class Evidence:
         return rows[rows["method"] == method].set_index("set")[measure].dropna()
 
     def against(
-        self, rows: pd.DataFrame, method: str, rival: str = K_MEANS, measure: str = "ari"
+        self,
+        rows: pd.DataFrame,
+        method: str,
+        rival: str = K_MEANS,
+        measure: str = "ari",
     ) -> pd.Series:
         """Return by data set how much better the method is than the other, where both have the measure."""
         ours = self.by_set(rows, method, measure)
@@ -83,7 +89,9 @@ class Evidence:
     def given(self, rows: pd.DataFrame, *, everywhere: bool = False) -> list[str]:
         """Return methods with a given number of clusters and rows here, or only those with all data sets."""
         counts = rows["method"].value_counts()
-        names = [name for name in GIVEN_NUMBER if name in counts.index and name != SINGLE]
+        names = [
+            name for name in GIVEN_NUMBER if name in counts.index and name != SINGLE
+        ]
         if everywhere:
             return [name for name in names if counts[name] == rows["set"].nunique()]
         return names
@@ -91,9 +99,13 @@ class Evidence:
     def finders(self, rows: pd.DataFrame) -> list[str]:
         return [name for name in FINDERS if name in set(rows["method"])]
 
-    def best(self, rows: pd.DataFrame, measure: str = "ari", slack: float = 0.01) -> list[str]:
+    def best(
+        self, rows: pd.DataFrame, measure: str = "ari", slack: float = 0.01
+    ) -> list[str]:
         """Return evidential methods within ``slack`` of the best mean that have all data sets, the fastest first."""
-        names = [name for name in self.given(rows, everywhere=True) if name not in RIVALS]
+        names = [
+            name for name in self.given(rows, everywhere=True) if name not in RIVALS
+        ]
         means = {name: self.mean(rows, name, measure) for name in names}
         near = [name for name in names if means[name] >= max(means.values()) - slack]
         return sorted(near, key=lambda name: self.mean(rows, name, "seconds"))

@@ -14,7 +14,13 @@ from rich.console import Console
 from rich.progress import track
 from sklearn.metrics import adjusted_rand_score
 
-from benchmarks.defaults.data import DataSet, chosen_half, generated_sets, protein, public_sets
+from benchmarks.defaults.data import (
+    DataSet,
+    chosen_half,
+    generated_sets,
+    protein,
+    public_sets,
+)
 from benchmarks.defaults.methods import FINDERS, GIVEN_NUMBER, run
 from dempster.cluster import EVCLUS
 
@@ -36,15 +42,26 @@ def measured() -> dict[str, Any]:
         for name, method in (GIVEN_NUMBER | FINDERS).items()
         if method.takes(data)
     ]
-    jobs.sort(key=lambda job: -len(job[1].X) * job[1].n_classes * (1 if job[0] in FINDERS else 0.5))
+    jobs.sort(
+        key=lambda job: (
+            -len(job[1].X) * job[1].n_classes * (1 if job[0] in FINDERS else 0.5)
+        )
+    )
     # The processes read these when they start.
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[variable] = "1"
     began = time.perf_counter()
-    with ProcessPoolExecutor(_PROCESSES, mp_context=multiprocessing.get_context("spawn")) as pool:
+    with ProcessPoolExecutor(
+        _PROCESSES, mp_context=multiprocessing.get_context("spawn")
+    ) as pool:
         results = pool.map(_one, jobs)
         rows = list(
-            track(results, total=len(jobs), console=Console(stderr=True), description="fitting")
+            track(
+                results,
+                total=len(jobs),
+                console=Console(stderr=True),
+                description="fitting",
+            )
         )
     half = chosen_half(sets)
     return {
@@ -70,7 +87,11 @@ def _one(job: tuple[str, DataSet]) -> dict[str, Any]:
     with warnings.catch_warnings():
         # Ignore convergence warnings; the defaults are measured without changes.
         warnings.simplefilter("ignore")
-        return {"method": name, "set": data.name, **run((GIVEN_NUMBER | FINDERS)[name], data)}
+        return {
+            "method": name,
+            "set": data.name,
+            **run((GIVEN_NUMBER | FINDERS)[name], data),
+        }
 
 
 def _protein() -> float | None:

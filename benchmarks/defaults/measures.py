@@ -14,11 +14,22 @@ from dempster.explain.scores import match_clusters
 
 __all__ = ["SHARES", "Measures", "of_labels", "of_partition"]
 
-SHARES = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)  # proportions of the objects that are kept
+SHARES = (
+    0.3,
+    0.4,
+    0.5,
+    0.6,
+    0.7,
+    0.8,
+    0.9,
+    1.0,
+)  # proportions of the objects that are kept
 Measures = dict[str, Any]
 
 
-def of_labels(labels: np.ndarray, y: np.ndarray, doubt: np.ndarray | None = None) -> Measures:
+def of_labels(
+    labels: np.ndarray, y: np.ndarray, doubt: np.ndarray | None = None
+) -> Measures:
     """Return the ARI of all objects that have a class and of the most certain ones."""
     real = y != NOISE
     measures: Measures = {"ari": adjusted_rand_score(y[real], labels[real])}

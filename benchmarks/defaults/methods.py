@@ -62,7 +62,10 @@ class Method:
         """Description of the data sets it is used on; empty for all."""
         parts = [
             f"of at most {limit:,} {what}"
-            for limit, what in ((self.most_objects, "objects"), (self.most_clusters, "clusters"))
+            for limit, what in (
+                (self.most_objects, "objects"),
+                (self.most_clusters, "clusters"),
+            )
             if limit is not None
         ]
         if parts or self.families:
@@ -86,7 +89,9 @@ def run(method: Method, data: DataSet) -> Measures:
 
 def _evidential(name: str, **settings: Any) -> Callable[[DataSet], Measures]:
     def measure(data: DataSet) -> Measures:
-        model = getattr(cluster, name)(data.n_classes, random_state=0, n_jobs=1, **settings)
+        model = getattr(cluster, name)(
+            data.n_classes, random_state=0, n_jobs=1, **settings
+        )
         began = time.process_time()
         model.fit(data.X)
         seconds = time.process_time() - began
@@ -128,7 +133,11 @@ def _mixture(covariance: str) -> Callable[[DataSet], Measures]:
 
     def measure(data: DataSet) -> Measures:
         model = GaussianMixture(
-            data.n_classes, covariance_type=covariance, n_init=5, random_state=0, reg_covar=1e-5
+            data.n_classes,
+            covariance_type=covariance,
+            n_init=5,
+            random_state=0,
+            reg_covar=1e-5,
         )
         posterior = model.fit(data.X).predict_proba(data.X)
         return of_labels(posterior.argmax(axis=1), data.y, 1 - posterior.max(axis=1))
@@ -137,7 +146,9 @@ def _mixture(covariance: str) -> Callable[[DataSet], Measures]:
 
 
 def _spectral(data: DataSet) -> Measures:
-    model = SpectralClustering(data.n_classes, affinity="nearest_neighbors", random_state=0)
+    model = SpectralClustering(
+        data.n_classes, affinity="nearest_neighbors", random_state=0
+    )
     return of_labels(model.fit_predict(data.X), data.y)
 
 
@@ -152,7 +163,9 @@ GIVEN_NUMBER = {
     "EGMM": Method(_evidential("EGMM")),
     "BPEC": Method(_evidential("BPEC")),
     "BootClus": Method(
-        _evidential("BootClus", n_bootstraps=30), most_clusters=15, settings="30 bootstraps"
+        _evidential("BootClus", n_bootstraps=30),
+        most_clusters=15,
+        settings="30 bootstraps",
     ),
     "NNEVCLUS": Method(_evidential("NNEVCLUS"), _SMALLEST, families=(PUBLIC,)),
     "RECM": Method(_evidential("RECM"), _SMALL, families=(PUBLIC,)),
@@ -184,7 +197,9 @@ def _automatic(name: str, **settings: Any) -> Callable[[DataSet], Measures]:
 
 def _silhouette(data: DataSet) -> Measures:
     """Fit k-means with the number of clusters of largest silhouette."""
-    some = np.random.default_rng(0).choice(len(data.X), min(1500, len(data.X)), replace=False)
+    some = np.random.default_rng(0).choice(
+        len(data.X), min(1500, len(data.X)), replace=False
+    )
     best = -2.0
     labels = np.zeros(len(data.X), dtype=int)
     for k in _NUMBERS:
@@ -203,7 +218,9 @@ def _silhouette(data: DataSet) -> Measures:
 
 def _hdbscan(data: DataSet) -> Measures:
     """Noise is a cluster in the labels, but does not count in their number."""
-    labels = HDBSCAN(min_cluster_size=max(5, len(data.X) // 100), copy=True).fit_predict(data.X)
+    labels = HDBSCAN(
+        min_cluster_size=max(5, len(data.X) // 100), copy=True
+    ).fit_predict(data.X)
     return _found(labels, len(set(labels) - {-1}), data)
 
 
@@ -215,7 +232,10 @@ FINDERS = {
     "BPEC()": Method(_automatic("BPEC")),
     "EKNNClus": Method(_automatic("EKNNClus")),
     SILHOUETTE: Method(
-        _silhouette, settings="k-means with the number from 2 to 40 of largest silhouette"
+        _silhouette,
+        settings="k-means with the number from 2 to 40 of largest silhouette",
     ),
-    HDBSCAN_NAME: Method(_hdbscan, settings="clusters of at least a hundredth of the objects"),
+    HDBSCAN_NAME: Method(
+        _hdbscan, settings="clusters of at least a hundredth of the objects"
+    ),
 }

@@ -13,7 +13,14 @@ from scipy.stats import wilcoxon
 from benchmarks.defaults.advice import COMPARED, by_data, by_purpose
 from benchmarks.defaults.data import PUBLIC
 from benchmarks.defaults.evidence import Evidence
-from benchmarks.defaults.methods import FINDERS, FRONT, GIVEN_NUMBER, K_MEANS, MIXTURE, SINGLE
+from benchmarks.defaults.methods import (
+    FINDERS,
+    FRONT,
+    GIVEN_NUMBER,
+    K_MEANS,
+    MIXTURE,
+    SINGLE,
+)
 from benchmarks.defaults.promises import promises
 
 __all__ = ["write_page"]
@@ -35,19 +42,29 @@ def write_page(records: dict[str, Any], page: Path) -> None:
     parts = [_ABOUT, _circumstances(records, evidence)]
     parts += [
         "## Summary",
-        _table(("requirement", "measured", "met"), promises(evidence, records["protein"])),
+        _table(
+            ("requirement", "measured", "met"), promises(evidence, records["protein"])
+        ),
     ]
     if len(evidence.public()):
-        parts += ["## Labels with a known number of clusters: public data sets", _labels(evidence)]
+        parts += [
+            "## Labels with a known number of clusters: public data sets",
+            _labels(evidence),
+        ]
         parts += ["## Tables with few and with many attributes", _widths(evidence)]
         parts += ["## Usefulness of the doubt: public data sets", _doubt(evidence)]
     parts += ["## Outliers", _outliers(evidence)]
     parts += ["## Number of clusters", _numbers(evidence)]
-    parts += ["## Generated families with a known number of clusters", _families(evidence)]
+    parts += [
+        "## Generated families with a known number of clusters",
+        _families(evidence),
+    ]
     parts += ["## Recommendations by type of data", _advice(evidence)]
     parts += ["## Results by data set", _each_set(evidence)]
     parts += ["## Exclusions and failures", _missing(evidence)]
-    page.write_text("\n\n".join(part.strip() for part in parts) + "\n", encoding="utf-8")
+    page.write_text(
+        "\n\n".join(part.strip() for part in parts) + "\n", encoding="utf-8"
+    )
 
 
 # ---- sections ------------------------------------------------------------------------------------
@@ -59,9 +76,12 @@ def _circumstances(records: dict[str, Any], evidence: Evidence) -> str:
     words = f"Fitting took {records['minutes']:.1f} minutes {records['where']}, {seconds:.0f} minutes of a processor."
     if not len(public):
         return (
-            words + " **The folder of public sets is absent: everything about them is left out.**"
+            words
+            + " **The folder of public sets is absent: everything about them is left out.**"
         )
-    chosen, others = (sorted(public.index[public["chosen"] == half]) for half in (True, False))
+    chosen, others = (
+        sorted(public.index[public["chosen"] == half]) for half in (True, False)
+    )
     return (
         f"{words} Times below are processor times with one thread per fit.\n\n"
         f"The rules for the defaults were chosen on half of the public data sets: {', '.join(chosen)}. "
@@ -79,7 +99,8 @@ def _labels(evidence: Evidence) -> str:
         else:
             worst = ""
         halves = [
-            _number(evidence.mean(evidence.public(half), name, "ari")) for half in (True, False)
+            _number(evidence.mean(evidence.public(half), name, "ari"))
+            for half in (True, False)
         ]
         by_set = evidence.by_set(rows, name)
         lines.append(
@@ -142,7 +163,16 @@ def _p_value(differences: pd.Series) -> str:
 def _doubt(evidence: Evidence) -> str:
     rows = evidence.public()
     lines = []
-    measures = ("ambiguous", "outliers", "certain", "held", "hard", "ari", "kept80", "kept60")
+    measures = (
+        "ambiguous",
+        "outliers",
+        "certain",
+        "held",
+        "hard",
+        "ari",
+        "kept80",
+        "kept60",
+    )
     above: dict[str, list[str]] = {"above": [], "below": []}
     for name in _with_doubt(evidence, rows):
         values = [evidence.mean(rows, name, measure) for measure in measures]
@@ -153,7 +183,8 @@ def _doubt(evidence: Evidence) -> str:
             for m, v in zip(measures, values, strict=True)
         ]
         gains = [
-            evidence.against(rows, name, rival, "kept80").mean() for rival in (K_MEANS, MIXTURE)
+            evidence.against(rows, name, rival, "kept80").mean()
+            for rival in (K_MEANS, MIXTURE)
         ]
         lines.append((_titled(name), *shown, *(f"{gain:+.3f}" for gain in gains)))
         if name not in (K_MEANS, MIXTURE):
@@ -175,7 +206,9 @@ def _doubt(evidence: Evidence) -> str:
 def _with_doubt(evidence: Evidence, rows: pd.DataFrame) -> list[str]:
     """Return the methods that order the objects by doubt; spectral clustering does not."""
     return [
-        name for name in evidence.given(rows) if np.isfinite(evidence.mean(rows, name, "kept80"))
+        name
+        for name in evidence.given(rows)
+        if np.isfinite(evidence.mean(rows, name, "kept80"))
     ]
 
 
@@ -187,7 +220,8 @@ def _rise(evidence: Evidence, rows: pd.DataFrame) -> str:
         for name in names
     }
     shown = ", ".join(
-        f"{name} {value:.3f}" for name, value in sorted(rise.items(), key=lambda item: -item[1])
+        f"{name} {value:.3f}"
+        for name, value in sorted(rise.items(), key=lambda item: -item[1])
     )
     return (
         "A curve may be high because of good labels or because of informative doubt. The contribution of the doubt alone "
@@ -205,7 +239,8 @@ def _outliers(evidence: Evidence) -> str:
         if found.empty:
             continue
         false = [
-            evidence.mean(rows, name, "outliers") for rows in (evidence.public(), clean, noisy)
+            evidence.mean(rows, name, "outliers")
+            for rows in (evidence.public(), clean, noisy)
         ]
         lines.append(
             (
@@ -235,29 +270,53 @@ def _numbers(evidence: Evidence) -> str:
         own = evidence.public()[evidence.public()["method"] == name]
         off = (own["found"] - own["c"]).abs()
         halves = [
-            _number(evidence.mean(evidence.public(half), name, "ari")) for half in (True, False)
+            _number(evidence.mean(evidence.public(half), name, "ari"))
+            for half in (True, False)
         ]
         right = f"{(off == 0).sum()} of {len(own)}"
         seconds = _seconds(own["seconds"].mean())
         lines.append(
-            (_titled(name), _number(own["ari"].mean()), *halves, right, (off <= 1).sum(), seconds)
+            (
+                _titled(name),
+                _number(own["ari"].mean()),
+                *halves,
+                right,
+                (off <= 1).sum(),
+                seconds,
+            )
         )
-    heads = ("method", "ARI", "chosen on", "confirmed on", "right number", "within one", "time")
+    heads = (
+        "method",
+        "ARI",
+        "chosen on",
+        "confirmed on",
+        "right number",
+        "within one",
+        "time",
+    )
     by_family = []
     for family in evidence.families():
         rows = evidence.generated(family)
         cells = [family]
         for name in evidence.finders(rows):
             own = rows[rows["method"] == name]
-            cells.append(f"{own['ari'].mean():.2f} ({(own['found'] == own['c']).sum()})")
+            cells.append(
+                f"{own['ari'].mean():.2f} ({(own['found'] == own['c']).sum()})"
+            )
         by_family.append(tuple(cells))
-    seeds = int(evidence.generated()["set"].nunique() / max(len(evidence.families()), 1))
+    seeds = int(
+        evidence.generated()["set"].nunique() / max(len(evidence.families()), 1)
+    )
     if lines:
         public = f"Public sets:\n\n{_table(heads, lines)}\n\n"
     else:
         public = ""
     words = f"Generated families: ARI, and for how many of {seeds} seeds the number is right.\n\n"
-    return public + words + _table(("family", *evidence.finders(evidence.generated())), by_family)
+    return (
+        public
+        + words
+        + _table(("family", *evidence.finders(evidence.generated())), by_family)
+    )
 
 
 def _families(evidence: Evidence) -> str:
@@ -267,8 +326,12 @@ def _families(evidence: Evidence) -> str:
         cells = ["ECM, single clusters only" if name == SINGLE else _titled(name)]
         for family in evidence.families():
             values = evidence.by_set(evidence.generated(family), name)
-            cells.append(f"{values.mean():.2f} ({values.min():.2f})" if len(values) else "")
-        lines.append((*cells, _seconds(evidence.mean(evidence.generated(), name, "seconds"))))
+            cells.append(
+                f"{values.mean():.2f} ({values.min():.2f})" if len(values) else ""
+            )
+        lines.append(
+            (*cells, _seconds(evidence.mean(evidence.generated(), name, "seconds")))
+        )
     return (
         _table(("method", *evidence.families(), "time"), lines)
         + "\n\nMean ARI, and ARI of the worst seed."
@@ -276,7 +339,9 @@ def _families(evidence: Evidence) -> str:
 
 
 def _advice(evidence: Evidence) -> str:
-    data = _table(("data", "sets", "take", "ARI", "80 % kept", *COMPARED), by_data(evidence))
+    data = _table(
+        ("data", "sets", "take", "ARI", "80 % kept", *COMPARED), by_data(evidence)
+    )
     purpose = _table(("you want", "take", "because"), by_purpose(evidence))
     return (
         "The evidential methods with the best mean ARI on such data sets. All methods within 0.01 of the best are listed, "
@@ -301,13 +366,17 @@ def _each_set(evidence: Evidence) -> str:
             str(one["c"]),
         ]
         for method in given:
-            cells.append(f"{at[name, method]['ari']:.2f}" if (name, method) in at else "")
+            cells.append(
+                f"{at[name, method]['ari']:.2f}" if (name, method) in at else ""
+            )
         for method in finders:
             seen = at.get((name, method))
             cells.append(f"{seen['ari']:.2f} / {seen['found']:.0f}" if seen else "")
         lines.append(tuple(cells))
     words = "ARI with the known number of clusters; then ARI / selected number. * data sets on which the rules were chosen.\n\n"
-    return words + _table(("set", "objects × attributes", "classes", *given, *finders), lines)
+    return words + _table(
+        ("set", "objects × attributes", "classes", *given, *finders), lines
+    )
 
 
 def _missing(evidence: Evidence) -> str:

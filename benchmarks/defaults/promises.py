@@ -27,13 +27,19 @@ def _line(promise: str, seen: str, kept: bool) -> Line:
 def _of_public_sets(evidence: Evidence, protein: float | None) -> list[Line]:
     rows = evidence.public()
     mean = evidence.mean
-    evclus, ecm, k_means = (mean(rows, name, "ari") for name in ("EVCLUS", "ECM", K_MEANS))
+    evclus, ecm, k_means = (
+        mean(rows, name, "ari") for name in ("EVCLUS", "ECM", K_MEANS)
+    )
     kept = {name: mean(rows, name, "kept80") for name in ("EVCLUS", K_MEANS, MIXTURE)}
     auto, rival = (rows[rows["method"] == name] for name in (AUTO, SILHOUETTE))
     right = [int((some["found"] == some["c"]).sum()) for some in (auto, rival)]
     aris = [some["ari"].mean() for some in (auto, rival)]
     wide = rows[rows["p"] >= 4]
-    front = [mean(rows, FRONT, "ari"), mean(wide, FRONT, "ari"), mean(rows, FRONT, "kept80")]
+    front = [
+        mean(rows, FRONT, "ari"),
+        mean(wide, FRONT, "ari"),
+        mean(rows, FRONT, "kept80"),
+    ]
     open_number = rows[rows["method"] == "CredalClustering()"]
     n_right = int((open_number["found"] == open_number["c"]).sum())
     lines = [
@@ -80,14 +86,19 @@ def _of_public_sets(evidence: Evidence, protein: float | None) -> list[Line]:
     ]
     if protein is not None:
         lines.insert(
-            2, _line("EVCLUS on Protein: at least 0.95", f"{protein:.3f}", protein >= 0.95)
+            2,
+            _line(
+                "EVCLUS on Protein: at least 0.95", f"{protein:.3f}", protein >= 0.95
+            ),
         )
     return lines
 
 
 def _of_row(evidence: Evidence) -> list[Line]:
     rows = evidence.generated("in a row")
-    ecm, evclus, single = (evidence.mean(rows, name, "ari") for name in ("ECM", "EVCLUS", SINGLE))
+    ecm, evclus, single = (
+        evidence.mean(rows, name, "ari") for name in ("ECM", "EVCLUS", SINGLE)
+    )
     return [
         _line(
             "Clusters in a row: ARI at most 0.02 below that with single clusters alone",
@@ -101,7 +112,10 @@ def _of_outliers(evidence: Evidence) -> list[Line]:
     clean = evidence.generated()
     clean = clean[clean["family"] != "noisy"]
     false = {name: evidence.mean(clean, name, "outliers") for name in ("EVCLUS", "ECM")}
-    found = {name: evidence.mean(evidence.generated("noisy"), name, "planted") for name in false}
+    found = {
+        name: evidence.mean(evidence.generated("noisy"), name, "planted")
+        for name in false
+    }
     return [
         _line(
             "At most 3 % outliers on generated data without outliers",
@@ -145,6 +159,8 @@ def _of_cost(evidence: Evidence) -> list[Line]:
     ):
         if len(some):
             ratio = float(some["seconds"].sum() / some["seconds_given"].sum())
-            promise = f'EVCLUS with d0="auto" takes {words} the time with the same d0 given'
+            promise = (
+                f'EVCLUS with d0="auto" takes {words} the time with the same d0 given'
+            )
             lines.append(_line(promise, f"{ratio:.2f} times", ratio <= limit))
     return lines

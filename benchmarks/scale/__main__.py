@@ -25,7 +25,9 @@ _SECONDS = 1800  # limit of a measurement
 
 
 @click.command()
-@click.option("--page", type=click.Path(path_type=Path), default=_PAGE, show_default="SCALE.md")
+@click.option(
+    "--page", type=click.Path(path_type=Path), default=_PAGE, show_default="SCALE.md"
+)
 @click.option(
     "--records",
     type=click.Path(path_type=Path),
@@ -34,15 +36,26 @@ _SECONDS = 1800  # limit of a measurement
     help="Where measurements are kept. What cannot be measured here (a GPU, the largest) stays as it was.",
 )
 @click.option(
-    "--only", multiple=True, type=click.Choice(["memory", "parquet", "dask", "blocks", "gpu"])
+    "--only",
+    multiple=True,
+    type=click.Choice(["memory", "parquet", "dask", "blocks", "gpu"]),
 )
-@click.option("--most", type=int, default=10**7, show_default=True, help="Objects at most.")
 @click.option(
-    "--largest", is_flag=True, help="Also 10^8 objects, block by block, once (several minutes)."
+    "--most", type=int, default=10**7, show_default=True, help="Objects at most."
+)
+@click.option(
+    "--largest",
+    is_flag=True,
+    help="Also 10^8 objects, block by block, once (several minutes).",
 )
 @click.option("--from-records", is_flag=True, help="Measure nothing; write the page.")
 def main(
-    page: Path, records: Path, only: tuple[str, ...], most: int, largest: bool, from_records: bool
+    page: Path,
+    records: Path,
+    only: tuple[str, ...],
+    most: int,
+    largest: bool,
+    from_records: bool,
 ) -> None:
     """Measure time, memory and quality against the number of objects and extrapolate to a billion."""
     console = Console(stderr=True)
@@ -127,7 +140,9 @@ def _machine(kind: str) -> str:
 def _keep(known: dict[str, Any], row: dict[str, Any]) -> None:
     key = [row[name] for name in ("kind", "method", "n")]
     known["rows"] = [
-        old for old in known["rows"] if [old[name] for name in ("kind", "method", "n")] != key
+        old
+        for old in known["rows"]
+        if [old[name] for name in ("kind", "method", "n")] != key
     ]
     known["rows"].append(row)
 

@@ -12,7 +12,15 @@ from pathlib import Path
 
 import numpy as np
 
-__all__ = ["CLUSTERS", "WIDTH", "block", "blocks", "in_memory", "parquet_folder", "truth"]
+__all__ = [
+    "CLUSTERS",
+    "WIDTH",
+    "block",
+    "blocks",
+    "in_memory",
+    "parquet_folder",
+    "truth",
+]
 
 CLUSTERS = 10
 WIDTH = 8
@@ -65,8 +73,13 @@ def parquet_folder(n: int, folder: Path) -> Path:
         return target
     target.mkdir(parents=True)
     for number, part in enumerate(_blocks(n)):
-        table = pa.table({f"x{j}": np.ascontiguousarray(part[:, j]) for j in range(WIDTH)})
+        table = pa.table(
+            {f"x{j}": np.ascontiguousarray(part[:, j]) for j in range(WIDTH)}
+        )
         pq.write_table(
-            table, target / f"{number:05d}.parquet", compression="none", use_dictionary=False
+            table,
+            target / f"{number:05d}.parquet",
+            compression="none",
+            use_dictionary=False,
         )
     return target

@@ -32,7 +32,8 @@ _OVERHEAD = 2.0  # seconds per pass for the scheduler
 def write_page(known: dict[str, Any], page: Path) -> None:
     """Write the page from the records."""
     rows = sorted(
-        known["rows"], key=lambda row: (list(_KINDS).index(row["kind"]), row["method"], row["n"])
+        known["rows"],
+        key=lambda row: (list(_KINDS).index(row["kind"]), row["method"], row["n"]),
     )
     parts = [
         _head(rows),
@@ -132,7 +133,9 @@ def _growth(rows: list[dict[str, Any]]) -> str:
         "",
     ]
     for kind, method in dict.fromkeys((row["kind"], row["method"]) for row in rows):
-        slope = _slope(row for row in rows if (row["kind"], row["method"]) == (kind, method))
+        slope = _slope(
+            row for row in rows if (row["kind"], row["method"]) == (kind, method)
+        )
         if slope is not None:
             lines.append(f"- {method}, {_KINDS[kind]}: {slope:.2f}")
     lines += [
@@ -146,7 +149,9 @@ def _memory(rows: list[dict[str, Any]]) -> str:
     flat = [row for row in rows if row["kind"] == "blocks"]
     if len(flat) < 2:
         return ""
-    sizes = ", ".join(f"{row['n']:,} objects {row['peak'] / 2**20:,.0f} MB" for row in flat)
+    sizes = ", ".join(
+        f"{row['n']:,} objects {row['peak'] / 2**20:,.0f} MB" for row in flat
+    )
     first = flat[0]
     last = flat[-1]
     change = (last["peak"] - first["peak"]) / 2**20
@@ -169,7 +174,9 @@ def _outside(rows: list[dict[str, Any]]) -> str:
         sizes = [
             f"{row['n']:,} {row['outside']:.0%}"
             for row in rows
-            if row["kind"] == kind and row["method"] == "ECM" and row["outside"] is not None
+            if row["kind"] == kind
+            and row["method"] == "ECM"
+            and row["outside"] is not None
         ]
         if sizes:
             lines.append(f"- {_KINDS[kind]}: {', '.join(sizes)}")
@@ -181,7 +188,9 @@ def _outside(rows: list[dict[str, Any]]) -> str:
 
 
 def _many(rows: list[dict[str, Any]]) -> str:
-    measured = [row for row in rows if row["kind"] == "parquet" and row["method"] == "ECM"]
+    measured = [
+        row for row in rows if row["kind"] == "parquet" and row["method"] == "ECM"
+    ]
     if not measured:
         return ""
     row = measured[-1]

@@ -56,7 +56,9 @@ def measure(kind: str, method: str, n: int, folder: str) -> dict[str, Any]:
 
 
 @contextmanager
-def _source(kind: str, n: int, folder: Path) -> Iterator[tuple[Any, Callable[[], float]]]:
+def _source(
+    kind: str, n: int, folder: Path
+) -> Iterator[tuple[Any, Callable[[], float]]]:
     """Return X in the requested form, and a function that returns the processor seconds of the workers so far."""
     if kind in ("memory", "gpu", "beside"):
         yield data.in_memory(n), _nothing
@@ -73,10 +75,15 @@ def _source(kind: str, n: int, folder: Path) -> Iterator[tuple[Any, Callable[[],
         from distributed import Client, LocalCluster
 
         path = data.parquet_folder(n, folder)
-        workers = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
+        workers = LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None
+        )
         with workers as cluster, Client(cluster) as client:
             client.run(_imported)  # A running cluster has already done these imports.
-            yield dd.read_parquet(path), lambda: sum(client.run(time.process_time).values())
+            yield (
+                dd.read_parquet(path),
+                lambda: sum(client.run(time.process_time).values()),
+            )
 
 
 def _nothing() -> float:
@@ -120,7 +127,9 @@ def _everyones_labels(estimator: Any, method: str) -> None:
     """
     if method == "Dask-ML KMeans":
         estimator.labels_.map_blocks(_counts, dtype=np.int64, chunks=(1,)).compute()
-    elif hasattr(estimator, "credal_partition_") and hasattr(estimator.credal_partition_, "counts"):
+    elif hasattr(estimator, "credal_partition_") and hasattr(
+        estimator.credal_partition_, "counts"
+    ):
         estimator.credal_partition_.counts()
 
 
@@ -137,7 +146,9 @@ def _agreement(estimator: Any, n: int) -> float:
         import pandas as pd
 
         X = pd.DataFrame(X, columns=list(estimator.feature_names_in_))
-    return float(adjusted_rand_score(y[:_JUDGED], np.asarray(estimator.predict(X[:_JUDGED]))))
+    return float(
+        adjusted_rand_score(y[:_JUDGED], np.asarray(estimator.predict(X[:_JUDGED])))
+    )
 
 
 class _Passes:

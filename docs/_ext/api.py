@@ -23,7 +23,8 @@ def public_names() -> dict[str, str]:
         ".".join(file.parent.relative_to(running.ROOT / "src").parts)
         for pattern in ("*/__init__.py", "apps/*/__init__.py")
         for file in (running.ROOT / "src" / "dempster").glob(pattern)
-        if not file.parent.name.startswith("_") and file.parent.name not in ("cli", "data", "map")
+        if not file.parent.name.startswith("_")
+        and file.parent.name not in ("cli", "data", "map")
     )
     packages += ["dempster.integrations.anndata", "dempster.integrations.bertopic"]
     homes: dict[str, str] = {}
@@ -47,7 +48,9 @@ def members_of(cls: type) -> list[str]:
     for base in reversed(cls.__mro__):
         if base.__module__.startswith("dempster"):
             for name, value in vars(base).items():
-                has_doc = (callable(value) or hasattr(value, "__get__")) and inspect.getdoc(value)
+                has_doc = (
+                    callable(value) or hasattr(value, "__get__")
+                ) and inspect.getdoc(value)
                 from_sklearn = re.fullmatch("set_[a-z_]+_request", name)
                 if (
                     not name.startswith("_")
@@ -78,7 +81,10 @@ def page(name: str, package: str) -> str:
         members = members_of(value)
         lines += [f".. autoclass:: {name}"]
         if members:
-            lines += [f"   :members: {', '.join(members)}", "   :member-order: bysource"]
+            lines += [
+                f"   :members: {', '.join(members)}",
+                "   :member-order: bysource",
+            ]
         lines += [""]
         if hasattr(value, "get_params"):
             lines += [
@@ -87,7 +93,11 @@ def page(name: str, package: str) -> str:
             ]
     else:
         lines += [f".. autofunction:: {name}", ""]
-    lines += [f".. minigallery:: {package}.{name}", "   :add-heading: Examples that use it", ""]
+    lines += [
+        f".. minigallery:: {package}.{name}",
+        "   :add-heading: Examples that use it",
+        "",
+    ]
     return "\n".join(lines)
 
 

@@ -58,7 +58,9 @@ def blocks_of(text: str) -> list[Block]:
 
 def missing_packages(text: str) -> list[str]:
     """Return the packages that ``<!-- needs: scanpy, nilearn -->`` lists and that are not installed."""
-    named = [name.strip() for m in NEEDS.finditer(text) for name in m["packages"].split(",")]
+    named = [
+        name.strip() for m in NEEDS.finditer(text) for name in m["packages"].split(",")
+    ]
     return [name for name in named if find_spec(name) is None]
 
 
@@ -77,7 +79,9 @@ def run_page(page: Path, folder: Path) -> list[dict[str, Any]]:
             try:
                 with contextlib.redirect_stdout(printed):
                     exec(
-                        compile("\n" * (block.line - 1) + block.code, str(page), "exec"),
+                        compile(
+                            "\n" * (block.line - 1) + block.code, str(page), "exec"
+                        ),
                         vars(module),
                     )
             except Exception as error:
@@ -96,7 +100,9 @@ def run_page(page: Path, folder: Path) -> list[dict[str, Any]]:
 def main(*arguments: str) -> None:
     os.environ["MPLBACKEND"] = "Agg"
     failed = False
-    for page, folder in zip(map(Path, arguments[::2]), map(Path, arguments[1::2]), strict=True):
+    for page, folder in zip(
+        map(Path, arguments[::2]), map(Path, arguments[1::2]), strict=True
+    ):
         folder.mkdir(parents=True, exist_ok=True)
         try:
             results = run_page(page.resolve(), folder.resolve())

@@ -46,9 +46,15 @@ def convert_docstring(
                 in_formula = before == ".. math::"
             before = line.strip()
         is_literal = in_formula or section == "Examples" or line.startswith(">>>")
-        is_entry = section not in ("", "Notes") and bool(line) and not line.startswith(" ")
+        is_entry = (
+            section not in ("", "Notes") and bool(line) and not line.startswith(" ")
+        )
         result.append(
-            line if is_literal else escape_entry(line) if is_entry else escape_prose(line)
+            line
+            if is_literal
+            else escape_entry(line)
+            if is_entry
+            else escape_prose(line)
         )
     lines[:] = result
 
@@ -56,10 +62,13 @@ def convert_docstring(
 def escape_prose(line: str) -> str:
     """Escape bars and names that end in an underscore, write symbols as formulas, and link pages in a line."""
     line = PAGE.sub(
-        lambda m: f":doc:`/{m[1]}`" if (running.DOCS / f"{m[1]}.md").exists() else m[0], line
+        lambda m: f":doc:`/{m[1]}`" if (running.DOCS / f"{m[1]}.md").exists() else m[0],
+        line,
     )
     parts = CODE.split(line)
-    parts[::2] = [SYMBOL.sub(write_symbol, SIGNS.sub(r"\\\g<0>", part)) for part in parts[::2]]
+    parts[::2] = [
+        SYMBOL.sub(write_symbol, SIGNS.sub(r"\\\g<0>", part)) for part in parts[::2]
+    ]
     return "".join(parts)
 
 
@@ -99,5 +108,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     docscrape_sphinx.SandboxedEnvironment = partial(
         SandboxedEnvironment, bytecode_cache=TemplateCache()
     )
-    app.connect("autodoc-process-docstring", convert_docstring, priority=400)  # before numpydoc
+    app.connect(
+        "autodoc-process-docstring", convert_docstring, priority=400
+    )  # before numpydoc
     return {"parallel_read_safe": True}

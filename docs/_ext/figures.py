@@ -16,7 +16,9 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 
 FOLDER = running.DOCS / "figures"
-LINK = re.compile(r"!\[(?P<alt>[^\]]*)\]\((?P<path>[./]*figures/(?P<name>[\w-]+)\.png)\)")
+LINK = re.compile(
+    r"!\[(?P<alt>[^\]]*)\]\((?P<path>[./]*figures/(?P<name>[\w-]+)\.png)\)"
+)
 MAX_PLAIN_WIDTH = 900  # pixels; wider figures can be scrolled
 logger = logging.getLogger(__name__)
 
@@ -26,7 +28,9 @@ def draw_all(app: Sphinx) -> None:
         return
 
     def folder(script: Path) -> Path:
-        shared = "".join(file.read_text(encoding="utf-8") for file in sorted(FOLDER.glob("_*.py")))
+        shared = "".join(
+            file.read_text(encoding="utf-8") for file in sorted(FOLDER.glob("_*.py"))
+        )
         return running.folder_of(
             f"figure-{script.stem}", script.read_text(encoding="utf-8") + shared
         )
@@ -50,7 +54,9 @@ def replace_figures(app: Sphinx, name: str, source: list[str]) -> None:
 
     def picture(m: re.Match[str]) -> str:
         if not (FOLDER / f"{m['name'].split('-')[0]}.py").exists():
-            logger.warning(f"no script in docs/figures draws {m['name']}.png", location=name)
+            logger.warning(
+                f"no script in docs/figures draws {m['name']}.png", location=name
+            )
         if not m["alt"].strip():
             logger.warning(f"{m['name']}.png has no description", location=name)
         if int(app.config.quick):

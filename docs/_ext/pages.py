@@ -23,7 +23,9 @@ logger = logging.getLogger(__name__)
 def folder_of(page: Path) -> Path:
     """Return the folder for the results of a page."""
     name = "-".join(page.relative_to(running.DOCS).with_suffix("").parts)
-    code = json.dumps([block[:3] for block in blocks_of(page.read_text(encoding="utf-8"))])
+    code = json.dumps(
+        [block[:3] for block in blocks_of(page.read_text(encoding="utf-8"))]
+    )
     return running.folder_of(f"page-{name}", code)
 
 
@@ -41,9 +43,14 @@ def run_all(app: Sphinx) -> None:
         if done.returncode:
             logger.warning(f"the code of a page fails: {done.stderr[-4000:]}")
 
-    shares = [pending[start :: running.MAX_PROCESSES] for start in range(running.MAX_PROCESSES)]
+    shares = [
+        pending[start :: running.MAX_PROCESSES]
+        for start in range(running.MAX_PROCESSES)
+    ]
     running.run_parallel(
-        [share for share in shares if share], work, f"running the code of {len(pending)} pages"
+        [share for share in shares if share],
+        work,
+        f"running the code of {len(pending)} pages",
     )
 
 
@@ -74,7 +81,9 @@ def add_results(app: Sphinx, name: str, source: list[str]) -> None:
     text = ""
     at = 0
     for block, result in zip(blocks, running.results_in(folder_of(page)), strict=True):
-        text += source[0][at : block.end] + render_result(block, result, folder_of(page), name)
+        text += source[0][at : block.end] + render_result(
+            block, result, folder_of(page), name
+        )
         at = block.end
     source[0] = text + source[0][at:]
 
@@ -124,7 +133,8 @@ def render_result(block: Block, result: dict[str, Any], folder: Path, name: str)
         text += f"\n\n:::{{container}} printed\n````text\n{printed}\n````\n:::\n"
     if result["pictures"] and not block.alt:
         logger.warning(
-            f"line {block.line}: a figure without <!-- picture: description -->", location=name
+            f"line {block.line}: a figure without <!-- picture: description -->",
+            location=name,
         )
     for picture in result["pictures"]:
         path = f"/{(folder / picture).relative_to(running.DOCS).as_posix()}"

@@ -53,7 +53,9 @@ def cells_of(line: str) -> list[str]:
 def find(wanted: str, options: list[str], where: str) -> int:
     """Return the index of the option that is equal to the text, or else of the only one that begins with it."""
     matches = [i for i, option in enumerate(options) if option == wanted]
-    matches = matches or [i for i, option in enumerate(options) if option.startswith(wanted)]
+    matches = matches or [
+        i for i, option in enumerate(options) if option.startswith(wanted)
+    ]
     if len(matches) != 1:
         raise RecordError(
             f"{where}: {len(matches)} entries begin with {wanted!r}; there are {sorted(set(options))}"
@@ -68,7 +70,9 @@ def tables_of(report: str, section: str) -> list[list[str]]:
     return list(found.values())[find(section, list(found), report)]
 
 
-def lookup(report: str, section: str, row: str, column: str, words: str | None = None) -> str:
+def lookup(
+    report: str, section: str, row: str, column: str, words: str | None = None
+) -> str:
     """Return a cell of a report, or the number that follows the words in it (the first one for ``#``)."""
     where = f"{report} / {section}"
     tables = [
@@ -76,7 +80,9 @@ def lookup(report: str, section: str, row: str, column: str, words: str | None =
         for table in tables_of(report, section)
         if any(h.startswith(column) for h in cells_of(table[0]))
     ]
-    rows = [(cells_of(table[0]), cells_of(line)) for table in tables for line in table[2:]]
+    rows = [
+        (cells_of(table[0]), cells_of(line)) for table in tables for line in table[2:]
+    ]
     first = [cells[0] for _, cells in rows]
     if first.count(row) == 1:
         names = first

@@ -37,7 +37,9 @@ def split(report: str) -> dict[str, str]:
     Links to headings become links to the page that contains the heading.
     """
     sections = re.split(r"^(?=## )", report, flags=re.MULTILINE)
-    n_general = 1 + next(i for i, text in enumerate(sections) if text.startswith("## Overview"))
+    n_general = 1 + next(
+        i for i, text in enumerate(sections) if text.startswith("## Overview")
+    )
     papers = {slug(text.partition("\n")[0][3:]): text for text in sections[n_general:]}
     pages = {
         slug(heading): name
@@ -48,7 +50,9 @@ def split(report: str) -> dict[str, str]:
     def link(text: str) -> str:
         return re.sub(
             r"(?<=\]\()#([^)]*)",
-            lambda m: f"/reproduction/{pages[m[1]]}.md{m[0]}" if m[1] in pages else m[0],
+            lambda m: (
+                f"/reproduction/{pages[m[1]]}.md{m[0]}" if m[1] in pages else m[0]
+            ),
             text,
         )
 

@@ -33,7 +33,9 @@ def package_hash() -> str:
     digest = hashlib.sha256()
     for file in sorted([*ROOT.glob("src/dempster/**/*.py"), HERE / "blocks.py"]):
         # no docstrings
-        code = compile(file.read_text(encoding="utf-8"), "", "exec", dont_inherit=True, optimize=2)
+        code = compile(
+            file.read_text(encoding="utf-8"), "", "exec", dont_inherit=True, optimize=2
+        )
         for part in code_parts(code):
             digest.update(part)
     for file in sorted(ROOT.glob("src/dempster/**/*.[ch]")):
@@ -68,10 +70,14 @@ def folder_of(name: str, text: str) -> Path:
 
     Remove older folders.
     """
-    folder = CACHE / name / hashlib.sha256((package_hash() + text).encode()).hexdigest()[:16]
+    folder = (
+        CACHE / name / hashlib.sha256((package_hash() + text).encode()).hexdigest()[:16]
+    )
     for old in (CACHE / name).glob("*"):
         if old != folder:
-            shutil.rmtree(old, ignore_errors=True)  # Another build may remove it at the same time.
+            shutil.rmtree(
+                old, ignore_errors=True
+            )  # Another build may remove it at the same time.
     return folder
 
 
@@ -79,12 +85,16 @@ def environment() -> dict[str, str]:
     return {
         **os.environ,
         "MPLBACKEND": "Agg",
-        "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]),
+        "PYTHONPATH": os.pathsep.join(
+            [str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]
+        ),
         **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
     }
 
 
-def python(*arguments: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+def python(
+    *arguments: str, folder: Path | None = None
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, *arguments],
         cwd=folder,
@@ -119,12 +129,18 @@ def run_script(script: Path, folder: Path) -> str | None:
     return None
 
 
-def run_parallel(items: Iterable[Item], work: Callable[[Item], object], title: str) -> None:
+def run_parallel(
+    items: Iterable[Item], work: Callable[[Item], object], title: str
+) -> None:
     """Call ``work`` for all items, several at a time, and show the progress."""
     items = list(items)
     with ThreadPoolExecutor(MAX_PROCESSES) as pool:
         results = pool.map(work, items)
         for _ in status_iterator(
-            results, f"{title}... ", "darkgreen", len(items), stringify_func=lambda _: ""
+            results,
+            f"{title}... ",
+            "darkgreen",
+            len(items),
+            stringify_func=lambda _: "",
         ):
             pass

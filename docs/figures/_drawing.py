@@ -11,7 +11,12 @@ from dempster.plot import CredalPartitionDisplay
 
 mpl.use("Agg")
 plt.rcParams.update(
-    {"figure.dpi": 110, "savefig.bbox": "tight", "font.size": 10, "axes.titlesize": 10.5}
+    {
+        "figure.dpi": 110,
+        "savefig.bbox": "tight",
+        "font.size": 10,
+        "axes.titlesize": 10.5,
+    }
 )
 
 TOO_SMALL_TO_LARGE = ("too small", "about right", "too large")
@@ -27,17 +32,23 @@ def blank(ax: Any) -> None:
     ax.set(xticks=[], yticks=[], xlabel="", ylabel="")
 
 
-def partition_panel(ax: Any, model: Any, X: Any, title: str, marker_size: float = 14) -> None:
+def partition_panel(
+    ax: Any, model: Any, X: Any, title: str, marker_size: float = 14
+) -> None:
     """Draw a fitted model over its data, with the numbers of ambiguous objects and outliers in the title."""
     CredalPartitionDisplay.from_estimator(model, X).plot(
         ax=ax, marker_size=marker_size, legend=False
     )
     found = model.credal_partition_
-    ax.set_title(f"{title}\n{len(found.ambiguous)} ambiguous, {len(found.outliers)} outliers")
+    ax.set_title(
+        f"{title}\n{len(found.ambiguous)} ambiguous, {len(found.outliers)} outliers"
+    )
     blank(ax)
 
 
-def doubt_panel(ax: Any, model: Any, X: Any, title: str, marker_size: float = 14) -> None:
+def doubt_panel(
+    ax: Any, model: Any, X: Any, title: str, marker_size: float = 14
+) -> None:
     """Draw the objects with their doubt from light (certain) to dark (ignorance)."""
     doubt = doubt_scores(model.credal_partition_)
     ax.scatter(

@@ -13,10 +13,14 @@ rng = np.random.default_rng(0)
 
 def clouds(*parts: tuple[Any, Any, int]) -> np.ndarray:
     """Generate Gaussian clusters in the plane with given centers, standard deviations and numbers of objects."""
-    return np.vstack([rng.normal(center, spread, (n, 2)) for center, spread, n in parts])
+    return np.vstack(
+        [rng.normal(center, spread, (n, 2)) for center, spread, n in parts]
+    )
 
 
-def row(name: str, *panels: Callable[[Any], None], width: float = 3.7, height: float = 3.6) -> None:
+def row(
+    name: str, *panels: Callable[[Any], None], width: float = 3.7, height: float = 3.6
+) -> None:
     """Draw panels side by side; each panel is a function of the axes."""
     figure, axes = plt.subplots(
         1, len(panels), figsize=(width * len(panels), height), layout="constrained"
@@ -31,7 +35,9 @@ def partition_of(model: Any, X: Any, title: str) -> Callable[[Any], None]:
     return lambda ax: partition_panel(ax, model, X, title)
 
 
-def mass_map(ax: Any, model: Any, X: Any, y: Any, title: str, margin: float = 0.35) -> None:
+def mass_map(
+    ax: Any, model: Any, X: Any, y: Any, title: str, margin: float = 0.35
+) -> None:
     """Draw predicted masses in the plane: color of the cluster or class, white for ignorance, gray for outliers."""
     X = np.asarray(X)
     low = X.min(axis=0)
@@ -59,6 +65,8 @@ def mass_map(ax: Any, model: Any, X: Any, y: Any, title: str, margin: float = 0.
     blank(ax)
 
 
-def map_of(model: Any, X: Any, y: Any, title: str, margin: float = 0.35) -> Callable[[Any], None]:
+def map_of(
+    model: Any, X: Any, y: Any, title: str, margin: float = 0.35
+) -> Callable[[Any], None]:
     """Return a panel for `row` that draws the predicted masses of a fitted model."""
     return lambda ax: mass_map(ax, model, X, y, title, margin)

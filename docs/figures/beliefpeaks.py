@@ -22,10 +22,19 @@ def peaks_panel(ax, model, X, title):
     """Draw objects by cluster, darker for a higher belief of being a center, and peaks as diamonds."""
     colors = COLORS[model.labels_ % len(COLORS)]
     ax.scatter(
-        *X.T, s=5 + 40 * model.belief_ / model.belief_.max(), c=colors, alpha=0.45, linewidths=0
+        *X.T,
+        s=5 + 40 * model.belief_ / model.belief_.max(),
+        c=colors,
+        alpha=0.45,
+        linewidths=0,
     )
     ax.scatter(
-        *X[model.peak_indices_].T, s=70, marker="D", c="black", edgecolors="white", linewidths=1
+        *X[model.peak_indices_].T,
+        s=70,
+        marker="D",
+        c="black",
+        edgecolors="white",
+        linewidths=1,
     )
     ax.set_title(f"{title}\n{peaks(model)}")
     ax.spines[["top", "right"]].set_visible(False)
@@ -51,7 +60,9 @@ def plane(min_delta, word):
         model = BeliefPeaks(n_neighbors=50, min_delta=min_delta).fit(X)
         DeltaBelDisplay.from_estimator(model, ax=ax, labels=False)
         ax.set(
-            title=f"{word}: min_delta={min_delta}\n{peaks(model)}", xlabel="belief", ylabel="delta"
+            title=f"{word}: min_delta={min_delta}\n{peaks(model)}",
+            xlabel="belief",
+            ylabel="delta",
         )
 
     return draw
@@ -59,7 +70,10 @@ def plane(min_delta, word):
 
 row(
     "beliefpeaks-plane",
-    *(plane(value, word) for value, word in zip((0.42, 2.0, 4.2), TOO_SMALL_TO_LARGE, strict=True)),
+    *(
+        plane(value, word)
+        for value, word in zip((0.42, 2.0, 4.2), TOO_SMALL_TO_LARGE, strict=True)
+    ),
 )
 
 moons, _ = make_moons(300, noise=0.06, random_state=0)

@@ -29,14 +29,21 @@ parameter_row(
 
 # Coverage of the known true probabilities against the number of bootstrap samples, as mean over
 # four data sets, because a single one varies too much.
-sets_of_data = [make_gaussian_mixture(1, as_bunch=True, random_state=seed) for seed in range(4)]
+sets_of_data = [
+    make_gaussian_mixture(1, as_bunch=True, random_state=seed) for seed in range(4)
+]
 numbers = [5, 20, 100]
 levels = {0.5: ("#0072b2", "o"), 0.9: ("#d55e00", "s")}
 coverage = np.zeros((len(levels), len(numbers), 2))
 for column, number in enumerate(numbers):
     for one in sets_of_data:
         model = BootClus(
-            3, mixture="EII", n_bootstraps=number, n_partners=100, warm_start=True, random_state=0
+            3,
+            mixture="EII",
+            n_bootstraps=number,
+            n_partners=100,
+            warm_start=True,
+            random_state=0,
         )
         for line, confidence in enumerate(levels):
             found = (
@@ -44,12 +51,18 @@ for column, number in enumerate(numbers):
                 .fit(one.data)
                 .intervals_.coverage(one.posterior)
             )
-            coverage[line, column] += np.array([found.belief, found.belief_length]) / len(
-                sets_of_data
-            )
+            coverage[line, column] += np.array(
+                [found.belief, found.belief_length]
+            ) / len(sets_of_data)
 figure, (held, length) = plt.subplots(1, 2, figsize=(8.4, 3.2), layout="constrained")
 for (confidence, (color, marker)), lines in zip(levels.items(), coverage, strict=True):
-    held.plot(numbers, lines[:, 0], marker=marker, color=color, label=f"confidence={confidence}")
+    held.plot(
+        numbers,
+        lines[:, 0],
+        marker=marker,
+        color=color,
+        label=f"confidence={confidence}",
+    )
     held.axhline(confidence, color=color, linewidth=0.8, linestyle=":")
     length.plot(numbers, lines[:, 1], marker=marker, color=color)
 held.set(title="coverage of the true probabilities", ylim=(0, 1))
@@ -69,7 +82,9 @@ parameter_row(
     "bootclus-mixture",
     "mixture",
     ["EII", "EEI", None],
-    lambda mixture: BootClus(3, mixture=mixture, n_bootstraps=60, random_state=0).fit(elongated),
+    lambda mixture: BootClus(3, mixture=mixture, n_bootstraps=60, random_state=0).fit(
+        elongated
+    ),
     elongated,
     words=("too simple", "right", "default"),
     show=lambda value, model: f'"{value}"' if value else "None",
@@ -79,7 +94,9 @@ parameter_row(
 moons, _ = make_moons(300, noise=0.06, random_state=0)
 row(
     "bootclus-fails",
-    partition_of(BootClus(2, n_bootstraps=60, random_state=0).fit(moons), moons, "two moons"),
+    partition_of(
+        BootClus(2, n_bootstraps=60, random_state=0).fit(moons), moons, "two moons"
+    ),
     partition_of(
         BootClus(3, mixture="EII", n_bootstraps=60, random_state=0).fit(X[::10]),
         X[::10],

@@ -27,7 +27,9 @@ parameter_row(
     [round(0.45 * usual, 1), "auto", round(4 * usual, 1)],
     fit,
     X,
-    show=lambda value, model: f'"auto" ({model.delta_:.1f})' if value == "auto" else f"{value}",
+    show=lambda value, model: (
+        f'"auto" ({model.delta_:.1f})' if value == "auto" else f"{value}"
+    ),
 )
 parameter_row("bpec-alpha", "alpha", [0, 1, 4], fit, X)
 
@@ -37,5 +39,7 @@ row(
     "bpec-fails",
     partition_of(BPEC().fit(long), long, "long clusters, number not given"),
     partition_of(BPEC(2).fit(long), long, "n_clusters=2"),
-    partition_of(BPEC(2, metric="adaptive").fit(long), long, 'n_clusters=2, metric="adaptive"'),
+    partition_of(
+        BPEC(2, metric="adaptive").fit(long), long, 'n_clusters=2, metric="adaptive"'
+    ),
 )

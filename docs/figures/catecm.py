@@ -15,13 +15,17 @@ def answers(n, columns, faithful):
     kind = rng.integers(3, size=n)
     usual = rng.permuted(np.tile(np.arange(5), (columns, 1)), axis=1)[:, :3]
     table = np.where(
-        rng.random((n, columns)) < faithful, usual[:, kind].T, rng.integers(5, size=(n, columns))
+        rng.random((n, columns)) < faithful,
+        usual[:, kind].T,
+        rng.integers(5, size=(n, columns)),
     )
     return table.astype(str), kind
 
 
 table, kind = answers(400, 10, 0.55)
-strangers = rng.integers(5, 9, size=(12, 10)).astype(str)  # Answers that do not occur elsewhere.
+strangers = rng.integers(5, 9, size=(12, 10)).astype(
+    str
+)  # Answers that do not occur elsewhere.
 table = np.vstack([table, strangers])
 kind = np.append(kind, np.full(12, 3))
 
@@ -31,7 +35,9 @@ def curves(name, title, values, **settings):
     shares = []
     agreement = []
     for value in values:
-        model = CatECM(3, random_state=0, n_init=4, **{name: value, **settings}).fit(table)
+        model = CatECM(3, random_state=0, n_init=4, **{name: value, **settings}).fit(
+            table
+        )
         found = model.credal_partition_
         ambiguous = len(found.ambiguous) / len(table)
         out = len(found.outliers) / len(table)
@@ -44,7 +50,9 @@ def curves(name, title, values, **settings):
         labels=("certain", "ambiguous", "outliers"),
         colors=("#9ecae1", "#d55e00", "0.35"),
     )
-    ax.plot(values, agreement, color="black", marker="o", label="agreement with the kinds")
+    ax.plot(
+        values, agreement, color="black", marker="o", label="agreement with the kinds"
+    )
     ax.set(
         xlim=(values[0], values[-1]),
         ylim=(0, 1),
@@ -61,4 +69,8 @@ curves(
     "too small: all ambiguous; too large: none ambiguous",
     [-1.0, -0.75, -0.5, -0.25, -0.1, 0.25, 0.5],
 )
-curves("delta", "too small: all outliers; too large: no outliers", [1.0, 1.5, 2.0, 2.5, 3.0, 3.5])
+curves(
+    "delta",
+    "too small: all outliers; too large: no outliers",
+    [1.0, 1.5, 2.0, 2.5, 3.0, 3.5],
+)

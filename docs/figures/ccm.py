@@ -41,7 +41,11 @@ parameter_row(
     panel=doubt_panel,
 )
 parameter_row(
-    "ccm-gamma", "gamma", [0, 1, 20], lambda gamma: fit(gamma=gamma, focal_sets="pairs"), X
+    "ccm-gamma",
+    "gamma",
+    [0, 1, 20],
+    lambda gamma: fit(gamma=gamma, focal_sets="pairs"),
+    X,
 )
 parameter_row("ccm-number", "n_clusters", [3, 4, 6], fit, X)
 
@@ -61,6 +65,8 @@ unequal = clouds(((0, 0), 2.2, 300), ((5.2, 0), 0.4, 25), ((4.5, 3.2), 0.4, 25))
 row(
     "ccm-fails",
     partition_of(CCM(2, random_state=0).fit(moons), moons, "two moons"),
-    partition_of(CCM(3, random_state=0).fit(unequal), unequal, "one large and two small"),
+    partition_of(
+        CCM(3, random_state=0).fit(unequal), unequal, "one large and two small"
+    ),
     width=4.2,
 )

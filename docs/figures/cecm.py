@@ -65,11 +65,15 @@ parameter_row(
 
 moons, moon = make_moons(300, noise=0.06, random_state=0)
 answers = Constraints.from_labels(moon, 60, random_state=0)
-lies = Constraints.from_labels(np.random.default_rng(0).permutation(group), 60, random_state=0)
+lies = Constraints.from_labels(
+    np.random.default_rng(0).permutation(group), 60, random_state=0
+)
 row(
     "cecm-fails",
     partition_of(
-        CECM(2, random_state=0).fit(moons, constraints=answers), moons, "two moons, 60 true pairs"
+        CECM(2, random_state=0).fit(moons, constraints=answers),
+        moons,
+        "two moons, 60 true pairs",
     ),
     partition_of(fit(lies), X, "60 pairs of random answers"),
     width=4.2,

@@ -20,7 +20,9 @@ rng = np.random.default_rng(7)
 
 def clouds(*parts):
     """Generate Gaussian clusters with given centers, standard deviations and numbers of objects."""
-    return np.vstack([rng.normal(center, spread, (n, 2)) for center, spread, n in parts])
+    return np.vstack(
+        [rng.normal(center, spread, (n, 2)) for center, spread, n in parts]
+    )
 
 
 def scattered(X, n):
@@ -30,14 +32,30 @@ def scattered(X, n):
 
 SHAPES = {
     "blobs": (clouds(((0, 0), 1, 100), ((6, 1), 1, 100), ((2, 6), 1, 100)), 3),
-    "a row of three": (clouds(((0, 0), 1, 100), ((3.6, 0), 1, 100), ((7.2, 0), 1, 100)), 3),
-    "unequal": (clouds(((0, 0), 2.2, 240), ((6.5, 0), 0.5, 30), ((5, 4.5), 0.5, 30)), 3),
+    "a row of three": (
+        clouds(((0, 0), 1, 100), ((3.6, 0), 1, 100), ((7.2, 0), 1, 100)),
+        3,
+    ),
+    "unequal": (
+        clouds(((0, 0), 2.2, 240), ((6.5, 0), 0.5, 30), ((5, 4.5), 0.5, 30)),
+        3,
+    ),
     "elongated": (clouds(((0, 0), (4, 0.5), 120), ((0, 3), (4, 0.5), 120)), 2),
     "bananas": (make_bananas(300, random_state=1)[0], 2),
     "rings": (make_circles(random_state=1)[0], 2),
-    "noise": (scattered(clouds(((0, 0), 0.6, 90), ((5, 0), 0.6, 90), ((2.5, 4), 0.6, 90)), 60), 3),
+    "noise": (
+        scattered(
+            clouds(((0, 0), 0.6, 90), ((5, 0), 0.6, 90), ((2.5, 4), 0.6, 90)), 60
+        ),
+        3,
+    ),
     "mixed": (
-        scattered(clouds(((0, 0), (2.5, 0.4), 110), ((0, 3.5), 0.6, 90), ((4.5, 4), 1.3, 100)), 12),
+        scattered(
+            clouds(
+                ((0, 0), (2.5, 0.4), 110), ((0, 3.5), 0.6, 90), ((4.5, 4), 1.3, 100)
+            ),
+            12,
+        ),
         3,
     ),
 }
@@ -82,7 +100,9 @@ for row, (shape, (X, c)) in zip(axes, SHAPES.items(), strict=True):
         )  # Use the same colors in a row.
         shade = COLORS[place[np.searchsorted(found, labels[inside])] % len(COLORS)]
         ax.scatter(*X[inside].T, s=2.5, c=shade, linewidths=0)
-        ax.scatter(*X[ambiguous].T, s=7, facecolors="none", edgecolors="black", linewidths=0.35)
+        ax.scatter(
+            *X[ambiguous].T, s=7, facecolors="none", edgecolors="black", linewidths=0.35
+        )
         ax.scatter(*X[out].T, s=6, marker="x", color="black", linewidths=0.5)
         if shape == "blobs":
             ax.set_title(name, fontsize=10)
@@ -92,4 +112,6 @@ for row, (shape, (X, c)) in zip(axes, SHAPES.items(), strict=True):
         for spine in ax.spines.values():
             spine.set_color("0.8")
 figure.savefig("comparison-shapes.png")
-Image.open("comparison-shapes.png").quantize(128).save("comparison-shapes.png", optimize=True)
+Image.open("comparison-shapes.png").quantize(128).save(
+    "comparison-shapes.png", optimize=True
+)

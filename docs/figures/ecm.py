@@ -22,7 +22,9 @@ parameter_row(
     [round(0.45 * usual.delta_, 1), "auto", round(4 * usual.delta_, 1)],
     fit,
     X,
-    show=lambda value, model: f'"auto" ({model.delta_:.1f})' if value == "auto" else f"{value}",
+    show=lambda value, model: (
+        f'"auto" ({model.delta_:.1f})' if value == "auto" else f"{value}"
+    ),
 )
 parameter_row("ecm-alpha", "alpha", [0, 1, 4], fit, X)
 parameter_row(
@@ -31,7 +33,9 @@ parameter_row(
     [1.05, "auto", 5],
     fit,
     X,
-    show=lambda value, model: f'"auto" ({model.beta_:g})' if value == "auto" else f"{value}",
+    show=lambda value, model: (
+        f'"auto" ({model.beta_:g})' if value == "auto" else f"{value}"
+    ),
     panel=doubt_panel,
 )
 parameter_row("ecm-number", "n_clusters", [3, 4, 6], fit, X)
@@ -63,6 +67,9 @@ crowd = np.vstack(
 figure, axes = plt.subplots(1, 2, figsize=(8.4, 3.6), layout="constrained")
 partition_panel(axes[0], ECM(2, random_state=0).fit(moons), moons, "two moons")
 partition_panel(
-    axes[1], ECM(3, random_state=0).fit(crowd), crowd, "nearly half of the objects are noise"
+    axes[1],
+    ECM(3, random_state=0).fit(crowd),
+    crowd,
+    "nearly half of the objects are noise",
 )
 save(figure, "ecm-fails")

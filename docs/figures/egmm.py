@@ -34,7 +34,9 @@ far[[3, 150]] = [[2.5, 6.0], [2.6, -6.0]]
 row(
     "egmm-fails",
     partition_of(EGMM(2, random_state=0).fit(parallel), parallel, "found: parallel"),
-    partition_of(EGMM(2, random_state=0).fit(crossing), crossing, "not found: crossing"),
+    partition_of(
+        EGMM(2, random_state=0).fit(crossing), crossing, "not found: crossing"
+    ),
     partition_of(EGMM(2, random_state=0).fit(moons), moons, "not found: bent"),
     partition_of(EGMM(2, random_state=0).fit(far), far, "far away, and in a cluster"),
     width=3.2,

@@ -18,7 +18,11 @@ def cluster_panel(ax, model, X, title):
     for k in range(model.n_clusters_):
         marker = "osD^vP*X"[k // len(COLORS) % 8]
         ax.scatter(
-            *X[model.labels_ == k].T, s=13, c=COLORS[k % len(COLORS)], marker=marker, linewidths=0
+            *X[model.labels_ == k].T,
+            s=13,
+            c=COLORS[k % len(COLORS)],
+            marker=marker,
+            linewidths=0,
         )
     ax.set_title(
         f"{title}\n{model.n_clusters_} {'clusters' if model.n_clusters_ > 1 else 'cluster'}"
@@ -33,7 +37,9 @@ def panel_of(X, title):
 
 def fit(**parameters):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # The figure shows that a single cluster remains.
+        warnings.simplefilter(
+            "ignore"
+        )  # The figure shows that a single cluster remains.
         return EKNNClus(random_state=0, **parameters).fit(X)
 
 
@@ -63,7 +69,10 @@ row(
 
 rng = np.random.default_rng(0)
 noisy = np.vstack(
-    [clouds(((0, 0), 0.6, 100), ((5, 0), 0.6, 100)), rng.uniform((-4, -5), (9, 5), (60, 2))]
+    [
+        clouds(((0, 0), 0.6, 100), ((5, 0), 0.6, 100)),
+        rng.uniform((-4, -5), (9, 5), (60, 2)),
+    ]
 )
 moons, _ = make_moons(300, noise=0.06, random_state=0)
 unequal = clouds(((0, 0), 2.0, 300), ((6.5, 0), 0.4, 25))

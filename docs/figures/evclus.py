@@ -54,7 +54,9 @@ parameter_row(
     lambda d0: EVCLUS(2, d0=d0, random_state=0).fit(moons),
     moons,
     words=("too small", "as wide as a moon", "default"),
-    show=lambda value, model: f'"auto" ({model.d0_:.1f})' if value == "auto" else f"{value}",
+    show=lambda value, model: (
+        f'"auto" ({model.d0_:.1f})' if value == "auto" else f"{value}"
+    ),
     panel=wrong_panel,
 )
 
@@ -72,11 +74,15 @@ parameter_row(
 # Case of failure: close objects are in different clusters.
 long = clouds(((0, 0), (3.2, 0.25), 150), ((0, 1.6), (3.2, 0.25), 150))
 angle = np.random.default_rng(1).uniform(0, 2 * np.pi, 400)
-radius = np.repeat([1.0, 2.2, 3.4], (80, 130, 190)) + np.random.default_rng(2).normal(0, 0.12, 400)
+radius = np.repeat([1.0, 2.2, 3.4], (80, 130, 190)) + np.random.default_rng(2).normal(
+    0, 0.12, 400
+)
 nested = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
 row(
     "evclus-fails",
-    partition_of(EVCLUS(2, random_state=0).fit(long), long, "long clusters side by side"),
+    partition_of(
+        EVCLUS(2, random_state=0).fit(long), long, "long clusters side by side"
+    ),
     partition_of(EVCLUS(3, random_state=0).fit(nested), nested, "three rings"),
     width=4.2,
 )

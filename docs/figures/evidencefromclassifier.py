@@ -52,7 +52,9 @@ row(
 )
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
-    network = EvidenceFromClassifier(MLPClassifier((20,), max_iter=400, random_state=0)).fit(X, y)
+    network = EvidenceFromClassifier(
+        MLPClassifier((20,), max_iter=400, random_state=0)
+    ).fit(X, y)
 row(
     "evidencefromclassifier-far",
     map_of(usual, X, y, "logistic regression", margin=3),

@@ -30,7 +30,9 @@ def panel(ax, model, data, title):
 
 name = "evidentialrbfclassifier"
 parameter_row(f"{name}-prototypes", "n_prototypes", [2, 10, 80], fit, X, panel=panel)
-parameter_row(f"{name}-regularization", "regularization", [1e-7, 1e-3, 0.3], fit, X, panel=panel)
+parameter_row(
+    f"{name}-regularization", "regularization", [1e-7, 1e-3, 0.3], fit, X, panel=panel
+)
 row(
     f"{name}-far",
     map_of(

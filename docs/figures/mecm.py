@@ -21,7 +21,9 @@ parameter_row(
     [round(0.45 * usual, 1), "auto", round(4 * usual, 1)],
     fit,
     X,
-    show=lambda value, model: f'"auto" ({model.delta_:.1f})' if value == "auto" else f"{value}",
+    show=lambda value, model: (
+        f'"auto" ({model.delta_:.1f})' if value == "auto" else f"{value}"
+    ),
 )
 parameter_row("mecm-alpha", "alpha", [0, 1, 4], fit, X)
 parameter_row("mecm-eta", "eta", [0.3, 1, 4], fit, X)
@@ -31,6 +33,8 @@ unequal = clouds(((0, 0), 2.2, 300), ((5.2, 0), 0.4, 25), ((4.5, 3.2), 0.4, 25))
 row(
     "mecm-fails",
     partition_of(MECM(2, random_state=0).fit(moons), moons, "two moons"),
-    partition_of(MECM(3, random_state=0).fit(unequal), unequal, "one large and two small"),
+    partition_of(
+        MECM(3, random_state=0).fit(unequal), unequal, "one large and two small"
+    ),
     width=4.2,
 )

@@ -47,6 +47,8 @@ long = clouds(((0, 0), (3.2, 0.25), 150), ((0, 1.6), (3.2, 0.25), 150))
 row(
     "nnevclus-fails",
     partition_of(NNEVCLUS(2, random_state=0).fit(moons), moons, "two moons"),
-    partition_of(NNEVCLUS(2, random_state=0).fit(long), long, "long clusters side by side"),
+    partition_of(
+        NNEVCLUS(2, random_state=0).fit(long), long, "long clusters side by side"
+    ),
     width=4.2,
 )

@@ -21,7 +21,9 @@ X = np.vstack(
 def ellipse_panel(ax, model, X, title):
     """Draw the objects by component, with ellipses that contain 90 % of each component."""
     ax.scatter(*X.T, s=9, c=COLORS[model.labels_ % len(COLORS)], linewidths=0)
-    for k, (mean, covariance) in enumerate(zip(model.means_, model.covariances_, strict=True)):
+    for k, (mean, covariance) in enumerate(
+        zip(model.means_, model.covariances_, strict=True)
+    ):
         values, vectors = np.linalg.eigh(covariance)
         width, height = 2 * np.sqrt(4.6 * values)
         angle = np.degrees(np.arctan2(vectors[1, 0], vectors[0, 0]))
@@ -54,10 +56,14 @@ parameter_row(
     fit,
     X,
     words=("too simple", "chosen", "most general"),
-    show=lambda value, model: f'"auto" ({model.model_})' if value == "auto" else f'"{value}"',
+    show=lambda value, model: (
+        f'"auto" ({model.model_})' if value == "auto" else f'"{value}"'
+    ),
     panel=ellipse_panel,
 )
-parameter_row(f"{name}-components", "n_components", [2, 3, 6], fit, X, panel=ellipse_panel)
+parameter_row(
+    f"{name}-components", "n_components", [2, 3, 6], fit, X, panel=ellipse_panel
+)
 
 moons, _ = make_moons(300, noise=0.06, random_state=0)
 small = clouds(((0, 0), 1, 12), ((4, 0), 1, 12))

@@ -17,7 +17,9 @@ STYLES = {
 }
 
 tables = {}
-for part in re.split(r"^## ", REPORT.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
+for part in re.split(r"^## ", REPORT.read_text(encoding="utf-8"), flags=re.MULTILINE)[
+    1:
+]:
     title, *lines = part.splitlines()
     head, _, *rows = [
         [cell.strip() for cell in line.strip("|").split("|")]
@@ -35,11 +37,16 @@ figure, axes = plt.subplots(
 for ax, (title, (answers, rows)) in zip(axes.flat, tables.items(), strict=False):
     for name, values in rows.items():
         ax.plot(answers, values, label=name, markersize=4, **STYLES[name])
-    ax.set(title=title, xlabel="answers", ylabel="adjusted Rand index", ylim=(None, 1.02))
+    ax.set(
+        title=title, xlabel="answers", ylabel="adjusted Rand index", ylim=(None, 1.02)
+    )
     ax.spines[["top", "right"]].set_visible(False)
 for ax in axes.flat[len(tables) :]:
     ax.axis("off")
 figure.legend(
-    *axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False
+    *axes[0, 0].get_legend_handles_labels(),
+    loc="outside lower center",
+    ncols=3,
+    frameon=False,
 )
 save(figure, "questions-curves")

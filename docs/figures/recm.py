@@ -24,7 +24,9 @@ parameter_row(
     [round(0.45 * usual, 1), "auto", round(4 * usual, 1)],
     fit,
     X,
-    show=lambda value, model: f'"auto" ({model.delta_:.1f})' if value == "auto" else f"{value}",
+    show=lambda value, model: (
+        f'"auto" ({model.delta_:.1f})' if value == "auto" else f"{value}"
+    ),
 )
 parameter_row("recm-alpha", "alpha", [0, 1, 4], fit, X)
 
@@ -34,7 +36,9 @@ bent = squares * (noise + noise.T) / 2
 
 
 def corrected(correction):
-    return RECM(4, metric="precomputed", correction=correction, random_state=0).fit(bent)
+    return RECM(4, metric="precomputed", correction=correction, random_state=0).fit(
+        bent
+    )
 
 
 def shift_panel(ax, model, data, title):

@@ -45,7 +45,13 @@ def segments(word, name, value, **more):
     )
 
 
-row("secm-scan", panel(truth, "truth"), panel(scan, "what is seen"), width=3.4, height=2.9)
+row(
+    "secm-scan",
+    panel(truth, "truth"),
+    panel(scan, "what is seen"),
+    width=3.4,
+    height=2.9,
+)
 panels = [
     segments(*one, radius=2)
     for one in zip(TOO_SMALL_TO_LARGE, ["smoothing"] * 3, (0.0, 0.5, 0.95), strict=True)
@@ -53,11 +59,14 @@ panels = [
 row("secm-smoothing", *panels, height=3.2)
 words = ("default", "wider", "too large")
 panels = [
-    segments(*one, smoothing=0.8) for one in zip(words, ["radius"] * 3, (1, 2, 6), strict=True)
+    segments(*one, smoothing=0.8)
+    for one in zip(words, ["radius"] * 3, (1, 2, 6), strict=True)
 ]
 row("secm-radius", *panels, height=3.2)
 panels = [
     segments(word, "focal_sets", value)
-    for word, value in zip(("few", "default", "all"), ("simple", "auto", "full"), strict=True)
+    for word, value in zip(
+        ("few", "default", "all"), ("simple", "auto", "full"), strict=True
+    )
 ]
 row("secm-sets", *panels, height=3.2)

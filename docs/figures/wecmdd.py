@@ -40,7 +40,9 @@ parameter_row(
     [round(0.45 * usual, 1), "auto", round(4 * usual, 1)],
     fit,
     X,
-    show=lambda value, model: f'"auto" ({model.delta_:.1f})' if value == "auto" else f"{value}",
+    show=lambda value, model: (
+        f'"auto" ({model.delta_:.1f})' if value == "auto" else f"{value}"
+    ),
 )
 parameter_row("wecmdd-alpha", "alpha", [0.5, 2, 6], fit, X)
 

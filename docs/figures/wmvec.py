@@ -14,8 +14,10 @@ from dempster.cluster import WMVEC
 rng = np.random.default_rng(0)
 kind = np.arange(300) % 4
 views = {
-    "size": np.column_stack([4.0 * (kind // 2), 2.0 * (kind // 2)]) + rng.normal(size=(300, 2)),
-    "color": np.outer(kind % 2, [2.0, -2.0, 1.5, 1.0]) + 0.8 * rng.normal(size=(300, 4)),
+    "size": np.column_stack([4.0 * (kind // 2), 2.0 * (kind // 2)])
+    + rng.normal(size=(300, 2)),
+    "color": np.outer(kind % 2, [2.0, -2.0, 1.5, 1.0])
+    + 0.8 * rng.normal(size=(300, 4)),
     "noise": rng.normal(size=(300, 3)),
     "more noise": rng.normal(size=(300, 2)),
 }
@@ -24,7 +26,9 @@ views = {
 def weights_panel(evenness, word):
     def draw(ax):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # The figure shows that one view has all the weight.
+            warnings.simplefilter(
+                "ignore"
+            )  # The figure shows that one view has all the weight.
             model = WMVEC(4, evenness=evenness, random_state=0).fit(views)
         ax.barh(
             model.view_names_,
@@ -35,7 +39,9 @@ def weights_panel(evenness, word):
         ax.invert_yaxis()
         ax.set(xlim=(0, 1), xlabel="weight")
         agreement = adjusted_rand_score(kind, model.labels_)
-        ax.set_title(f"{word}: evenness={evenness}\nagreement with the kinds {agreement:.2f}")
+        ax.set_title(
+            f"{word}: evenness={evenness}\nagreement with the kinds {agreement:.2f}"
+        )
         ax.spines[["top", "right"]].set_visible(False)
 
     return draw
@@ -89,7 +95,12 @@ misled = {
 
 def misled_panel(ax):
     model = WMVEC(4, random_state=0).fit(misled)
-    ax.barh(model.view_names_, model.view_weights_, color=["#0072b2", "#d55e00", "0.6"], height=0.6)
+    ax.barh(
+        model.view_names_,
+        model.view_weights_,
+        color=["#0072b2", "#d55e00", "0.6"],
+        height=0.6,
+    )
     ax.invert_yaxis()
     ax.set(xlim=(0, 1), xlabel="weight")
     ax.set_title(

@@ -96,17 +96,30 @@ def _table(run: Run, mixture: int) -> None:
     ]
     results = run.each(covered, arguments)
     of_model = {
-        m: [r for a, r in zip(arguments, results, strict=True) if a["model"] == m] for m in MODELS
+        m: [r for a, r in zip(arguments, results, strict=True) if a["model"] == m]
+        for m in MODELS
     }
     run.text(
         f"{len(seeds)} data sets of 300 objects, {n_bootstraps} bootstrap samples each (the paper: 100 and 1,000). "
         f"▼ marks values more than {TOLERANCE} below the paper's coverage."
     )
     coverage = run.table(
-        "model", "level", "interval", "± paper", quantity="coverage", short=TOLERANCE, form=".3f"
+        "model",
+        "level",
+        "interval",
+        "± paper",
+        quantity="coverage",
+        short=TOLERANCE,
+        form=".3f",
     )
     length = run.table(
-        "model", "level", "interval", "± paper", quantity="length", short=None, form=".3f"
+        "model",
+        "level",
+        "interval",
+        "± paper",
+        quantity="length",
+        short=None,
+        form=".3f",
     )
     gaps: list[float] = []
     ratios: list[float] = []
@@ -119,7 +132,10 @@ def _table(run: Run, mixture: int) -> None:
                     name = "CI"
                 else:
                     name = "[Bel, Pl]"
-                (paper, spread), (paper_length, length_spread) = printed[k], printed[2 + k]
+                (paper, spread), (paper_length, length_spread) = (
+                    printed[k],
+                    printed[2 + k],
+                )
                 ours = summary(of_model[model], f"{interval} {level}")
                 assert paper is not None
                 why = _standard_errors(paper, spread, ours)
@@ -188,8 +204,12 @@ def figures_3_and_7(run: Run) -> None:
     for mixture, ax in enumerate(axes[1:], 1):
         X, y = make_gaussian_mixture(mixture, 300, random_state=0)
         style: dict[str, Any] = {"lower": False, "upper": False, "legend": False}
-        CredalPartitionDisplay.from_partition(y, X, ax=ax, title=f"mixture {mixture}", **style)
-    run.figure("data", figure, "Figures 3 and 7: data sets; the colors are the components.")
+        CredalPartitionDisplay.from_partition(
+            y, X, ax=ax, title=f"mixture {mixture}", **style
+        )
+    run.figure(
+        "data", figure, "Figures 3 and 7: data sets; the colors are the components."
+    )
 
 
 @experiment(PAPER, "Table 2", "coverage and length, Mixture 1 (true model EII)")
@@ -223,7 +243,9 @@ def started(seed: int, n_bootstraps: int, start: str) -> dict[str, Any]:
     while len(together) < n_bootstraps:
         again = X[rng.integers(len(X), size=len(X))]
         try:
-            refitted = ParsimoniousGaussianMixture(3, model="VVV", init=init, n_jobs=1).fit(again)
+            refitted = ParsimoniousGaussianMixture(
+                3, model="VVV", init=init, n_jobs=1
+            ).fit(again)
         except ValueError:  # A component collapsed; draw another sample.
             continue
         probability = refitted.predict_proba(X)
@@ -251,11 +273,15 @@ def start_of_em(run: Run) -> None:
     length = run.table("start of EM", quantity="length", short=None, form=".3f")
     starts = ("fit of the data", "hierarchical clustering of the sample")
     arguments = [
-        {"seed": s, "n_bootstraps": n_bootstraps, "start": start} for start in starts for s in seeds
+        {"seed": s, "n_bootstraps": n_bootstraps, "start": start}
+        for start in starts
+        for s in seeds
     ]
     results = run.each(started, arguments)
     for start in starts:
-        found = [r for a, r in zip(arguments, results, strict=True) if a["start"] == start]
+        found = [
+            r for a, r in zip(arguments, results, strict=True) if a["start"] == start
+        ]
         coverage.add(start, paper=for_paper[0][0], ours=summary(found, "coverage"))
         length.add(start, paper=for_paper[2][0], ours=summary(found, "length"))
     run.text(f"{len(seeds)} data sets, {n_bootstraps} bootstrap samples each.")
@@ -274,15 +300,21 @@ def mixture_2(seed: int, n_bootstraps: int) -> dict[str, Any]:
     intervals = model.intervals_
     true = intervals.probabilities(sample.posterior)
     doubtful = np.flatnonzero(intervals.upper - intervals.lower > 0.15)
-    wanted = [doubtful[np.argmin(np.abs(true[doubtful] - p))] for p in (0.2, 0.4, 0.6, 0.8)]
+    wanted = [
+        doubtful[np.argmin(np.abs(true[doubtful] - p))] for p in (0.2, 0.4, 0.6, 0.8)
+    ]
     pairs = intervals.pairs[wanted]
     return {
         "pairs": pairs_as_lists(model, sample.posterior, most=20_000),
         "shown": {
             "values": model.pair_probabilities(sample.data, pairs).round(4).tolist(),
             "pairs": pairs.tolist(),
-            "intervals": np.column_stack([intervals.lower, intervals.upper])[wanted].tolist(),
-            "beliefs": np.column_stack([intervals.belief, intervals.plausibility])[wanted].tolist(),
+            "intervals": np.column_stack([intervals.lower, intervals.upper])[
+                wanted
+            ].tolist(),
+            "beliefs": np.column_stack([intervals.belief, intervals.plausibility])[
+                wanted
+            ].tolist(),
             "probability": true[wanted].tolist(),
         },
     }
@@ -294,10 +326,16 @@ def figures_8_to_10(run: Run) -> None:
 
     The four pairs have the true probabilities closest to 0.2, 0.4, 0.6 and.
     0.8 among the pairs whose interval is longer than 0.15."""
-    (found,) = run.each(mixture_2, [{"seed": 1, "n_bootstraps": run.choose(1000, 200)}], alone=True)
-    shown = PairProbabilityDisplay(**{k: np.array(v) for k, v in found["shown"].items()}).plot()
+    (found,) = run.each(
+        mixture_2, [{"seed": 1, "n_bootstraps": run.choose(1000, 200)}], alone=True
+    )
+    shown = PairProbabilityDisplay(
+        **{k: np.array(v) for k, v in found["shown"].items()}
+    ).plot()
     run.figure(
-        "pairs", shown.figure_, "Figure 8: both intervals and the true probability for four pairs."
+        "pairs",
+        shown.figure_,
+        "Figure 8: both intervals and the true probability for four pairs.",
     )
     fit = calibration(found["pairs"])
     run.figure(
@@ -307,5 +345,7 @@ def figures_8_to_10(run: Run) -> None:
     )
     truth = calibration(found["pairs"], x="probability", confidence=0.9)
     run.figure(
-        "truth", truth.figure_, "Figure 10: belief and plausibility against the true probabilities."
+        "truth",
+        truth.figure_,
+        "Figure 10: belief and plausibility against the true probabilities.",
     )

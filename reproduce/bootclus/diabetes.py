@@ -38,7 +38,12 @@ TABLE_10 = {
     "{ch, no}": [8, 6, 0],
     "{no, ov}": [4, 0, 6],
 }
-TABLE_11 = {"{ch}": [8, 2, 1], "{no}": [17, 68, 10], "{ov}": [0, 0, 21], "{ch, no}": [11, 6, 1]}
+TABLE_11 = {
+    "{ch}": [8, 2, 1],
+    "{no}": [17, 68, 10],
+    "{ov}": [0, 0, 21],
+    "{ch, no}": [11, 6, 1],
+}
 TABLE_12 = {
     "{ch}": [8, 1, 1],
     "{no}": [27, 75, 9],
@@ -72,10 +77,16 @@ def bootstrap(seed: int, n_bootstraps: int) -> dict[str, Any]:
         "mixture": of_mixture,
         "counts": counts,
         "wrong": sum(
-            n for s, row in counts.items() for j, n in enumerate(row) if SHORT[j] not in s
+            n
+            for s, row in counts.items()
+            for j, n in enumerate(row)
+            if SHORT[j] not in s
         ),
         "wrong by the mixture": sum(
-            n for s, row in of_mixture.items() for j, n in enumerate(row) if SHORT[j] not in s
+            n
+            for s, row in of_mixture.items()
+            for j, n in enumerate(row)
+            if SHORT[j] not in s
         ),
         "pairs": pairs_as_lists(model),
         "partition": partition_as_lists(model.credal_partition_),
@@ -93,8 +104,12 @@ def two_steps_of_ecm(seed: int) -> dict[str, Any]:
         "random_state": seed,
         "n_jobs": 1,
     }
-    first = ECM(3, focal_sets=FocalSets.simple(3, omega=False), n_init=5, **settings).fit(X)
-    family = FocalSets.with_pairs(3, nearest_pairs(first.credal_partition_), omega=False)
+    first = ECM(
+        3, focal_sets=FocalSets.simple(3, omega=False), n_init=5, **settings
+    ).fit(X)
+    family = FocalSets.with_pairs(
+        3, nearest_pairs(first.credal_partition_), omega=False
+    )
     second = ECM(3, focal_sets=family, init=first.cluster_centers_, **settings).fit(X)
     return {"counts": confusion(second.credal_partition_, y, SHORT)}
 
@@ -111,7 +126,9 @@ def k_evclus(seed: int, pair: list[str] | None) -> dict[str, Any]:
         "d0_quantile": 0.9,
         "random_state": seed,
     }
-    first = EVCLUS(3, focal_sets="simple", n_jobs=1, **settings).fit(X).credal_partition_
+    first = (
+        EVCLUS(3, focal_sets="simple", n_jobs=1, **settings).fit(X).credal_partition_
+    )
     stands_for = [SHORT[j] for j in class_of_each_cluster(first.labels, y)]
     plausible = first.contour
     similar = {
@@ -120,7 +137,11 @@ def k_evclus(seed: int, pair: list[str] | None) -> dict[str, Any]:
         )
         for two in ((0, 1), (0, 2), (1, 2))
     }
-    added = nearest_pairs(first) if pair is None else [[stands_for.index(name) for name in pair]]
+    added = (
+        nearest_pairs(first)
+        if pair is None
+        else [[stands_for.index(name) for name in pair]]
+    )
     family = FocalSets.with_pairs(3, added)
     start = np.zeros((len(X), len(family)))
     start[:, [family.index(s) for s in first.focal_sets]] = first.masses
@@ -136,24 +157,31 @@ def tables_9_and_10(run: Run) -> None:
     and pairs, raw data."""
     n_bootstraps = run.choose(1000, 200)
     found = run.each(
-        bootstrap, [{"seed": seed, "n_bootstraps": n_bootstraps} for seed in run.seeds(5)]
+        bootstrap,
+        [{"seed": seed, "n_bootstraps": n_bootstraps} for seed in run.seeds(5)],
     )
     first = found[0]
     ari = run.table("partition", quantity="ARI")
     ari.add(
-        f"mixture {first['model']}, {first['n_clusters']} clusters", paper=0.66, ours=first["ARI"]
+        f"mixture {first['model']}, {first['n_clusters']} clusters",
+        paper=0.66,
+        ours=first["ARI"],
     )
     run.text("The mixture (Table 9):")
     table = run.table("class", "cluster", quantity="objects", short=None, form=".0f")
     compare_counts(table, TABLE_9, [first["mixture"]], CLASSES)
     run.text("The credal partition (Table 10):")
-    table = run.table("class", "set of largest mass", quantity="objects", short=None, form=".1f")
+    table = run.table(
+        "class", "set of largest mass", quantity="objects", short=None, form=".1f"
+    )
     compare_counts(table, TABLE_10, [f["counts"] for f in found], CLASSES)
     renamed = {"{ch, ov}" if s == "{no, ov}" else s: row for s, row in TABLE_10.items()}
     gaps = [
         abs(
             renamed.get(s, [0, 0, 0])[j]
-            - summary(({"n": f["counts"].get(s, [0, 0, 0])[j]} for f in found), "n").mean
+            - summary(
+                ({"n": f["counts"].get(s, [0, 0, 0])[j]} for f in found), "n"
+            ).mean
         )
         for s in {*renamed, *(s for f in found for s in f["counts"])}
         for j in range(3)
@@ -179,7 +207,9 @@ def tables_9_and_10(run: Run) -> None:
         seconds=summary(found, "seconds").mean,
     )
     run.figure(
-        "fit", calibration(first["pairs"]).figure_, "Figure 17: fit of the masses to the intervals."
+        "fit",
+        calibration(first["pairs"]).figure_,
+        "Figure 17: fit of the masses to the intervals.",
     )
     names = [SHORT[j] for j in first["stands for"]]
     X, _ = data.table("Diabetes")
@@ -206,7 +236,9 @@ def figure_16(run: Run) -> None:
     component."""
     X, _ = data.table("Diabetes", standardise=False)
     table = pd.DataFrame(X, columns=["glucose", "insulin", "sspg"])
-    mixture = ParsimoniousGaussianMixture(3, model="VVV", convention="mclust", n_jobs=1).fit(table)
+    mixture = ParsimoniousGaussianMixture(
+        3, model="VVV", convention="mclust", n_jobs=1
+    ).fit(table)
     run.figure(
         "mixture",
         MixtureDisplay.from_estimator(mixture, table).figure_,
@@ -219,14 +251,18 @@ def tables_11_and_12(run: Run) -> None:
     """Settings as for Iris, on standardised data (raw data do not reproduce the printed tables)."""
     (ecm,) = run.each(two_steps_of_ecm, [{"seed": 0}], alone=True)
     run.text("ECM (Table 11):")
-    table = run.table("class", "set of largest mass", quantity="objects", short=None, form=".0f")
+    table = run.table(
+        "class", "set of largest mass", quantity="objects", short=None, form=".0f"
+    )
     compare_counts(table, TABLE_11, [ecm["counts"]], CLASSES)
     seeds = run.seeds(5)
     for words, pair in (
         ("pair of the paper, {no, ov}", ["no", "ov"]),
         ("pair selected by similarity", None),
     ):
-        found = run.each(k_evclus, [{"seed": seed, "pair": pair} for seed in seeds], alone=True)
+        found = run.each(
+            k_evclus, [{"seed": seed, "pair": pair} for seed in seeds], alone=True
+        )
         run.text(f"k-EVCLUS (Table 12), {words}:")
         table = run.table(
             "class", "set of largest mass", quantity="objects", short=None, form=".1f"
@@ -234,7 +270,10 @@ def tables_11_and_12(run: Run) -> None:
         worst = compare_counts(table, TABLE_12, [f["counts"] for f in found], CLASSES)
         run.text(f"Largest difference between counts: {worst:.1f}.")
     selected = [max(f["similar"], key=f["similar"].get) for f in found]
-    similar = {name: summary((f["similar"] for f in found), name) for name in found[0]["similar"]}
+    similar = {
+        name: summary((f["similar"] for f in found), name)
+        for name in found[0]["similar"]
+    }
     run.text(
         "The second step adds the most similar pair of clusters, and two pairs are almost equally similar. "
         "Similarities after the first step: "

@@ -31,12 +31,21 @@ VARIANCE = 0.1
 NAMES = ("ω1", "ω2", "ω3")
 # Masses on the two clusters and on both, as printed.
 OBJECTS_4_AND_5 = [[0.049, 0.863, 0.088], [0.074, 0.558, 0.368]]
-RELATION = {"same": 0.485, "different": 0.0912, "unknown": 0.423, "plausibility of same": 0.908}
+RELATION = {
+    "same": 0.485,
+    "different": 0.0912,
+    "unknown": 0.423,
+    "plausibility of same": 0.908,
+}
 
 
 def relation(masses: list[list[float]]) -> dict[str, float]:
     """Return the masses on whether two objects are in the same cluster."""
-    pair = CredalPartition(masses, FocalSets.simple(2, empty=False)).relational([(0, 1)]).masses[0]
+    pair = (
+        CredalPartition(masses, FocalSets.simple(2, empty=False))
+        .relational([(0, 1)])
+        .masses[0]
+    )
     return {
         "same": pair[1],
         "different": pair[2],
@@ -54,7 +63,9 @@ def butterfly_partition() -> CredalPartition:
         order = [0, 1, 2]
     else:
         order = [1, 0, 2]
-    return CredalPartition(masses[:, order], FocalSets.simple(2, empty=False), frame=NAMES[:2])
+    return CredalPartition(
+        masses[:, order], FocalSets.simple(2, empty=False), frame=NAMES[:2]
+    )
 
 
 def butterfly() -> dict[str, Any]:
@@ -62,7 +73,9 @@ def butterfly() -> dict[str, Any]:
     return {"masses": butterfly_partition().masses[[3, 4]].tolist()}
 
 
-@experiment(PAPER, "Figures 1 and 2", "the butterfly: masses and relational representation")
+@experiment(
+    PAPER, "Figures 1 and 2", "the butterfly: masses and relational representation"
+)
 def figures_1_and_2(run: Run) -> None:
     """ECM with two clusters on eleven objects, normalised.
 
@@ -93,8 +106,12 @@ def example_2(run: Run) -> None:
     table = run.table("", "", quantity="value", short=None, form=".4f")
     for name, value in relation(OBJECTS_4_AND_5).items():
         table.add("from the printed masses", name, paper=RELATION[name], ours=value)
-    for number, printed, ours in zip((4, 5), OBJECTS_4_AND_5, ecm["masses"], strict=True):
-        for members, theirs, value in zip(("{ω1}", "{ω2}", "Ω"), printed, ours, strict=True):
+    for number, printed, ours in zip(
+        (4, 5), OBJECTS_4_AND_5, ecm["masses"], strict=True
+    ):
+        for members, theirs, value in zip(
+            ("{ω1}", "{ω2}", "Ω"), printed, ours, strict=True
+        ):
             table.add(f"ECM, object {number}", members, paper=theirs, ours=value)
     for name, value in relation(ecm["masses"]).items():
         table.add("from our masses", name, paper=RELATION[name], ours=value)
@@ -103,7 +120,9 @@ def example_2(run: Run) -> None:
 def thirty_objects(seed: int) -> np.ndarray:
     """Draw thirty objects from three close spherical clusters."""
     rng = np.random.default_rng(seed)
-    return MEANS[rng.integers(3, size=30)] + np.sqrt(VARIANCE) * rng.normal(size=(30, 2))
+    return MEANS[rng.integers(3, size=30)] + np.sqrt(VARIANCE) * rng.normal(
+        size=(30, 2)
+    )
 
 
 def three_gaussians(seed: int, n_bootstraps: int) -> dict[str, Any]:
@@ -111,7 +130,12 @@ def three_gaussians(seed: int, n_bootstraps: int) -> dict[str, Any]:
     X = thirty_objects(seed)
     truth = softmax(-((X[:, None] - MEANS) ** 2).sum(axis=2) / (2 * VARIANCE), axis=1)
     model = BootClus(
-        3, focal_sets="pairs", mixture="EII", n_bootstraps=n_bootstraps, random_state=seed, n_jobs=1
+        3,
+        focal_sets="pairs",
+        mixture="EII",
+        n_bootstraps=n_bootstraps,
+        random_state=seed,
+        n_jobs=1,
     ).fit(X)
     partition = model.credal_partition_
     ambiguous = np.flatnonzero(
@@ -132,18 +156,24 @@ def _four_pairs(model: BootClus, X: np.ndarray, truth: np.ndarray) -> dict[str, 
     intervals = model.intervals_
     length = intervals.upper - intervals.lower
     order = np.argsort(length)
-    pairs = intervals.pairs[order[[len(order) // 3, len(order) // 2, -len(order) // 6, -1]]]
+    pairs = intervals.pairs[
+        order[[len(order) // 3, len(order) // 2, -len(order) // 6, -1]]
+    ]
     masses = model.credal_partition_.relational(pairs).masses
     return {
         "values": model.pair_probabilities(X, pairs).round(4).tolist(),
         "pairs": pairs.tolist(),
         "intervals": model.pair_intervals(X, pairs).tolist(),
         "beliefs": np.column_stack([masses[:, 1], 1 - masses[:, 2]]).tolist(),
-        "probability": np.einsum("pc,pc->p", truth[pairs[:, 0]], truth[pairs[:, 1]]).tolist(),
+        "probability": np.einsum(
+            "pc,pc->p", truth[pairs[:, 0]], truth[pairs[:, 1]]
+        ).tolist(),
     }
 
 
-@experiment(PAPER, "Table 1", "three close Gaussians (Examples 3 and 4, Figures 4 to 6)")
+@experiment(
+    PAPER, "Table 1", "three close Gaussians (Examples 3 and 4, Figures 4 to 6)"
+)
 def table_1(run: Run) -> None:
     """Means (0, 1), (1, 0), (1, 1), variances 0.1.
 
@@ -153,10 +183,14 @@ def table_1(run: Run) -> None:
     (in the paper objects 3, 10 and 22, with 0.845 and 0.587 on {ω2, ω3} and 0.415 on {ω1, ω3})."""
     n_bootstraps = run.choose(1000, 200)
     found = run.each(
-        three_gaussians, [{"seed": seed, "n_bootstraps": n_bootstraps} for seed in run.seeds(20, 4)]
+        three_gaussians,
+        [{"seed": seed, "n_bootstraps": n_bootstraps} for seed in run.seeds(20, 4)],
     )
     counted = run.table(
-        "samples", quantity="objects ambiguous between two clusters", short=None, form=".1f"
+        "samples",
+        quantity="objects ambiguous between two clusters",
+        short=None,
+        form=".1f",
     )
     counted.add(
         f"{len(found)} of 30 objects",
@@ -167,14 +201,22 @@ def table_1(run: Run) -> None:
     number, first = next((k, f) for k, f in enumerate(found) if f["n_ambiguous"])
     partition = partition_of(first["partition"])
     table = run.table(
-        f"object (sample with seed {number})", "set", quantity="mass", short=None, form=".3f"
+        f"object (sample with seed {number})",
+        "set",
+        quantity="mass",
+        short=None,
+        form=".3f",
     )
     certain = [i for i in range(30) if i not in first["ambiguous"]][:3]
     for i in sorted(first["ambiguous"][:3] + certain):
-        for members, mass in zip(partition.focal_sets, partition.masses[i], strict=True):
+        for members, mass in zip(
+            partition.focal_sets, partition.masses[i], strict=True
+        ):
             if mass >= 0.0005:
                 table.add(i + 1, set_name(members, NAMES), ours=float(mass))
-    shown = PairProbabilityDisplay(**{k: np.array(v) for k, v in first["shown"].items()}).plot()
+    shown = PairProbabilityDisplay(
+        **{k: np.array(v) for k, v in first["shown"].items()}
+    ).plot()
     run.figure(
         "pairs",
         shown.figure_,

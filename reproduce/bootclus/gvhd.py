@@ -23,14 +23,19 @@ def _cells(draw: int) -> np.ndarray:
 
 def chosen_by_bic(draw: int) -> dict[str, Any]:
     """Select the best of 14 models and 1 to 9 clusters for 1,000 random cells."""
-    mixture = ParsimoniousGaussianMixture(convention="mclust", random_state=0, n_jobs=1).fit(
-        _cells(draw)
-    )
+    mixture = ParsimoniousGaussianMixture(
+        convention="mclust", random_state=0, n_jobs=1
+    ).fit(_cells(draw))
     table = mixture.bic_table_["bic"].unstack()
     curves = {
-        model: [None if not np.isfinite(v) else float(v) for v in table[model]] for model in table
+        model: [None if not np.isfinite(v) else float(v) for v in table[model]]
+        for model in table
     }
-    return {"model": mixture.model_, "n_clusters": mixture.n_components_, "curves": curves}
+    return {
+        "model": mixture.model_,
+        "n_clusters": mixture.n_components_,
+        "curves": curves,
+    }
 
 
 def seven_clusters(draw: int, n_bootstraps: int, whole: bool) -> dict[str, Any]:
@@ -50,7 +55,9 @@ def seven_clusters(draw: int, n_bootstraps: int, whole: bool) -> dict[str, Any]:
         "n_sets": len(model.focal_sets_),
         "in doubt": len(model.credal_partition_.ambiguous),
     }
-    return result | ({"partition": partition_as_lists(model.credal_partition_)} if whole else {})
+    return result | (
+        {"partition": partition_as_lists(model.credal_partition_)} if whole else {}
+    )
 
 
 @experiment(PAPER, "Figures 19 to 21", "GvHD: 1,000 cells in seven clusters")
@@ -78,12 +85,19 @@ def gvhd(run: Run) -> None:
     table.add("pairs of clusters", paper=5, ours=summary(fitted, "n_pairs"))
     table.add("focal sets", paper=12, ours=summary(fitted, "n_sets"))
     table.add(
-        "cells in doubt", ours=summary(fitted, "in doubt"), seconds=summary(fitted, "seconds").mean
+        "cells in doubt",
+        ours=summary(fitted, "in doubt"),
+        seconds=summary(fitted, "seconds").mean,
     )
-    like = next((k for k, f in enumerate(found) if (f["model"], f["n_clusters"]) == ("VVV", 7)), 0)
+    like = next(
+        (k for k, f in enumerate(found) if (f["model"], f["n_clusters"]) == ("VVV", 7)),
+        0,
+    )
     caption = f"Figure 19: BIC against the number of clusters (sample {draws[like]}: {found[like]['model']} with "
     run.figure(
-        "bic", draw_bic(found[like]["curves"]), caption + f"{found[like]['n_clusters']} clusters)."
+        "bic",
+        draw_bic(found[like]["curves"]),
+        caption + f"{found[like]['n_clusters']} clusters).",
     )
     words = f"Figure 20: seven components of model VVV (sample {draws[like]}), with 50 % and 95 % ellipses."
     run.figure("mixture", draw_mixture(draws[like]), words)

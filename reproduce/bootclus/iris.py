@@ -38,8 +38,18 @@ TABLE_5 = {
     84: (0, 0, 0.882, 0, 0, 0.117),
 }
 # Set: numbers of setosa, versicolor and virginica.
-TABLE_6 = {"{se}": [50, 0, 0], "{ve}": [0, 38, 0], "{vi}": [0, 1, 47], "{ve, vi}": [0, 11, 3]}
-TABLE_7 = {"{se}": [50, 0, 0], "{ve}": [0, 34, 1], "{vi}": [0, 0, 32], "{ve, vi}": [0, 16, 17]}
+TABLE_6 = {
+    "{se}": [50, 0, 0],
+    "{ve}": [0, 38, 0],
+    "{vi}": [0, 1, 47],
+    "{ve, vi}": [0, 11, 3],
+}
+TABLE_7 = {
+    "{se}": [50, 0, 0],
+    "{ve}": [0, 34, 1],
+    "{vi}": [0, 0, 32],
+    "{ve, vi}": [0, 16, 17],
+}
 TABLE_8 = {
     "∅": [2, 0, 2],
     "{se}": [48, 0, 0],
@@ -91,8 +101,12 @@ def fit_ecm(seed: int, tol: float) -> ECM:
         "random_state": seed,
         "n_jobs": 1,
     }
-    first = ECM(3, focal_sets=FocalSets.simple(3, omega=False), n_init=5, **settings).fit(X)
-    family = FocalSets.with_pairs(3, nearest_pairs(first.credal_partition_), omega=False)
+    first = ECM(
+        3, focal_sets=FocalSets.simple(3, omega=False), n_init=5, **settings
+    ).fit(X)
+    family = FocalSets.with_pairs(
+        3, nearest_pairs(first.credal_partition_), omega=False
+    )
     return ECM(3, focal_sets=family, init=first.cluster_centers_, **settings).fit(X)
 
 
@@ -137,7 +151,9 @@ def figures_11_to_15(run: Run) -> None:
     X, y = data.table("Iris", standardise=False)
     columns = ["sepal length", "sepal width", "petal length", "petal width"]
     table = pd.DataFrame(X, columns=columns)
-    mixture = ParsimoniousGaussianMixture(3, model="VEV", convention="mclust", n_jobs=1).fit(table)
+    mixture = ParsimoniousGaussianMixture(
+        3, model="VEV", convention="mclust", n_jobs=1
+    ).fit(table)
     drawn = MixtureDisplay.from_estimator(mixture, table)
     run.figure(
         "mixture",
@@ -145,7 +161,10 @@ def figures_11_to_15(run: Run) -> None:
         "Figure 11: the mixture; the ellipses contain 50 % and 95 % of a component.",
     )
     figure, axes = plt.subplots(1, 2, figsize=(13, 4.8), layout="constrained")
-    models = (("ECM", fit_ecm(0, 1e-6), X), ("k-EVCLUS", fit_k_evclus(0), data.table("Iris")[0]))
+    models = (
+        ("ECM", fit_ecm(0, 1e-6), X),
+        ("k-EVCLUS", fit_k_evclus(0), data.table("Iris")[0]),
+    )
     for ax, (title, model, rows) in zip(axes, models, strict=True):
         names = [SHORT[j] for j in class_of_each_cluster(model.labels_, y)]
         CredalPartitionDisplay.from_partition(
@@ -165,12 +184,17 @@ def tables_5_and_6(run: Run) -> None:
     of them to both."""
     n_bootstraps = run.choose(1000, 200)
     found = run.each(
-        bootstrap, [{"seed": seed, "n_bootstraps": n_bootstraps} for seed in run.seeds(5)]
+        bootstrap,
+        [{"seed": seed, "n_bootstraps": n_bootstraps} for seed in run.seeds(5)],
     )
     first = found[0]
     seconds = summary(found, "seconds").mean
     ari = run.table("partition", quantity="ARI")
-    ari.add(f"mixture {first['model']} (paper: VEV)", paper=0.90, ours=first["ARI of the mixture"])
+    ari.add(
+        f"mixture {first['model']} (paper: VEV)",
+        paper=0.90,
+        ours=first["ARI of the mixture"],
+    )
     ari.add("largest plausibility", ours=summary(found, "ARI"), seconds=seconds)
     run.text(
         f"Objects that the mixture assigns to a wrong class: {', '.join(map(str, first['wrong']))}."
@@ -179,15 +203,21 @@ def tables_5_and_6(run: Run) -> None:
     masses = run.table("object", "set", quantity="mass", short=None, form=".3f")
     for number, printed in TABLE_5.items():
         for k, members in enumerate(SETS):
-            ours = summary(({"m": f["masses"][str(number)][k]} for f in _string_keys(found)), "m")
+            ours = summary(
+                ({"m": f["masses"][str(number)][k]} for f in _string_keys(found)), "m"
+            )
             if printed[k] or ours.mean >= 0.0005:
                 masses.add(number, members, paper=float(printed[k]), ours=ours)
-    counts = run.table("class", "set of largest mass", quantity="objects", short=None, form=".1f")
+    counts = run.table(
+        "class", "set of largest mass", quantity="objects", short=None, form=".1f"
+    )
     worst = compare_counts(counts, TABLE_6, [f["counts"] for f in found], CLASSES)
     run.text(f"Largest difference between counts: {worst:.1f}.")
 
     run.figure(
-        "fit", calibration(first["pairs"]).figure_, "Figure 12: fit of the masses to the intervals."
+        "fit",
+        calibration(first["pairs"]).figure_,
+        "Figure 12: fit of the masses to the intervals.",
     )
     names = [SHORT[j] for j in first["stands for"]]
     X, _ = data.table("Iris", standardise=False)
@@ -215,7 +245,9 @@ def tables_7_and_8(run: Run) -> None:
 
     K-EVCLUS: k = 50, standardised data, d0 at the 0.9 quantile. Both methods.
     run in two steps and select the pair {ve, vi}."""
-    ecm = run.each(two_steps_of_ecm, [{"seed": 0, "tol": tol} for tol in (1e-4, 1e-6)], alone=True)
+    ecm = run.each(
+        two_steps_of_ecm, [{"seed": 0, "tol": tol} for tol in (1e-4, 1e-6)], alone=True
+    )
     for tol, result in zip(("1e-4", "1e-6, the default"), ecm, strict=True):
         run.text(f"ECM, stopped at a relative change of the objective of {tol}:")
         table = run.table(
@@ -223,7 +255,11 @@ def tables_7_and_8(run: Run) -> None:
         )
         compare_counts(table, TABLE_7, [result["counts"]], CLASSES)
     loose, tight = ecm
-    moved = [i for i in range(len(loose["chosen"])) if loose["chosen"][i] != tight["chosen"][i]]
+    moved = [
+        i
+        for i in range(len(loose["chosen"]))
+        if loose["chosen"][i] != tight["chosen"][i]
+    ]
     run.text(
         "The tolerance changes the set of these objects: "
         + "; ".join(
@@ -235,7 +271,9 @@ def tables_7_and_8(run: Run) -> None:
     )
     run.text("k-EVCLUS:")
     found = run.each(k_evclus, [{"seed": seed} for seed in run.seeds(5)], alone=True)
-    table = run.table("class", "set of largest mass", quantity="objects", short=None, form=".1f")
+    table = run.table(
+        "class", "set of largest mass", quantity="objects", short=None, form=".1f"
+    )
     worst = compare_counts(table, TABLE_8, [f["counts"] for f in found], CLASSES)
     run.text(
         f"Largest difference between counts: {worst:.1f}; {summary(found, 'seconds').mean:.2g} s for one fit."

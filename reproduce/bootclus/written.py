@@ -28,15 +28,19 @@ def partition_of(written: dict[str, Any]) -> CredalPartition:
     masses = np.array(written["masses"])
     c = 1 + max(k for s in written["sets"] for k in s)
     return CredalPartition(
-        masses / masses.sum(axis=1, keepdims=True), FocalSets.from_sets(c, written["sets"])
+        masses / masses.sum(axis=1, keepdims=True),
+        FocalSets.from_sets(c, written["sets"]),
     )
 
 
-def pairs_as_lists(model: BootClus, posterior: Any = None, most: int = 4000) -> dict[str, Any]:
+def pairs_as_lists(
+    model: BootClus, posterior: Any = None, most: int = 4000
+) -> dict[str, Any]:
     """Return both intervals (and the true probability, if known) of all pairs, or of a sample of them."""
     intervals = model.intervals_
     values = {
-        name: getattr(intervals, name) for name in ("lower", "upper", "belief", "plausibility")
+        name: getattr(intervals, name)
+        for name in ("lower", "upper", "belief", "plausibility")
     }
     if posterior is not None:
         values["probability"] = intervals.probabilities(posterior)
@@ -53,7 +57,10 @@ def calibration(written: dict[str, Any], **options: Any) -> CalibrationDisplay:
 def class_of_each_cluster(labels: np.ndarray, y: np.ndarray) -> list[int]:
     """Match clusters to different classes by the largest number of common objects."""
     common = np.array(
-        [[np.sum((labels == k) & (y == j)) for j in np.unique(y)] for k in range(len(np.unique(y)))]
+        [
+            [np.sum((labels == k) & (y == j)) for j in np.unique(y)]
+            for k in range(len(np.unique(y)))
+        ]
     )
     return [int(j) for j in linear_sum_assignment(-common)[1]]
 
@@ -65,7 +72,9 @@ def set_name(members: Iterable[int], names: Sequence[str]) -> str:
     return "∅"
 
 
-def sets_of_classes(partition: CredalPartition, y: np.ndarray, names: Sequence[str]) -> list[str]:
+def sets_of_classes(
+    partition: CredalPartition, y: np.ndarray, names: Sequence[str]
+) -> list[str]:
     """Name the focal sets by the classes that match the clusters."""
     stands_for = class_of_each_cluster(partition.labels, y)
     return [set_name([stands_for[k] for k in s], names) for s in partition.focal_sets]
@@ -77,13 +86,18 @@ def confusion(
     """Assign each object to its set of largest mass and count the objects of each class in each set."""
     sets = sets_of_classes(partition, y, names)
     counts: dict[str, list[int]] = {}
-    for set_number, class_number in zip(partition.masses.argmax(axis=1), y, strict=True):
+    for set_number, class_number in zip(
+        partition.masses.argmax(axis=1), y, strict=True
+    ):
         counts.setdefault(sets[set_number], [0] * len(names))[class_number] += 1
     return counts
 
 
 def compare_counts(
-    table: Any, paper: dict[str, list[int]], found: list[dict[str, list[int]]], classes: Any
+    table: Any,
+    paper: dict[str, list[int]],
+    found: list[dict[str, list[int]]],
+    classes: Any,
 ) -> float:
     """Add rows for all nonzero counts (means over seeds) and return the largest difference.
 
@@ -93,10 +107,16 @@ def compare_counts(
 
     worst = 0.0
     for number, name in enumerate(classes):
-        for members in dict.fromkeys([*paper, *(s for counts in found for s in counts)]):
+        for members in dict.fromkeys(
+            [*paper, *(s for counts in found for s in counts)]
+        ):
             printed = paper.get(members, [0] * len(classes))[number]
             ours = summary(
-                ({"n": counts.get(members, [0] * len(classes))[number]} for counts in found), "n"
+                (
+                    {"n": counts.get(members, [0] * len(classes))[number]}
+                    for counts in found
+                ),
+                "n",
             )
             if printed or ours.mean:
                 table.add(name, members, paper=printed, ours=ours)

@@ -14,7 +14,15 @@ from dempster import FocalSets
 from dempster.cluster import CECM, ECM, EVCLUS
 from dempster.constraints import Constraints
 from reproduce.k_cevclus.gradient import GradientEVCLUS, scaled
-from reproduce.k_cevclus.settings import PAPER, SETTINGS, SMALL, fit, measures, objects, warm_up
+from reproduce.k_cevclus.settings import (
+    PAPER,
+    SETTINGS,
+    SMALL,
+    fit,
+    measures,
+    objects,
+    warm_up,
+)
 from reproduce.k_cevclus.tuning import TABLE_2, XI, printed
 from reproduce.runner import Run, experiment, summary
 
@@ -24,7 +32,11 @@ METHODS = {
     "CEVCLUS (gradient)": "tab:red",
     "CECM": "tab:green",
 }
-MEASURES = {"ari": "adjusted Rand index", "time": "seconds", "nonspecificity": "nonspecificity N*"}
+MEASURES = {
+    "ari": "adjusted Rand index",
+    "time": "seconds",
+    "nonspecificity": "nonspecificity N*",
+}
 
 REASONS = {
     "Banana_200": "as in Table 2: the paper uses another sample",
@@ -46,7 +58,9 @@ def compare(name: str, method: str, seed: int, counts: list[int]) -> dict[str, A
     return {key: [one[key] for one in found] for key in MEASURES}
 
 
-def _by_rows(name: str, X: np.ndarray, known: Constraints, seed: int, method: str) -> Any:
+def _by_rows(
+    name: str, X: np.ndarray, known: Constraints, seed: int, method: str
+) -> Any:
     if method.endswith("50"):
         pairs = {"sampling": "random", "n_partners": 50}
     else:
@@ -54,12 +68,16 @@ def _by_rows(name: str, X: np.ndarray, known: Constraints, seed: int, method: st
     return fit(name, X, known, seed, n_init=1, **pairs)
 
 
-def _by_gradient(name: str, X: np.ndarray, known: Constraints, seed: int, method: str) -> Any:
+def _by_gradient(
+    name: str, X: np.ndarray, known: Constraints, seed: int, method: str
+) -> Any:
     # As in the paper, start from the fit without constraints.
     free = fit(name, X, Constraints(), seed, n_init=1)
     family = FocalSets.simple(SETTINGS[name].n_clusters)
     problem = GradientEVCLUS(family, scaled(pairwise_distances(X), free.d0_), known)
-    return SimpleNamespace(credal_partition_=problem.minimise(free.credal_partition_.masses)[0])
+    return SimpleNamespace(
+        credal_partition_=problem.minimise(free.credal_partition_.masses)[0]
+    )
 
 
 def _cecm(name: str, X: np.ndarray, known: Constraints, seed: int, method: str) -> Any:
@@ -91,10 +109,15 @@ def figures_3_and_4(run: Run) -> None:
     seeds = run.seeds(20, quick=2)
     cases = [(name, method) for name in SMALL for method in METHODS]
     arguments = [
-        {"name": a, "method": b, "seed": s, "counts": counts} for a, b in cases for s in seeds
+        {"name": a, "method": b, "seed": s, "counts": counts}
+        for a, b in cases
+        for s in seeds
     ]
     results = run.each(compare, arguments)
-    found = {case: results[k * len(seeds) : (k + 1) * len(seeds)] for k, case in enumerate(cases)}
+    found = {
+        case: results[k * len(seeds) : (k + 1) * len(seeds)]
+        for k, case in enumerate(cases)
+    }
     run.figure(
         "curves",
         _drawn(found, counts),
@@ -113,7 +136,9 @@ def _quartiles(found: Any, case: tuple[str, str], key: str) -> np.ndarray:
 def _drawn(found: Any, counts: list[int]) -> Any:
     import matplotlib.pyplot as plt
 
-    figure, grid = plt.subplots(3, 4, figsize=(14, 9), sharex=True, layout="constrained")
+    figure, grid = plt.subplots(
+        3, 4, figsize=(14, 9), sharex=True, layout="constrained"
+    )
     for row, (key, words) in enumerate(MEASURES.items()):
         for ax, name in zip(grid[row], SMALL, strict=True):
             for method, color in METHODS.items():
@@ -173,7 +198,8 @@ def _claims(run: Run, found: Any, counts: list[int]) -> None:
 
     few = np.array(counts) <= 100
     ahead = {
-        n: middle(n, "k-CEVCLUS", "ari") - middle(n, "CEVCLUS (gradient)", "ari") for n in SMALL
+        n: middle(n, "k-CEVCLUS", "ari") - middle(n, "CEVCLUS (gradient)", "ari")
+        for n in SMALL
     }
     cecm = {n: middle(n, "k-CEVCLUS", "ari") - middle(n, "CECM", "ari") for n in SMALL}
     spread = {
@@ -184,7 +210,10 @@ def _claims(run: Run, found: Any, counts: list[int]) -> None:
         for n in SMALL
     }
     ratio = {
-        m: [float(np.median(middle(n, m, "time") / middle(n, "k-CEVCLUS", "time"))) for n in SMALL]
+        m: [
+            float(np.median(middle(n, m, "time") / middle(n, "k-CEVCLUS", "time")))
+            for n in SMALL
+        ]
         for m in ("CEVCLUS (gradient)", "CECM")
     }
     imprecise = {
@@ -203,7 +232,9 @@ def _claims(run: Run, found: Any, counts: list[int]) -> None:
     table.add(
         "beyond 100 constraints, on Banana_200 and Glass",
         paper="k-CEVCLUS better",
-        ours=", ".join(f"{n} {ahead[n][~few].max():+.2f}" for n in ("Banana_200", "Glass")),
+        ours=", ".join(
+            f"{n} {ahead[n][~few].max():+.2f}" for n in ("Banana_200", "Glass")
+        ),
     )
     table.add(
         "CECM against k-CEVCLUS, mean over numbers of constraints",
@@ -216,9 +247,16 @@ def _claims(run: Run, found: Any, counts: list[int]) -> None:
         paper="CECM more variable on Glass, Iris, Ecoli",
         ours=", ".join(f"{n} {a:.2f} and {b:.2f}" for n, (a, b) in spread.items()),
     )
-    for method, words in (("CEVCLUS (gradient)", "much slower"), ("CECM", "slower, but less")):
-        shown = ", ".join(f"{n} {r:.1f}" for n, r in zip(SMALL, ratio[method], strict=True))
-        table.add(f"time of {method}, divided by that of k-CEVCLUS", paper=words, ours=shown)
+    for method, words in (
+        ("CEVCLUS (gradient)", "much slower"),
+        ("CECM", "slower, but less"),
+    ):
+        shown = ", ".join(
+            f"{n} {r:.1f}" for n, r in zip(SMALL, ratio[method], strict=True)
+        )
+        table.add(
+            f"time of {method}, divided by that of k-CEVCLUS", paper=words, ours=shown
+        )
     table.add(
         "N* of CEVCLUS less that of k-CEVCLUS, 200 constraints",
         paper="above 0",

@@ -19,8 +19,14 @@ def expanded(name: str, count: int, n_neighbors: int, seed: int) -> dict[str, An
     given = Constraints.from_labels(y, count, random_state=seed)
     began = perf_counter()
     known = given.expand(X, n_neighbors, metric="euclidean")
-    model = fit(name, X, known, seed, n_init=1, sampling="random", n_partners=N_PARTNERS[name])
-    return {**measures(model, y, began), "constraints": len(known), "wrong": wrong_share(known, y)}
+    model = fit(
+        name, X, known, seed, n_init=1, sampling="random", n_partners=N_PARTNERS[name]
+    )
+    return {
+        **measures(model, y, began),
+        "constraints": len(known),
+        "wrong": wrong_share(known, y),
+    }
 
 
 @experiment(PAPER, "Figures 1 and 2", "Banana_200 and the expansion of constraints")
@@ -62,7 +68,9 @@ def figure_9(run: Run) -> None:
         seeds = run.seeds(3)
         cases = [(count, K) for count in counts for K in neighbours]
         cells = [
-            {"name": name, "count": a, "n_neighbors": b, "seed": s} for a, b in cases for s in seeds
+            {"name": name, "count": a, "n_neighbors": b, "seed": s}
+            for a, b in cases
+            for s in seeds
         ]
         results = run.each(expanded, cells)
         for k, (count, K) in enumerate(cases):
@@ -73,7 +81,9 @@ def figure_9(run: Run) -> None:
         "More neighbours help most if there are few constraints; 10 add little to 5",
     )
     _claims(run, found)
-    table = run.table("data", "given", "K", "all constraints", "wrong constraints", "N*")
+    table = run.table(
+        "data", "given", "K", "all constraints", "wrong constraints", "N*"
+    )
     for (name, count, K), results in found.items():
         words = [
             f"{summary(results, 'constraints').mean:.0f}",
@@ -81,14 +91,24 @@ def figure_9(run: Run) -> None:
         ]
         imprecise = f"{summary(results, 'nonspecificity').mean:.2f}"
         seconds = summary(results, "time").mean
-        table.add(name, count, K, *words, imprecise, ours=summary(results, "ari"), seconds=seconds)
+        table.add(
+            name,
+            count,
+            K,
+            *words,
+            imprecise,
+            ours=summary(results, "ari"),
+            seconds=seconds,
+        )
 
 
 def draw_curves(found: Any) -> Any:
     """Draw the mean ARI of each (data, count, K) against the count, with a panel for each data set."""
     import matplotlib.pyplot as plt
 
-    figure, panels = plt.subplots(1, 2, figsize=(10, 4), sharey=True, layout="constrained")
+    figure, panels = plt.subplots(
+        1, 2, figsize=(10, 4), sharey=True, layout="constrained"
+    )
     for ax, name in zip(panels, N_PARTNERS, strict=True):
         for K in sorted({case[2] for case in found}):
             counts = [case[1] for case in found if case[0] == name and case[2] == K]

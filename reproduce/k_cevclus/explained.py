@@ -34,7 +34,9 @@ def ecoli(attributes: str, convention: str, count: int, seed: int) -> dict[str, 
         common |= {"init": start, "convention": "paper"}
     known = Constraints.from_labels(y, count, random_state=seed)
     return {
-        "ari": float(adjusted_rand_score(y, CECM(3, **common).fit(X, constraints=known).labels_))
+        "ari": float(
+            adjusted_rand_score(y, CECM(3, **common).fit(X, constraints=known).labels_)
+        )
     }
 
 

@@ -51,10 +51,13 @@ class GradientEVCLUS:
         self.constant = 0.0
         if constraints is not None and len(constraints):
             weight = 4 * xi / (2 * len(constraints))
-            for pairs, sign in ((constraints.must_link, 1), (constraints.cannot_link, -1)):
-                self.links[pairs[:, 0], pairs[:, 1]] = self.links[pairs[:, 1], pairs[:, 0]] = (
-                    sign * weight
-                )
+            for pairs, sign in (
+                (constraints.must_link, 1),
+                (constraints.cannot_link, -1),
+            ):
+                self.links[pairs[:, 0], pairs[:, 1]] = self.links[
+                    pairs[:, 1], pairs[:, 0]
+                ] = sign * weight
             self.constant = 2 * weight * len(constraints.cannot_link)
 
     def objective(self, masses: np.ndarray) -> tuple[float, np.ndarray]:
@@ -62,7 +65,11 @@ class GradientEVCLUS:
         rest = masses @ self.C @ masses.T - self.delta
         np.fill_diagonal(rest, 0)
         linked = self.links @ masses @ self.Z
-        value = np.sum(rest**2) / 2 / self.total + np.sum(linked * masses) / 2 + self.constant
+        value = (
+            np.sum(rest**2) / 2 / self.total
+            + np.sum(linked * masses) / 2
+            + self.constant
+        )
         return value, 2 * rest @ masses @ self.C / self.total + linked
 
     def minimise(self, start: np.ndarray) -> Any:
@@ -77,10 +84,21 @@ class GradientEVCLUS:
             masses = softmax(a.reshape(start.shape), axis=1)
             value, slope = self.objective(masses)
             trace.append((perf_counter() - began, value))
-            return value, (masses * (slope - np.sum(slope * masses, axis=1, keepdims=True))).ravel()
+            return value, (
+                masses * (slope - np.sum(slope * masses, axis=1, keepdims=True))
+            ).ravel()
 
-        a = np.log(np.maximum(start, 1e-3))  # At zero mass the gradient with respect to a vanishes.
+        a = np.log(
+            np.maximum(start, 1e-3)
+        )  # At zero mass the gradient with respect to a vanishes.
         limits = {"maxiter": 1000, "maxfun": 1500, "ftol": 1e-7, "gtol": 1e-7}
-        best = minimize(value_and_gradient, a.ravel(), jac=True, method="L-BFGS-B", options=limits)
+        best = minimize(
+            value_and_gradient, a.ravel(), jac=True, method="L-BFGS-B", options=limits
+        )
         masses = softmax(best.x.reshape(start.shape), axis=1)
-        return CredalPartition(masses, self.family), float(best.fun), perf_counter() - began, trace
+        return (
+            CredalPartition(masses, self.family),
+            float(best.fun),
+            perf_counter() - began,
+            trace,
+        )

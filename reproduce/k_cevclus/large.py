@@ -9,10 +9,21 @@ import numpy as np
 
 from dempster.cluster import EVCLUS
 from dempster.constraints import Constraints
-from reproduce.k_cevclus.settings import PAPER, SETTINGS, fit, measures, objects, warm_up
+from reproduce.k_cevclus.settings import (
+    PAPER,
+    SETTINGS,
+    fit,
+    measures,
+    objects,
+    warm_up,
+)
 from reproduce.runner import Run, experiment, summary
 
-MEASURES = {"ari": "adjusted Rand index", "time": "seconds", "nonspecificity": "nonspecificity N*"}
+MEASURES = {
+    "ari": "adjusted Rand index",
+    "time": "seconds",
+    "nonspecificity": "nonspecificity N*",
+}
 ALL = 0  # pairs per object: all of them
 
 
@@ -36,15 +47,25 @@ def figures_5_and_6(run: Run) -> None:
     (10,000 objects: two)."""
     pairs = run.choose([20, 50, 100, 200, 500, ALL], [50, 200])
     counts = run.choose([0, 500, 1000, 1500, 2000, 3000], [500, 2000])
-    small = _curves(run, "Banana_2000", pairs, counts, fixed=(200, 2000), seeds=run.seeds(5))
+    small = _curves(
+        run, "Banana_2000", pairs, counts, fixed=(200, 2000), seeds=run.seeds(5)
+    )
     large = {}
     if not run.quick:
         many = [0, 2500, 5000, 7500, 10_000]
         large = _curves(
-            run, "Banana_10000", [20, 50, 100, 200], many, fixed=(200, 10_000), seeds=run.seeds(2)
+            run,
+            "Banana_10000",
+            [20, 50, 100, 200],
+            many,
+            fixed=(200, 10_000),
+            seeds=run.seeds(2),
         )
     table = run.table("data", "k", "constraints", "N*, ours")
-    for name, found, most in (("Banana_2000", small, 2000), ("Banana_10000", large, 10_000)):
+    for name, found, most in (
+        ("Banana_2000", small, 2000),
+        ("Banana_10000", large, 10_000),
+    ):
         for (k, count), results in found.items():
             if k == 200 and count == most:
                 paper = 0.88
@@ -55,7 +76,9 @@ def figures_5_and_6(run: Run) -> None:
     if not run.quick:
         # 50 pairs instead of 200 save memory; Figure 5 shows that they are sufficient.
         results = run.each(
-            one_run, [{"name": "Banana_100000", "k": 50, "count": 100_000, "seed": 0}], alone=True
+            one_run,
+            [{"name": "Banana_100000", "k": 50, "count": 100_000, "seed": 0}],
+            alone=True,
         )
         _add(table, "Banana_100000", 50, 100_000, results, 0.88, "")
     _claims(run, {"Banana_2000": small}, fixed=(200, 2000))
@@ -87,14 +110,18 @@ def _claims(run: Run, by_name: dict[str, Any], fixed: tuple[int, int]) -> None:
         sampled = [k for k, count in mean if count == fixed[1] and k >= 200]
         if (ALL, fixed[1]) in mean and sampled:
             apart = {
-                key: max(abs(mean[k, fixed[1]][key] - mean[ALL, fixed[1]][key]) for k in sampled)
+                key: max(
+                    abs(mean[k, fixed[1]][key] - mean[ALL, fixed[1]][key])
+                    for k in sampled
+                )
                 for key in MEASURES
             }
-            words = (
-                f"ARI differs by at most {apart['ari']:.3f}, N* by {apart['nonspecificity']:.3f}"
-            )
+            words = f"ARI differs by at most {apart['ari']:.3f}, N* by {apart['nonspecificity']:.3f}"
             table.add(
-                "200 to 500 pairs of each object, instead of all", name, paper="as good", ours=words
+                "200 to 500 pairs of each object, instead of all",
+                name,
+                paper="as good",
+                ours=words,
             )
         path = sorted((count, mean[k, count]) for k, count in mean if k == fixed[0])
         for key, paper in (
@@ -103,7 +130,9 @@ def _claims(run: Run, by_name: dict[str, Any], fixed: tuple[int, int]) -> None:
         ):
             words = ", ".join(f"{point[key]:.2f}" for _, point in path)
             shown = f"{words} for {', '.join(f'{count:,}' for count, _ in path)} constraints"
-            table.add(f"{MEASURES[key]} with more constraints", name, paper=paper, ours=shown)
+            table.add(
+                f"{MEASURES[key]} with more constraints", name, paper=paper, ours=shown
+            )
 
 
 def _curves(
@@ -117,13 +146,20 @@ def _curves(
 ) -> Any:
     """Return the results by numbers of pairs and constraints, and append a figure of both curves."""
     cases = list(
-        dict.fromkeys([(k, fixed[1]) for k in pairs] + [(fixed[0], count) for count in counts])
+        dict.fromkeys(
+            [(k, fixed[1]) for k in pairs] + [(fixed[0], count) for count in counts]
+        )
     )
     arguments = [
-        {"name": name, "k": k, "count": count, "seed": s} for k, count in cases for s in seeds
+        {"name": name, "k": k, "count": count, "seed": s}
+        for k, count in cases
+        for s in seeds
     ]
     results = run.each(one_run, arguments)
-    found = {case: results[j * len(seeds) : (j + 1) * len(seeds)] for j, case in enumerate(cases)}
+    found = {
+        case: results[j * len(seeds) : (j + 1) * len(seeds)]
+        for j, case in enumerate(cases)
+    }
     caption = f"{name}: results against the number of pairs of each object (left) and of constraints (right)"
     run.figure(name.lower(), _drawn(name, found, pairs, counts, fixed), caption)
     return found
@@ -144,7 +180,8 @@ def _drawn(
             strict=True,
         ):
             values = [
-                np.percentile([one[key] for one in found[case]], [25, 50, 75]) for case in cases
+                np.percentile([one[key] for one in found[case]], [25, 50, 75])
+                for case in cases
             ]
             low, middle, high = np.array(values).T
             ax.errorbar(
@@ -159,7 +196,9 @@ def _drawn(
             0, 1.08 * max(one[key] for results in found.values() for one in results)
         )
         grid[row, 0].set_ylabel(words)
-    grid[-1, 0].set_xticks(range(len(pairs)), ["all" if k == ALL else str(k) for k in pairs])
+    grid[-1, 0].set_xticks(
+        range(len(pairs)), ["all" if k == ALL else str(k) for k in pairs]
+    )
     grid[-1, 0].set_xlabel(f"pairs of each object, {fixed[1]:,} constraints")
     grid[-1, 1].set_xticks(range(len(counts)), [f"{count:,}" for count in counts])
     grid[-1, 1].set_xlabel(f"constraints, {fixed[0]} pairs of each object")
@@ -168,7 +207,13 @@ def _drawn(
 
 
 def _add(
-    table: Any, name: str, k: int, count: int, results: Any, paper: float | None, why: str
+    table: Any,
+    name: str,
+    k: int,
+    count: int,
+    results: Any,
+    paper: float | None,
+    why: str,
 ) -> None:
     seconds = summary(results, "time").mean
     pairs = "all" if k == ALL else k

@@ -31,19 +31,27 @@ def expansion_with_cecm(run: Run) -> None:
         ("Banana_2000", run.choose([250, 500, 1000, 1500, 2000], [500])),
         ("Letter", run.choose([500, 1100, 2000], [1100])),
     ):
-        shared = {"name": name, "method": "CECM", "selection": "random", "counts": counts}
+        shared = {
+            "name": name,
+            "method": "CECM",
+            "selection": "random",
+            "counts": counts,
+        }
         flat = run.each(
-            answers, [{**shared, "n_neighbors": K, "seed": s} for K in neighbors for s in seeds]
+            answers,
+            [{**shared, "n_neighbors": K, "seed": s} for K in neighbors for s in seeds],
         )
         for k, K in enumerate(neighbors):
             for j, count in enumerate(counts):
                 results = flat[k * len(seeds) : (k + 1) * len(seeds)]
-                found[name, count, K] = [{key: one[key][j] for key in KEYS} for one in results]
-    caption = (
-        f"Mean ARI of CECM with expanded constraints, over {len(seeds)} random sets of constraints."
-    )
+                found[name, count, K] = [
+                    {key: one[key][j] for key in KEYS} for one in results
+                ]
+    caption = f"Mean ARI of CECM with expanded constraints, over {len(seeds)} random sets of constraints."
     run.figure("curves", draw_curves(found), caption)
-    table = run.table("data", "given", "K", "all constraints", "wrong constraints", short=None)
+    table = run.table(
+        "data", "given", "K", "all constraints", "wrong constraints", short=None
+    )
     for (name, count, K), one in found.items():
         total = summary(one, "constraints").mean
         wrong = summary(one, "wrong").mean
@@ -58,7 +66,9 @@ def expansion_with_cecm(run: Run) -> None:
         )
 
 
-@experiment(PAPER, "Section 5, active learning", "expansion of suggested and of random pairs")
+@experiment(
+    PAPER, "Section 5, active learning", "expansion of suggested and of random pairs"
+)
 def expansion_and_questions(run: Run) -> None:
     """The paper asks for "the synergies between this new constraint expansion method and active learning techniques".
     `suggest_pairs` selects pairs of an uncertain and a certain object, 20 after each fit; the
@@ -79,7 +89,11 @@ def expansion_and_questions(run: Run) -> None:
         f"K = {N_NEIGHBORS}": {"n_neighbors": N_NEIGHBORS},
     }
     cases = [
-        (name, m, how, use) for name in SMALL for m in METHODS for how in SELECTIONS for use in uses
+        (name, m, how, use)
+        for name in SMALL
+        for m in METHODS
+        for how in SELECTIONS
+        for use in uses
     ]
     flat = run.each(
         answers,
@@ -97,7 +111,10 @@ def expansion_and_questions(run: Run) -> None:
             for s in seeds
         ],
     )
-    found = {case: flat[k * len(seeds) : (k + 1) * len(seeds)] for k, case in enumerate(cases)}
+    found = {
+        case: flat[k * len(seeds) : (k + 1) * len(seeds)]
+        for k, case in enumerate(cases)
+    }
     caption = f"Mean ARI over {len(seeds)} seeds, against the number of answers."
     run.figure("curves", _draw_questions(found, counts, list(uses)), caption)
     _synergies(run, found, list(uses))
@@ -129,16 +146,21 @@ def expansion_and_questions(run: Run) -> None:
 
 def _synergies(run: Run, found: Any, uses: list[str]) -> None:
     """Append a table of the mean ARI over data sets and numbers of answers."""
-    run.text("Mean ARI over the data sets and over the numbers of answers after the first fit:")
+    run.text(
+        "Mean ARI over the data sets and over the numbers of answers after the first fit:"
+    )
     head = ["method", "pairs", *uses, f"wrong constraints, {uses[-1]}"]
     lines = [head, ["---"] * len(head)]
     for method in METHODS:
         for how in SELECTIONS:
             groups = [
-                [one for name in SMALL for one in found[name, method, how, use]] for use in uses
+                [one for name in SMALL for one in found[name, method, how, use]]
+                for use in uses
             ]
             wrong = np.mean([one["wrong"][1:] for one in groups[-1]])
-            means = [f"{np.mean([one['ari'][1:] for one in group]):.3f}" for group in groups]
+            means = [
+                f"{np.mean([one['ari'][1:] for one in group]):.3f}" for group in groups
+            ]
             lines.append([method, how, *means, f"{wrong:.1%}"])
     run.text("\n".join(f"| {' | '.join(row)} |" for row in lines))
 
@@ -147,13 +169,20 @@ def _draw_questions(found: Any, counts: list[int], uses: list[str]) -> Any:
     import matplotlib.pyplot as plt
 
     figure, grid = plt.subplots(
-        len(METHODS), len(SMALL), figsize=(15, 7), sharex=True, sharey="col", layout="constrained"
+        len(METHODS),
+        len(SMALL),
+        figsize=(15, 7),
+        sharex=True,
+        sharey="col",
+        layout="constrained",
     )
     for row, method in zip(grid, METHODS, strict=True):
         for ax, name in zip(row, SMALL, strict=True):
             for how in SELECTIONS:
                 for use, style in zip(uses, ("-", ":", "--"), strict=True):
-                    means = np.mean([one["ari"] for one in found[name, method, how, use]], axis=0)
+                    means = np.mean(
+                        [one["ari"] for one in found[name, method, how, use]], axis=0
+                    )
                     ax.plot(
                         counts,
                         means,

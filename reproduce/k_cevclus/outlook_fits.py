@@ -13,7 +13,9 @@ from dempster.constraints import Constraints, suggest_pairs
 from reproduce.k_cevclus.settings import SETTINGS, fit, objects, wrong_share
 
 
-def cluster(method: str, name: str, X: np.ndarray, known: Constraints, seed: int) -> Any:
+def cluster(
+    method: str, name: str, X: np.ndarray, known: Constraints, seed: int
+) -> Any:
     """Fit CECM with defaults except for the metric, or EVCLUS with the settings of the paper."""
     if method == "EVCLUS":
         return fit(name, X, known, seed, n_init=1)
@@ -21,9 +23,9 @@ def cluster(method: str, name: str, X: np.ndarray, known: Constraints, seed: int
         metric = "euclidean"
     else:
         metric = "adaptive"
-    return CECM(SETTINGS[name].n_clusters, metric=metric, random_state=seed, n_jobs=1).fit(
-        X, constraints=known
-    )
+    return CECM(
+        SETTINGS[name].n_clusters, metric=metric, random_state=seed, n_jobs=1
+    ).fit(X, constraints=known)
 
 
 def answers(
@@ -49,10 +51,15 @@ def answers(
             known = Constraints.from_labels(y, count, random_state=seed)
         elif model is not None:
             pairs = suggest_pairs(
-                model.credal_partition_, count - len(known), constraints=known, random_state=seed
+                model.credal_partition_,
+                count - len(known),
+                constraints=known,
+                random_state=seed,
             )
             known = known | Constraints.from_pairs(pairs, y)
-        used = (known.closure() if closure else known).expand(X, n_neighbors, metric="euclidean")
+        used = (known.closure() if closure else known).expand(
+            X, n_neighbors, metric="euclidean"
+        )
         began = process_time()
         model = cluster(method, name, X, used, seed)
         found.append(

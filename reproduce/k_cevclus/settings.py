@@ -70,7 +70,9 @@ def objects(name: str) -> tuple[np.ndarray, np.ndarray]:
     return X, y
 
 
-def fit(name: str, X: np.ndarray, constraints: Constraints, seed: int, **options: Any) -> EVCLUS:
+def fit(
+    name: str, X: np.ndarray, constraints: Constraints, seed: int, **options: Any
+) -> EVCLUS:
     """Fit CEVCLUS as in the paper: empty set, single clusters and the frame; tolerance 1e-5."""
     setting = SETTINGS[name]
     defaults = {
@@ -80,7 +82,12 @@ def fit(name: str, X: np.ndarray, constraints: Constraints, seed: int, **options
         "random_state": seed,
         "n_jobs": 1,
     }
-    chosen = {"d0_quantile": setting.d0_quantile, "xi": setting.xi, **defaults, **options}
+    chosen = {
+        "d0_quantile": setting.d0_quantile,
+        "xi": setting.xi,
+        **defaults,
+        **options,
+    }
     return EVCLUS(setting.n_clusters, **chosen).fit(X, constraints=constraints)
 
 
@@ -107,7 +114,8 @@ def warm_up(*models: Any) -> None:
 def wrong_share(known: Constraints, y: np.ndarray) -> float:
     """Return the proportion of the constraints that contradict the classes."""
     same, different = (
-        y[pairs[:, 0]] == y[pairs[:, 1]] for pairs in (known.must_link, known.cannot_link)
+        y[pairs[:, 0]] == y[pairs[:, 1]]
+        for pairs in (known.must_link, known.cannot_link)
     )
     if len(known):
         return float(np.mean(np.concatenate([~same, different])))

@@ -49,17 +49,29 @@ CONVENTIONS = ("program", "paper")
 Found = dict[tuple[str, int, str], list[dict[str, Any]]]
 # Settings for the comparison with other samples of the Banana distribution: constraints, parameter,
 # value.
-DRAWN_AT = ((100, "xi", 0), (200, "xi", 0.2), (100, "d0_quantile", 0.6), (100, "d0_quantile", 1.0))
+DRAWN_AT = (
+    (100, "xi", 0),
+    (200, "xi", 0.2),
+    (100, "d0_quantile", 0.6),
+    (100, "d0_quantile", 1.0),
+)
 
 
 def printed(cells: str) -> list[tuple[float, float]]:
     """Parse ARI and nonspecificity of each cell of a column."""
     pairs = [cell.split("/") for cell in cells.split()]
-    return [(int(index) / 100, int(nonspecificity) / 100) for index, nonspecificity in pairs]
+    return [
+        (int(index) / 100, int(nonspecificity) / 100) for index, nonspecificity in pairs
+    ]
 
 
 def column(
-    name: str, count: int, convention: str, seed: int, parameter: str, values: list[float]
+    name: str,
+    count: int,
+    convention: str,
+    seed: int,
+    parameter: str,
+    values: list[float],
 ) -> dict[str, Any]:
     """Return ARI, nonspecificity and seconds for each value of a parameter, with the same constraints."""
     X, y = objects(name)
@@ -70,7 +82,9 @@ def column(
         began = perf_counter()
         model = fit(name, X, known, seed, convention=convention, **{parameter: value})
         found.append(measures(model, y, began))
-    return {key: [one[key] for one in found] for key in ("ari", "nonspecificity", "time")}
+    return {
+        key: [one[key] for one in found] for key in ("ari", "nonspecificity", "time")
+    }
 
 
 def other_draw(draw: int, n_runs: int) -> dict[str, Any]:
@@ -82,10 +96,17 @@ def other_draw(draw: int, n_runs: int) -> dict[str, Any]:
         for seed in range(n_runs):
             known = Constraints.from_labels(y, count, random_state=seed)
             runs.append(
-                measures(fit("Banana_200", X, known, seed, **{parameter: value}), y, perf_counter())
+                measures(
+                    fit("Banana_200", X, known, seed, **{parameter: value}),
+                    y,
+                    perf_counter(),
+                )
             )
         rows.append(
-            [fmean(one["ari"] for one in runs), fmean(one["nonspecificity"] for one in runs)]
+            [
+                fmean(one["ari"] for one in runs),
+                fmean(one["nonspecificity"] for one in runs),
+            ]
         )
     return {"rows": rows}
 
@@ -122,11 +143,17 @@ def table_3(run: Run) -> None:
 
 
 def _experiment(
-    run: Run, parameter: str, symbol: str, values: tuple[float, ...], paper: dict[int, Any]
+    run: Run,
+    parameter: str,
+    symbol: str,
+    values: tuple[float, ...],
+    paper: dict[int, Any],
 ) -> None:
     shared = {"parameter": parameter, "values": list(values)}
     runs = {"program": run.seeds(30, quick=2), "paper": run.seeds(5, quick=1)}
-    cases = [(name, count, how) for count in paper for name in SMALL for how in CONVENTIONS]
+    cases = [
+        (name, count, how) for count in paper for name in SMALL for how in CONVENTIONS
+    ]
     arguments: list[dict[str, Any]] = [
         {"name": name, "count": count, "convention": how, "seed": seed, **shared}
         for name, count, how in cases
@@ -134,7 +161,9 @@ def _experiment(
     ]
     found: Found = {case: [] for case in cases}
     for keywords, result in zip(arguments, run.each(column, arguments), strict=True):
-        found[keywords["name"], keywords["count"], keywords["convention"]].append(result)
+        found[keywords["name"], keywords["count"], keywords["convention"]].append(
+            result
+        )
     _agreement(run, found, paper)
     leading = (
         "constraints",
@@ -150,7 +179,9 @@ def _experiment(
     for count, columns in paper.items():
         for row, value in enumerate(values):
             for name in SMALL:
-                _add_row(table, (count, value, name), printed(columns[name])[row], row, found)
+                _add_row(
+                    table, (count, value, name), printed(columns[name])[row], row, found
+                )
 
 
 def _of_row(runs: list[dict[str, Any]], key: str, row: int) -> Summary:
@@ -168,26 +199,40 @@ def _agreement(run: Run, found: Found, paper: dict[int, Any]) -> None:
         form=".3f",
     )
     for name in SMALL:
-        for how, words in zip(CONVENTIONS, ("as the program", "as the formula"), strict=True):
+        for how, words in zip(
+            CONVENTIONS, ("as the program", "as the formula"), strict=True
+        ):
             apart: dict[str, list[float]] = {"ari": [], "nonspecificity": []}
             for count, columns in paper.items():
                 for row, figures in enumerate(printed(columns[name])):
                     for key, figure in zip(apart, figures, strict=True):
                         apart[key].append(
-                            abs(_of_row(found[name, count, how], key, row).mean - figure)
+                            abs(
+                                _of_row(found[name, count, how], key, row).mean - figure
+                            )
                         )
             table.add(
-                name, words, f"{fmean(apart['nonspecificity']):.3f}", ours=fmean(apart["ari"])
+                name,
+                words,
+                f"{fmean(apart['nonspecificity']):.3f}",
+                ours=fmean(apart["ari"]),
             )
 
 
 def _add_row(
-    table: Table, place: tuple[int, float, str], paper: tuple[float, float], row: int, found: Found
+    table: Table,
+    place: tuple[int, float, str],
+    paper: tuple[float, float],
+    row: int,
+    found: Found,
 ) -> None:
     count, value, name = place
     program, formula = (found[name, count, how] for how in CONVENTIONS)
     ours = _of_row(program, "ari", row)
-    others = (_of_row(program, "nonspecificity", row), _of_row(formula, "nonspecificity", row))
+    others = (
+        _of_row(program, "nonspecificity", row),
+        _of_row(formula, "nonspecificity", row),
+    )
     error = ours.spread * sqrt(1 / 10 + 1 / ours.count)
     table.add(
         *place,
@@ -216,14 +261,20 @@ def _reason(symbol: str, value: float, name: str) -> str:
 def _other_draws(run: Run) -> None:
     """Append a table of the variation between samples of Banana_200."""
     draws = run.each(
-        other_draw, [{"draw": s, "n_runs": run.choose(10, 2)} for s in run.seeds(10, quick=2)]
+        other_draw,
+        [{"draw": s, "n_runs": run.choose(10, 2)} for s in run.seeds(10, quick=2)],
     )
     run.text(
         "Banana_200 is a random sample. The table shows ranges over other samples of the same distribution; each value "
         "is a mean over ten random sets of constraints:"
     )
     table = run.table(
-        "constraints", "parameter", "N*, paper", "N*, range of ours", quantity="ARI", short=None
+        "constraints",
+        "parameter",
+        "N*, paper",
+        "N*, range of ours",
+        quantity="ARI",
+        short=None,
     )
     for k, (count, parameter, value) in enumerate(DRAWN_AT):
         if parameter == "xi":
@@ -232,7 +283,9 @@ def _other_draws(run: Run) -> None:
         else:
             printed_in = TABLE_3
             places = QUANTILES
-        index, nonspecificity = printed(printed_in[count]["Banana_200"])[places.index(value)]
+        index, nonspecificity = printed(printed_in[count]["Banana_200"])[
+            places.index(value)
+        ]
         found = [[one["rows"][k][j] for one in draws] for j in (0, 1)]
         ranges = [f"{min(values):.2f} to {max(values):.2f}" for values in found]
         if parameter == "xi":

@@ -25,4 +25,6 @@ def seeds(run: Run) -> None:
         CredalPartitionDisplay.from_partition(
             model.credal_partition_, X, ax=ax, title=method.__name__
         )
-    run.figure("partitions", figure, "Partitions of the seeds on two principal components.")
+    run.figure(
+        "partitions", figure, "Partitions of the seeds on two principal components."
+    )

@@ -39,8 +39,12 @@ def dempster(run: Run) -> None:
         one, two = (MassFunctions.from_dict(m, frame=frame) for m in (first, second))
         combined = one.combine(two)
         found = {"conflict": float(one.conflict(two)[0])}
-        found |= {f"m({{{', '.join(s)}}})": float(combined.mass([s])[0, 0]) for s in printed}
-        for (what, ours), paper in zip(found.items(), (conflict, *printed.values()), strict=True):
+        found |= {
+            f"m({{{', '.join(s)}}})": float(combined.mass([s])[0, 0]) for s in printed
+        }
+        for (what, ours), paper in zip(
+            found.items(), (conflict, *printed.values()), strict=True
+        ):
             table.add(name, what, paper=paper, ours=ours)
             worst = max(worst, abs(paper - ours))
         spare = 1 - sum(list(found.values())[1:])

@@ -83,7 +83,9 @@ def two_sources(name: str, seed: int) -> dict[str, Any]:
     found: dict[str, Any] = {"x alone": alone[0], "x' alone": alone[1]}
     for sigma in NOISE:
         disturbed = _evidence(name, models[0], test[0] + sigma * disturbance)
-        found[f"noise {sigma}"] = float(np.mean(disturbed.combine(second).decide() != truth))
+        found[f"noise {sigma}"] = float(
+            np.mean(disturbed.combine(second).decide() != truth)
+        )
     return found | {"both": found["noise 0.0"]}
 
 
@@ -110,15 +112,35 @@ def fusion(run: Run) -> None:
     for name, printed in PRINTED.items():
         for source, paper in zip(("x alone", "x' alone", "both"), printed, strict=True):
             table.add(name, source, paper=paper, ours=summary(of[name], source))
-    run.text("Both sources, with noise on x (the lecture shows a figure without numbers):")
+    run.text(
+        "Both sources, with noise on x (the lecture shows a figure without numbers):"
+    )
     table = run.table(
-        "method", "x' alone", "clean", quantity="error with noise of 8", short=None, form=".3f"
+        "method",
+        "x' alone",
+        "clean",
+        quantity="error with noise of 8",
+        short=None,
+        form=".3f",
     )
     for name in PRINTED:
-        alone, clean = (f"{summary(of[name], key).mean:.3f}" for key in ("x' alone", "both"))
-        table.add(name, alone, clean, paper="figure", ours=summary(of[name], f"noise {NOISE[-1]}"))
-    worst = {name: max(summary(of[name], f"noise {s}").mean for s in NOISE) for name in PRINTED}
-    excess = {name: worst[name] - summary(of[name], "x' alone").mean for name in PRINTED}
+        alone, clean = (
+            f"{summary(of[name], key).mean:.3f}" for key in ("x' alone", "both")
+        )
+        table.add(
+            name,
+            alone,
+            clean,
+            paper="figure",
+            ours=summary(of[name], f"noise {NOISE[-1]}"),
+        )
+    worst = {
+        name: max(summary(of[name], f"noise {s}").mean for s in NOISE)
+        for name in PRINTED
+    }
+    excess = {
+        name: worst[name] - summary(of[name], "x' alone").mean for name in PRINTED
+    }
     run.text(
         "Worst error at any noise level, minus the error of x' alone: "
         + ", ".join(f"{name} {value:+.3f}" for name, value in excess.items())
@@ -148,6 +170,10 @@ def _picture(of: dict[str, list[dict[str, Any]]]) -> Any:
         )
     alone = summary(of["Evidential NN"], "x' alone").mean
     ax.axhline(alone, color="grey", linestyle=":", label="evidential NN, x' alone")
-    ax.set(xlabel="standard deviation of the noise on x", ylabel="test error", ylim=(0, None))
+    ax.set(
+        xlabel="standard deviation of the noise on x",
+        ylabel="test error",
+        ylim=(0, None),
+    )
     ax.legend(fontsize="small", frameon=False)
     return figure

@@ -14,7 +14,11 @@ from sklearn.model_selection import train_test_split
 from dempster import MassFunctions
 from dempster.classify import EKNNClassifier, EvidentialNeuralNetworkClassifier
 from dempster.datasets import DatasetNotAvailableError
-from reproduce.human_label_data import fetch_cifar10h, fetch_credal_bird, fetch_credal_dog
+from reproduce.human_label_data import (
+    fetch_cifar10h,
+    fetch_credal_bird,
+    fetch_credal_dog,
+)
 from reproduce.lecture import PAPER
 from reproduce.runner import Run, experiment, summary
 
@@ -35,7 +39,9 @@ def errors(data: str, seed: int) -> dict[str, Any]:
     """Return the errors on the true classes of one half, after training with the labels of the other half."""
     found = SETS[data]()
     rows = np.arange(len(found.data))
-    train, test = train_test_split(rows, train_size=0.5, stratify=found.target, random_state=seed)
+    train, test = train_test_split(
+        rows, train_size=0.5, stratify=found.target, random_state=seed
+    )
     X = found.data.astype(float)
     if data == "CIFAR-10H":
         X = PCA(N_COMPONENTS, random_state=seed).fit(X[train]).transform(X)
@@ -48,8 +54,14 @@ def errors(data: str, seed: int) -> dict[str, Any]:
     expanded = X[train][objects], classes, shares[objects, classes]
     models: dict[str, tuple[Any, Any]] = {
         "EK-NN": (EKNNClassifier(N_NEIGHBORS, n_jobs=1), (X[train], soft)),
-        "ENN": (EvidentialNeuralNetworkClassifier(random_state=seed, n_jobs=1), (X[train], soft)),
-        "random forest": (RandomForestClassifier(random_state=seed, n_jobs=1), expanded),
+        "ENN": (
+            EvidentialNeuralNetworkClassifier(random_state=seed, n_jobs=1),
+            (X[train], soft),
+        ),
+        "random forest": (
+            RandomForestClassifier(random_state=seed, n_jobs=1),
+            expanded,
+        ),
     }
     result = {"wrong labels": float(np.mean(crisp != found.target[train]))}
     for name, (model, soft_training) in models.items():
@@ -82,16 +94,28 @@ def human_labels(run: Run) -> None:
             missing.append(data)
             continue
         seeds = run.seeds(3 if data == "CIFAR-10H" else 10, 2)
-        results[data] = run.each(errors, [{"data": data, "seed": seed} for seed in seeds])
+        results[data] = run.each(
+            errors, [{"data": data, "seed": seed} for seed in seeds]
+        )
     if results:
         table = run.table(
-            "data", "wrong labels", "classifier", "labels", quantity="error", short=None, form=".3f"
+            "data",
+            "wrong labels",
+            "classifier",
+            "labels",
+            quantity="error",
+            short=None,
+            form=".3f",
         )
         for data, found in results.items():
             wrong = f"{summary(found, 'wrong labels').mean:.0%}"
             for classifier, labels in product(CLASSIFIERS, ("crisp", "soft")):
                 table.add(
-                    data, wrong, classifier, labels, ours=summary(found, f"{classifier}, {labels}")
+                    data,
+                    wrong,
+                    classifier,
+                    labels,
+                    ours=summary(found, f"{classifier}, {labels}"),
                 )
     if missing:
         run.text(

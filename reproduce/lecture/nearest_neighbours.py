@@ -58,7 +58,9 @@ def ionosphere(run: Run) -> None:
     results = _results(run, "Ionosphere")
     ten = results[10]
     table = run.table("K = 10", quantity="value", short=None, form=".7f")
-    table.add("test error", paper=0.07428571, ours=ten["evidential"], seconds=ten["seconds"])
+    table.add(
+        "test error", paper=0.07428571, ours=ten["evidential"], seconds=ten["seconds"]
+    )
     table.add(
         "confusion",
         paper="106, 6 / 7, 56",
@@ -74,10 +76,18 @@ def vehicles(run: Run) -> None:
     The slides show a curve without numbers; the second.
     column has the errors of the R package evclass."""
     results = _results(run, "Vehicles")
-    table = run.table("K", "evclass", "voting", quantity="error", short=None, form=".3f")
+    table = run.table(
+        "K", "evclass", "voting", quantity="error", short=None, form=".3f"
+    )
     for k, r_package in ((1, "–"), (5, 0.319), (10, 0.323), (15, 0.330)):
         found = results[k]
-        table.add(k, r_package, f"{found['voting']:.3f}", paper="figure", ours=found["evidential"])
+        table.add(
+            k,
+            r_package,
+            f"{found['voting']:.3f}",
+            paper="figure",
+            ours=found["evidential"],
+        )
     best = min(results, key=lambda k: results[k]["evidential"])
     gain = np.mean([r["voting"] - r["evidential"] for r in results.values()])
     run.text(

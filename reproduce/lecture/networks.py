@@ -6,7 +6,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.datasets import load_iris
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from sklearn.discriminant_analysis import (
+    LinearDiscriminantAnalysis,
+    QuadraticDiscriminantAnalysis,
+)
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics import confusion_matrix
 from sklearn.neighbors import KNeighborsClassifier
@@ -21,7 +24,11 @@ from reproduce import data
 from reproduce.lecture import PAPER
 from reproduce.runner import Run, experiment, summary
 
-GLASS_ROWS = ((30, 6, 4, 0), (6, 27, 1, 3), (4, 3, 1, 0))  # The fourth row is not printed.
+GLASS_ROWS = (
+    (30, 6, 4, 0),
+    (6, 27, 1, 3),
+    (4, 3, 1, 0),
+)  # The fourth row is not printed.
 # Name in the lecture: printed error, and whether ours depends on a seed.
 VOWEL = {
     "Multi-layer perceptron (88 units)": (0.49, True),
@@ -42,7 +49,9 @@ def glass(seed: int) -> dict[str, Any]:
     stored = data.stored("glass_evclass")
     X = stored["X"].astype(float)
     y = stored["y"]
-    model = EvidentialNeuralNetworkClassifier(7, random_state=seed, n_jobs=1).fit(X[:89], y[:89])
+    model = EvidentialNeuralNetworkClassifier(7, random_state=seed, n_jobs=1).fit(
+        X[:89], y[:89]
+    )
     predicted = model.predict(X[89:])
     return {
         "error": float(np.mean(predicted != y[89:])),
@@ -64,7 +73,9 @@ def glass_network(run: Run) -> None:
         ours=summary(found, "error"),
         seconds=summary(found, "seconds").mean,
     )
-    rows = run.table("true class", quantity="objects assigned to class 1, 2, 3, 4", short=None)
+    rows = run.table(
+        "true class", quantity="objects assigned to class 1, 2, 3, 4", short=None
+    )
     mean = np.mean([f["confusion"] for f in found], axis=0)
     for k, ours in enumerate(mean):
         if k < len(GLASS_ROWS):
@@ -79,11 +90,13 @@ def iris_network(run: Run) -> None:
     """Six prototypes, petal length and width. The slides show these maps without numbers."""
     iris = load_iris()
     X = iris.data[:, 2:]
-    model = EvidentialNeuralNetworkClassifier(6, n_init=3, random_state=0, n_jobs=1).fit(
-        X, iris.target
-    )
+    model = EvidentialNeuralNetworkClassifier(
+        6, n_init=3, random_state=0, n_jobs=1
+    ).fit(X, iris.target)
     names = [str(name) for name in iris.target_names]
-    display = MassContourDisplay.from_estimator(model, X, grid_resolution=80, cluster_names=names)
+    display = MassContourDisplay.from_estimator(
+        model, X, grid_resolution=80, cluster_names=names
+    )
     run.figure(
         "masses",
         display.figure_,
@@ -96,7 +109,9 @@ def iris_network(run: Run) -> None:
         "n_columns": 3,
     }
     plausible = MassContourDisplay.from_estimator(model, X, **settings)
-    run.figure("plausibilities", plausible.figure_, "Plausibilities of the three species.")
+    run.figure(
+        "plausibilities", plausible.figure_, "Plausibilities of the three species."
+    )
 
 
 def _network_of(name: str, seed: int) -> Any:
@@ -129,7 +144,9 @@ def vowel(name: str, seed: int) -> dict[str, Any]:
         )
         predicted = network.predict(X[~training]).argmax(axis=1)
     else:
-        predicted = _network_of(name, seed).fit(X[training], y[training]).predict(X[~training])
+        predicted = (
+            _network_of(name, seed).fit(X[training], y[training]).predict(X[~training])
+        )
     return {"error": float(np.mean(predicted != y[~training]))}
 
 
@@ -153,7 +170,9 @@ def vowel_networks(run: Run) -> None:
     results = run.each(vowel, arguments)
     table = run.table("classifier", quantity="error", short=None, form=".3f")
     for name in chosen:
-        found = [r for a, r in zip(arguments, results, strict=True) if a["name"] == name]
+        found = [
+            r for a, r in zip(arguments, results, strict=True) if a["name"] == name
+        ]
         table.add(
             name,
             paper=VOWEL[name][0],

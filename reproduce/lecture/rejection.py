@@ -61,15 +61,24 @@ def rejection(run: Run) -> None:
 
     The lecture has no numbers for this.
     experiment; standardised attributes, training and test sets as above."""
-    arguments = [{"dataset": dataset, "name": name} for dataset in N_TRAINING for name in METHODS]
+    arguments = [
+        {"dataset": dataset, "name": name} for dataset in N_TRAINING for name in METHODS
+    ]
     results = run.each(rejected, arguments, alone=True)
     shares = [f"{rate:.0%} rejected" for rate in RATES[1:]]
     table = run.table(
-        "data", "classifier", *shares, quantity="error, none rejected", short=None, form=".3f"
+        "data",
+        "classifier",
+        *shares,
+        quantity="error, none rejected",
+        short=None,
+        form=".3f",
     )
     curves: dict[str, dict[str, RejectionCurve]] = {}
     for a, r in zip(arguments, results, strict=True):
-        curve = RejectionCurve(*(np.array(r[key]) for key in ("rate", "error", "threshold")))
+        curve = RejectionCurve(
+            *(np.array(r[key]) for key in ("rate", "error", "threshold"))
+        )
         curves.setdefault(a["dataset"], {})[a["name"]] = curve
         errors = [curve.error_at(rate) for rate in RATES]
         table.add(

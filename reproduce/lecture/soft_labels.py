@@ -15,21 +15,36 @@ from reproduce.runner import Run, experiment, summary
 EXPERTS = 5
 # K: errors of voting, weighted voting, evidential rule with crisp and with soft labels, as printed
 # for the EEG data.
-PRINTED = {9: (0.30, 0.30, 0.31, 0.27), 11: (0.29, 0.30, 0.29, 0.26), 13: (0.31, 0.30, 0.31, 0.26)}
-RULES = ("K-NN", "weighted K-NN", "evidential K-NN, crisp labels", "evidential K-NN, soft labels")
+PRINTED = {
+    9: (0.30, 0.30, 0.31, 0.27),
+    11: (0.29, 0.30, 0.29, 0.26),
+    13: (0.31, 0.30, 0.31, 0.26),
+}
+RULES = (
+    "K-NN",
+    "weighted K-NN",
+    "evidential K-NN, crisp labels",
+    "evidential K-NN, soft labels",
+)
 
 
-def _signals(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _signals(
+    n: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Generate sharp or slow waves of 64 points in autocorrelated noise, their classes and the votes for class 1."""
     t = np.linspace(0, 1, 64)
     sharp = np.exp(-(((t - 0.4) / 0.05) ** 2)) - np.exp(-(((t - 0.55) / 0.1) ** 2))
     slow = np.sin(4 * np.pi * t)
     y = rng.integers(2, size=n)
-    wave = np.where(y[:, None] == 1, sharp / np.linalg.norm(sharp), slow / np.linalg.norm(slow))
+    wave = np.where(
+        y[:, None] == 1, sharp / np.linalg.norm(sharp), slow / np.linalg.norm(slow)
+    )
     noise = rng.normal(size=(n, 64))
     for j in range(1, 64):
         noise[:, j] = 0.8 * noise[:, j - 1] + 0.6 * noise[:, j]
-    clarity = rng.uniform(0.4, 1, n)  # Probability that an expert is right about this recording.
+    clarity = rng.uniform(
+        0.4, 1, n
+    )  # Probability that an expert is right about this recording.
     right = rng.random((n, EXPERTS)) < clarity[:, None]
     votes = np.where(right, y[:, None], 1 - y[:, None]).sum(axis=1)
     return 3 * rng.uniform(0.5, 1.5, (n, 1)) * wave + noise, y, votes
@@ -43,7 +58,9 @@ def surrogate(k: int, seed: int) -> dict[str, Any]:
     crisp = (2 * votes > EXPERTS).astype(int)
     # Opposite votes cancel and become mass on the frame.
     agreement = np.abs(2 * votes - EXPERTS) / EXPERTS
-    masses = np.column_stack([agreement * (crisp == 0), agreement * (crisp == 1), 1 - agreement])
+    masses = np.column_stack(
+        [agreement * (crisp == 0), agreement * (crisp == 1), 1 - agreement]
+    )
     soft = MassFunctions(masses, FocalSets.simple(2, empty=False))
     models = (
         KNeighborsClassifier(k).fit(X, crisp),

@@ -11,17 +11,32 @@ from reproduce.nn_evclus.all_methods_fits import CLASSES, defaults
 from reproduce.nn_evclus.attribute_fits import LARGEST, clustering
 from reproduce.nn_evclus.butterfly import PAPER
 from reproduce.nn_evclus.claims import table_of_claims
-from reproduce.nn_evclus.planes import Results, dominance, draw_planes, table_of_dominance
+from reproduce.nn_evclus.planes import (
+    Results,
+    dominance,
+    draw_planes,
+    table_of_dominance,
+)
 from reproduce.runner import Run, experiment, summary
 
 SHARED = ("BootClus",)  # already fitted with these settings for Table 3
 METHODS = [*CLASSES, "BootClus"]
-OF_DISSIMILARITIES = ("EVCLUS", "NN-EVCLUS", "sECMdd", "wECMdd", "MECM", "RECM", "EK-NNclus")
+OF_DISSIMILARITIES = (
+    "EVCLUS",
+    "NN-EVCLUS",
+    "sECMdd",
+    "wECMdd",
+    "MECM",
+    "RECM",
+    "EK-NNclus",
+)
 
 
 def cells(run: Run) -> list[tuple[str, str, list[dict[str, Any]]]]:
     """Return data version, method and arguments of each group of fits, except fits shared with Table 3."""
-    readings = run.choose(list(attribute_data.READINGS), ["Iris, raw", "Glass, ten attributes"])
+    readings = run.choose(
+        list(attribute_data.READINGS), ["Iris, raw", "Glass, ten attributes"]
+    )
     chosen = []
     for reading in [*readings, "Protein"]:
         data, standardise = attribute_data.READINGS.get(reading, (reading, True))
@@ -33,7 +48,9 @@ def cells(run: Run) -> list[tuple[str, str, list[dict[str, Any]]]]:
                 several = 2
             else:
                 several = 3
-            seeds = run.seeds(3)[: 1 if method == "BPEC" else several]  # BPEC is deterministic.
+            seeds = run.seeds(3)[
+                : 1 if method == "BPEC" else several
+            ]  # BPEC is deterministic.
             arguments = [
                 {"data": data, "method": method, "seed": s, "standardise": standardise}
                 for s in seeds
@@ -49,8 +66,15 @@ def shared_with_table_3(run: Run) -> dict[tuple[str, str], list[dict[str, Any]]]
         for reading, method, group in attribute_data.cells(run)
         if method in SHARED
     ]
-    flat = iter(run.each(clustering, [arguments for _, _, group in chosen for arguments in group]))
-    return {(reading, method): [next(flat) for _ in group] for reading, method, group in chosen}
+    flat = iter(
+        run.each(
+            clustering, [arguments for _, _, group in chosen for arguments in group]
+        )
+    )
+    return {
+        (reading, method): [next(flat) for _ in group]
+        for reading, method, group in chosen
+    }
 
 
 @experiment(PAPER, "Figures 23 to 26, extended", "all methods of the library")
@@ -73,14 +97,21 @@ def all_methods(run: Run) -> None:
     once. On attributes, BootClus is the fit of Table 3 with the same seeds.
     """
     chosen = cells(run)
-    flat = iter(run.each(defaults, [arguments for _, _, group in chosen for arguments in group]))
-    found = {(reading, method): [next(flat) for _ in group] for reading, method, group in chosen}
+    flat = iter(
+        run.each(defaults, [arguments for _, _, group in chosen for arguments in group])
+    )
+    found = {
+        (reading, method): [next(flat) for _ in group]
+        for reading, method, group in chosen
+    }
     found.update(shared_with_table_3(run))
     readings = list(dict.fromkeys(reading for reading, _, _ in chosen))
     planes = {r: {m: found[r, m] for m in METHODS if (r, m) in found} for r in readings}
     run.text(_figures_of(planes))
     run.text(_numbers_found(planes))
-    run.text("Dominance, computed from means over seeds and normalised masses as below Table 3:")
+    run.text(
+        "Dominance, computed from means over seeds and normalised masses as below Table 3:"
+    )
     table_of_dominance(run, planes)
     run.text(_overview(planes))
     run.text(READING)
@@ -88,9 +119,15 @@ def all_methods(run: Run) -> None:
         "The paper's claims about Figures 23 to 26, checked with these partitions as far as its methods are included: "
         "first among the methods that the paper compares, then among all."
     )
-    of_the_paper = {r: {m: of[m] for m in of if m in _compared(r)} for r, of in planes.items()}
-    first, second = (dominance(attribute_data.nearest(some)) for some in (of_the_paper, planes))
-    table_of_claims(run, {"among the methods of the paper": first, "among all, holds in": second})
+    of_the_paper = {
+        r: {m: of[m] for m in of if m in _compared(r)} for r, of in planes.items()
+    }
+    first, second = (
+        dominance(attribute_data.nearest(some)) for some in (of_the_paper, planes)
+    )
+    table_of_claims(
+        run, {"among the methods of the paper": first, "among all, holds in": second}
+    )
     run.figure(
         "planes",
         draw_planes(planes),
@@ -115,7 +152,10 @@ def _compared(reading: str) -> list[str]:
 
 
 def _figures_of(planes: dict[str, Results]) -> str:
-    lines = ["| data | method | ARI | consistency | nonspecificity | seconds |", "| --- " * 6 + "|"]
+    lines = [
+        "| data | method | ARI | consistency | nonspecificity | seconds |",
+        "| --- " * 6 + "|",
+    ]
     for data, methods in planes.items():
         for name, results in methods.items():
             numbers = [f"{summary(results, key):{form}}" for key, form in FORMS.items()]
@@ -162,8 +202,13 @@ def _overview(planes: dict[str, Results]) -> str:
         free = sum(not others[name] for others in there)
         nearly = sum(set(others[name]) <= {"EK-NNclus"} for others in there)
         below = np.mean(
-            [sum(name in dominating for dominating in others.values()) for others in there]
+            [
+                sum(name in dominating for dominating in others.values())
+                for others in there
+            ]
         )
         by = np.mean([len(others[name]) for others in there])
-        lines.append(f"| {name} | {len(there)} | {free} | {below:.1f} | {by:.1f} | {nearly} |")
+        lines.append(
+            f"| {name} | {len(there)} | {free} | {below:.1f} | {by:.1f} | {nearly} |"
+        )
     return "\n".join(lines)

@@ -40,13 +40,17 @@ CLASSES: dict[str, Any] = {
 }
 
 
-def defaults(data: str, method: str, seed: int, standardise: bool = True) -> dict[str, Any]:
+def defaults(
+    data: str, method: str, seed: int, standardise: bool = True
+) -> dict[str, Any]:
     """Fit once with the defaults of the library, on attributes or (Protein) on dissimilarities."""
     X, y = data_of(data, standardise=standardise)
     settings: dict[str, Any] = {"random_state": seed, "n_jobs": 1}
     if method != "EK-NNclus":  # EK-NNclus estimates the number of clusters.
         settings["n_clusters"] = int(y.max()) + 1
-    if method == "MECM" and data in LARGEST:  # The default of the library from 5001 objects on.
+    if (
+        method == "MECM" and data in LARGEST
+    ):  # The default of the library from 5001 objects on.
         settings["n_candidates"] = 500
     inputs: dict[str, Any] = {"X": X}
     began = time.process_time()

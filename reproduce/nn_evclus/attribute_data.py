@@ -45,7 +45,19 @@ TABLE_3: dict[str, list[float | None]] = {
     "Ecoli": [0.80, 0.80, 0.82, 0.79, 0.79, 0.70, 0.70, 0.11, 0.64, 0.78, 0.60],
     "Heart": [0.41, 0.42, 0.41, 0.38, 0.38, 0.37, 0.40, -0.0058, 0.39, 0.22, 0.27],
     "Seeds": [0.81, 0.80, 0.75, 0.73, 0.73, 0.79, 0.79, 0.45, 0.69, 0.72, 0.73],
-    "Letters4p1": [0.50, 0.52, None, 0.050, None, 0.089, None, 0.075, 0.099, None, 0.10],
+    "Letters4p1": [
+        0.50,
+        0.52,
+        None,
+        0.050,
+        None,
+        0.089,
+        None,
+        0.075,
+        0.099,
+        None,
+        0.10,
+    ],
     "Glass": [0.35, 0.36, None, 0.31, None, 0.21, None, 0.20, 0.26, None, 0.18],
     "Segment": [0.51, 0.54, None, 0.50, None, 0.36, None, 0.44, 0.23, None, 0.61],
     "S2": [0.88, 0.81, 0.93, 0.93, 0.93, 0.72, 0.94, None, None, 0.93, None],
@@ -68,25 +80,33 @@ SLOW = ("EVCLUS", "NN-EVCLUS", "NN-EVCLUS-bp", "NN-EVCLUS (ours)")
 def cells(run: Run) -> list[tuple[str, str, list[dict[str, Any]]]]:
     """Return version, method and arguments of each group of fits, with fewer seeds for slow methods."""
     readings = run.choose(list(READINGS), ["Iris, raw", "Glass, ten attributes"])
-    methods = [name for method in METHODS for name in (method, OURS.get(method)) if name]
+    methods = [
+        name for method in METHODS for name in (method, OURS.get(method)) if name
+    ]
     chosen = []
     for reading in readings:
         data, standardise = READINGS[reading]
         for method in methods:
-            if run.quick and (method == "BootClus" or method.startswith("NN-EVCLUS-bp")):
+            if run.quick and (
+                method == "BootClus" or method.startswith("NN-EVCLUS-bp")
+            ):
                 continue
             if method == "NN-EVCLUS-bp (formula)" and data in (*LARGE, "Leaves5p1"):
                 continue
             if method == "wECMdd" and data == "D31":
                 continue  # A fit takes a minute, and the paper has no value either.
-            if data == "DryBean scaled first" and (method == "BootClus" or method.startswith("NN")):
+            if data == "DryBean scaled first" and (
+                method == "BootClus" or method.startswith("NN")
+            ):
                 continue  # These rows are only for the methods with prototypes.
             seeds = run.seeds(5)
             if method in ("ECM-bp", "CCM-bp", "BPEC", "BPEC (Euclidean)") or (
                 method == "NN-EVCLUS" and data in LARGEST
             ):
                 seeds = seeds[:1]
-            elif method == "NN-EVCLUS-bp (formula)" or (data in LARGE and method in SLOW):
+            elif method == "NN-EVCLUS-bp (formula)" or (
+                data in LARGE and method in SLOW
+            ):
                 seeds = seeds[:2]
             elif method == "NN-EVCLUS-bp":
                 seeds = seeds[:3]
@@ -129,7 +149,9 @@ def table_3(run: Run) -> None:
     and for NN-EVCLUS with more than 3000 (five networks take a minute). Deterministic methods run
     once. "Ours": defaults of the library, a single network."""
     chosen = cells(run)
-    flat = run.each(clustering, [arguments for _, _, group in chosen for arguments in group])
+    flat = run.each(
+        clustering, [arguments for _, _, group in chosen for arguments in group]
+    )
     planes: dict[str, Results] = {}
     table = run.table("data", "method", "settings")
     for reading, method, group in chosen:
@@ -150,7 +172,9 @@ def _printed(reading: str, method: str) -> float | None:
     return TABLE_3[name][METHODS.index(plain)]
 
 
-def _add(table: Table, reading: str, method: str, results: list[dict[str, Any]]) -> None:
+def _add(
+    table: Table, reading: str, method: str, results: list[dict[str, Any]]
+) -> None:
     plain, _, variant = method.partition(" (")
     table.add(
         reading,
@@ -166,7 +190,11 @@ def _add(table: Table, reading: str, method: str, results: list[dict[str, Any]])
 
 def _overview(planes: dict[str, Results]) -> str:
     """Return a table of the differences from the paper, over the data versions closest to the paper's."""
-    kept = [name for name in nearest(planes) if name not in ("Mice", "Letters4p1", "Leaves5p1")]
+    kept = [
+        name
+        for name in nearest(planes)
+        if name not in ("Mice", "Letters4p1", "Leaves5p1")
+    ]
     lines = [
         "Comparison with the paper (Iris raw, Glass with ten attributes; without Mice, Letters4p1 and Leaves5p1, "
         "because the paper's selection of attributes, letters or species is not known):",
@@ -174,7 +202,9 @@ def _overview(planes: dict[str, Results]) -> str:
         "| method | compared | at most 0.03 below | mean difference |",
         "| --- | --- | --- | --- |",
     ]
-    for method in dict.fromkeys(name for methods in planes.values() for name in methods):
+    for method in dict.fromkeys(
+        name for methods in planes.values() for name in methods
+    ):
         pairs = [(_printed(name, method), planes[name].get(method)) for name in kept]
         gaps = [
             summary(results, "ari").mean - paper
@@ -183,7 +213,9 @@ def _overview(planes: dict[str, Results]) -> str:
         ]
         if gaps:
             within = sum(gap >= -0.03 for gap in gaps)
-            lines.append(f"| {method} | {len(gaps)} | {within} | {np.mean(gaps):+.3f} |")
+            lines.append(
+                f"| {method} | {len(gaps)} | {within} | {np.mean(gaps):+.3f} |"
+            )
     return "\n".join(lines)
 
 
@@ -207,7 +239,9 @@ def _figures(run: Run, planes: dict[str, Results]) -> None:
         'with ten attributes; the paper prints "EMMdd" for sECMdd and "EVCLUS-bp", which can only mean '
         "NN-EVCLUS-bp):"
     )
-    paper = nearest({data: {m: of[m] for m in METHODS if m in of} for data, of in planes.items()})
+    paper = nearest(
+        {data: {m: of[m] for m in METHODS if m in of} for data, of in planes.items()}
+    )
     table_of_claims(
         run,
         {
@@ -220,9 +254,15 @@ def _figures(run: Run, planes: dict[str, Results]) -> None:
     )
     table_of_dominance(run, planes)
     networks = ("NN-EVCLUS", "NN-EVCLUS-bp", "NN-EVCLUS (ours)")
-    for name in (name for name in networks if any(name in methods for methods in planes.values())):
-        beaten = {data: dominated_by(methods).get(name) for data, methods in planes.items()}
-        words = [f"{data} ({', '.join(others)})" for data, others in beaten.items() if others]
+    for name in (
+        name for name in networks if any(name in methods for methods in planes.values())
+    ):
+        beaten = {
+            data: dominated_by(methods).get(name) for data, methods in planes.items()
+        }
+        words = [
+            f"{data} ({', '.join(others)})" for data, others in beaten.items() if others
+        ]
         run.text(f"{name} is dominated on: {'; '.join(words) or 'none'}.")
     run.figure(
         "planes",
@@ -252,12 +292,23 @@ def table_4(run: Run) -> None:
     rows = [
         (data, method)
         for data in run.choose(["S4", "D31"], ["S4"])
-        for method in ("EVCLUS", "EVCLUS (ours)", "NN-EVCLUS", "NN-EVCLUS (ours)", "ECM", "CCM")
+        for method in (
+            "EVCLUS",
+            "EVCLUS (ours)",
+            "NN-EVCLUS",
+            "NN-EVCLUS (ours)",
+            "ECM",
+            "CCM",
+        )
         if not (run.quick and method in ("EVCLUS", "NN-EVCLUS", "NN-EVCLUS (ours)"))
     ]
     flat = run.each(
         one_run,
-        [{"data": data, "method": method, "seed": s} for data, method in rows for s in seeds],
+        [
+            {"data": data, "method": method, "seed": s}
+            for data, method in rows
+            for s in seeds
+        ],
     )
     table = run.table("data", "method", "ARI", quantity="CPU seconds", short=None)
     for k, (data, method) in enumerate(rows):

@@ -43,10 +43,18 @@ def estimator(method: str, data: str, X: np.ndarray, c: int, seed: int) -> Any:
     quantile = QUANTILES.get(data, 0.9)
     if method == "EVCLUS":
         pairs: dict[str, Any] = (
-            {"sampling": "random", "n_partners": 500} if data in LARGE else {"sampling": "all"}
+            {"sampling": "random", "n_partners": 500}
+            if data in LARGE
+            else {"sampling": "all"}
         )
         return EVCLUS(
-            c, focal_sets=sets_of(c), d0_quantile=quantile, init="random", tol=1e-5, **pairs, **five
+            c,
+            focal_sets=sets_of(c),
+            d0_quantile=quantile,
+            init="random",
+            tol=1e-5,
+            **pairs,
+            **five,
         )
     if method == "EVCLUS (ours)":
         return our_evclus(c, **common)
@@ -72,7 +80,9 @@ def estimator(method: str, data: str, X: np.ndarray, c: int, seed: int) -> Any:
     # neighbours in a second step.
     two_steps = FocalSets.pairs(c, omega=False) if c <= 3 else "selected"
     start = (
-        BeliefPeaks(c).fit(X).cluster_centers_ if method in ("ECM-bp", "CCM-bp") else "k-means++"
+        BeliefPeaks(c).fit(X).cluster_centers_
+        if method in ("ECM-bp", "CCM-bp")
+        else "k-means++"
     )
     if method in ("ECM", "ECM-bp"):
         return ECM(c, focal_sets=two_steps, beta=2, delta=5, init=start, **five)
@@ -123,7 +133,11 @@ def estimator(method: str, data: str, X: np.ndarray, c: int, seed: int) -> Any:
     else:
         mutual = "selected"
     return BootClus(
-        c, focal_sets=mutual, n_bootstraps=100 if slow else 500, confidence=0.9, **common
+        c,
+        focal_sets=mutual,
+        n_bootstraps=100 if slow else 500,
+        confidence=0.9,
+        **common,
     )
 
 
@@ -136,19 +150,25 @@ def sets_of(c: int) -> str:
 
 def our_evclus(c: int, **common: Any) -> EVCLUS:
     """Return EVCLUS with a scale that depends on the number of clusters."""
-    return EVCLUS(c, focal_sets=sets_of(c), d0_quantile=0.8 if c <= 4 else 2.5 / c, **common)
+    return EVCLUS(
+        c, focal_sets=sets_of(c), d0_quantile=0.8 if c <= 4 else 2.5 / c, **common
+    )
 
 
 def most_plausible(X: np.ndarray, c: int, quantile: float, seed: int) -> np.ndarray:
     """Label the most plausible object of each EVCLUS cluster, as the paper does for Leaves5p1."""
-    model = EVCLUS(c, focal_sets=sets_of(c), d0_quantile=quantile, random_state=seed, n_jobs=1)
+    model = EVCLUS(
+        c, focal_sets=sets_of(c), d0_quantile=quantile, random_state=seed, n_jobs=1
+    )
     contour = model.fit(X).credal_partition_.contour
     labels = np.full(len(X), -1)
     labels[contour.argmax(axis=0)] = np.arange(c)
     return labels
 
 
-def clustering(data: str, method: str, seed: int, standardise: bool = True) -> dict[str, Any]:
+def clustering(
+    data: str, method: str, seed: int, standardise: bool = True
+) -> dict[str, Any]:
     """Fit once and return agreement with the classes, consistency, nonspecificity and CPU seconds."""
     X, y = data_of(data, standardise=standardise)
     c = int(y.max()) + 1
@@ -180,11 +200,15 @@ def one_run(data: str, method: str, seed: int) -> dict[str, Any]:
         "n_init": 1,
     }
     models: dict[str, Any] = {
-        "EVCLUS": EVCLUS(c, sampling="random", n_partners=500, tol=1e-5, **simple, **common),
+        "EVCLUS": EVCLUS(
+            c, sampling="random", n_partners=500, tol=1e-5, **simple, **common
+        ),
         "NN-EVCLUS": NNEVCLUS(
             c,
             network=30,
-            training=Training("mini-batch", batch_size=len(X) // 30, learning_rate=1e-3),
+            training=Training(
+                "mini-batch", batch_size=len(X) // 30, learning_rate=1e-3
+            ),
             **simple,
             **common,
         ),
@@ -197,7 +221,10 @@ def one_run(data: str, method: str, seed: int) -> dict[str, Any]:
     _warm_up(model, X, 20 * c)
     began = time.process_time()
     labels = model.fit(X).labels_
-    return {"seconds": time.process_time() - began, "ari": float(adjusted_rand_score(y, labels))}
+    return {
+        "seconds": time.process_time() - began,
+        "ari": float(adjusted_rand_score(y, labels)),
+    }
 
 
 def _warm_up(model: Any, X: np.ndarray, n_objects: int) -> None:

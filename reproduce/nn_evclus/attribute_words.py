@@ -53,7 +53,9 @@ SIXTEEN = (
     "attributes and d0. The paper does not list its 16 attributes; these are a guess. EVCLUS has 0.46 to 0.53 with d0 "
     "at the 0.1 quantile and 0.45 to 0.49 at our quantile 0.36 (three seeds)."
 )
-LABELS = "variation between trainings, as on Wine and Heart; not examined for these data."
+LABELS = (
+    "variation between trainings, as on Wine and Heart; not examined for these data."
+)
 LABELS_WINE = (
     "variation between trainings. Single trainings have 0.79 to 0.93 (K of 10 to 40 neighbours for the peaks, both "
     "weights of the labels), and the training with the smallest loss is not always the best. When trained to a smaller "
@@ -128,7 +130,11 @@ REASONS: dict[tuple[str, str], str] = {
         for data in BEANS
     },
     **{(data, "NN-EVCLUS-bp"): LABELS_BEANS for data in BEANS},
-    **{(data, method): BEANS_METRIC for data in BEANS for method in ("BPEC", "BPEC (Euclidean)")},
+    **{
+        (data, method): BEANS_METRIC
+        for data in BEANS
+        for method in ("BPEC", "BPEC (Euclidean)")
+    },
     **{(data, "NN-EVCLUS"): STUCK for data in ("S2", "D31", *BEANS)},
     **{
         (data, method): words
@@ -141,7 +147,12 @@ REASONS: dict[tuple[str, str], str] = {
         for method in ("NN-EVCLUS-bp", "NN-EVCLUS-bp (formula)")
     },
 }
-OF_DATA = {"Mice": ATTRIBUTES, "Letters4p1": LETTERS, "Glass": NINE, "Iris": STANDARDISED}
+OF_DATA = {
+    "Mice": ATTRIBUTES,
+    "Letters4p1": LETTERS,
+    "Glass": NINE,
+    "Iris": STANDARDISED,
+}
 OF_METHODS = {"wECMdd": SPREAD_WEIGHTS, "BPEC": METRIC}
 
 
@@ -174,7 +185,9 @@ FROM_K_MEANS = (
     "0.74 (CCM, two seeds; ECM has 0.86 with random starts, as in the paper). On S4 and Segment random starts give the "
     "same result."
 )
-RAW = "raw attributes; the paper's values for this method match standardised attributes."
+RAW = (
+    "raw attributes; the paper's values for this method match standardised attributes."
+)
 
 
 def idea(reading: str, method: str) -> str:

@@ -28,25 +28,32 @@ SENSOR: dict[str, dict[Any, float]] = {
 }
 
 
-@experiment(PAPER, "Example 1", "conflict and the plausibility of being in the same class")
+@experiment(
+    PAPER, "Example 1", "conflict and the plausibility of being in the same class"
+)
 def example_1(run: Run) -> None:
     """A sensor gives mass functions on the classes of three objects.
 
     One minus the degree of conflict of two mass.
     functions is the plausibility that the two objects are in the same class."""
     first, second, third = (
-        MassFunctions.from_dict(masses, frame=["ω1", "ω2", "ω3"]) for masses in SENSOR.values()
+        MassFunctions.from_dict(masses, frame=["ω1", "ω2", "ω3"])
+        for masses in SENSOR.values()
     )
     table = run.table("objects", "quantity", quantity="value", short=None, form=".4f")
     for names, other, paper in (("1 and 2", second, 0.18), ("1 and 3", third, 0.78)):
         conflict = float(np.squeeze(first.conflict(other)))
         table.add(names, "conflict", paper=paper, ours=conflict)
-        table.add(names, "plausibility of the same class", paper=1 - paper, ours=1 - conflict)
+        table.add(
+            names, "plausibility of the same class", paper=1 - paper, ours=1 - conflict
+        )
 
 
 def butterfly(d0: float) -> dict[str, Any]:
     """Return the masses of the twelve objects, with the cluster of object 1 as second cluster as in the paper."""
-    model = EVCLUS(2, focal_sets="full", d0=d0, random_state=0).fit(load_butterfly().data)
+    model = EVCLUS(2, focal_sets="full", d0=d0, random_state=0).fit(
+        load_butterfly().data
+    )
     masses = model.credal_partition_.masses
     if masses[0, 2] > masses[0, 1]:
         columns = [0, 1, 2, 3]
@@ -66,7 +73,10 @@ def table_1(run: Run) -> None:
     worst = 0.0
     for number, printed in TABLE_1.items():
         for name, paper, ours in zip(
-            ("∅", "{1}", "{2}", "{1, 2}"), printed, result["masses"][number - 1], strict=True
+            ("∅", "{1}", "{2}", "{1, 2}"),
+            printed,
+            result["masses"][number - 1],
+            strict=True,
         ):
             table.add(number, name, paper=float(paper), ours=ours)
             worst = max(worst, abs(paper - ours))
@@ -75,5 +85,7 @@ def table_1(run: Run) -> None:
         masses=result["masses"], sets=FocalSets.full(2), cluster_names=("ω1", "ω2")
     ).plot()
     run.figure(
-        "masses", drawn.figure_, "Figure 1b: masses of the objects, which are numbered from zero."
+        "masses",
+        drawn.figure_,
+        "Figure 1b: masses of the objects, which are numbered from zero.",
     )

@@ -87,10 +87,16 @@ def example_5(run: Run) -> None:
     each seed. "Separable" is the area under the ROC curve of the feature (1: a threshold separates
     the clusters). "New" means 500 further vectors."""
     seeds = run.seeds(5)
-    rows = [("nothing", 0.1, None), ("pairs", 0.1, 1.0), ("pairs", 0.0, None), ("labels", 0.1, 1.0)]
+    rows = [
+        ("nothing", 0.1, None),
+        ("pairs", 0.1, 1.0),
+        ("pairs", 0.0, None),
+        ("labels", 0.1, 1.0),
+    ]
     rows = run.choose(rows, [rows[1], rows[3]])
     flat = run.each(
-        circles, [{"knowledge": k, "seed": s, "xi": xi} for k, xi, _ in rows for s in seeds]
+        circles,
+        [{"knowledge": k, "seed": s, "xi": xi} for k, xi, _ in rows for s in seeds],
     )
     table = run.table("knowledge", "ξ", "separable", "ARI, new", form=".3f")
     for knowledge, xi, paper in rows:
@@ -120,7 +126,9 @@ def example_5(run: Run) -> None:
 
 
 @experiment(
-    PAPER, "Figures 15 to 21", "a disc inside a ring: knowledge, learned feature and contours"
+    PAPER,
+    "Figures 15 to 21",
+    "a disc inside a ring: knowledge, learned feature and contours",
 )
 def figures_15_to_21(run: Run) -> None:
     """The models of Example 5 for the first seed.
@@ -134,21 +142,31 @@ def figures_15_to_21(run: Run) -> None:
     metric.fit(X, **known)
     figure, axes = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
     pairs = known["constraints"]
-    ConstraintsDisplay.from_constraints(Constraints(pairs.must_link), X, labels=y, ax=axes[0])
+    ConstraintsDisplay.from_constraints(
+        Constraints(pairs.must_link), X, labels=y, ax=axes[0]
+    )
     ConstraintsDisplay.from_constraints(
         Constraints(cannot_link=pairs.cannot_link), X, labels=y, ax=axes[1]
     )
     run.figure("pairs", figure, "Figure 15: must-links and cannot-links.")
     figure = draw_feature_boxplots(metric.transform(X), y)
-    run.figure("feature", figure, "Figure 16: the feature that KPCCA learns from the pairs.")
+    run.figure(
+        "feature", figure, "Figure 16: the feature that KPCCA learns from the pairs."
+    )
     figure, axes = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
     for ax, rows, title in (
         (axes[0], X, "original space"),
         (axes[1], metric.transform(X), "transformed space"),
     ):
-        PairMatrixDisplay.from_dissimilarities(pairwise_distances(rows), y, axes=[ax], title=title)
-    run.figure("distances", figure, "Figure 17: distances before and after the transformation.")
-    masses = MassContourDisplay.from_estimator(model, X, sets=FocalSets.full(2), n_columns=4)
+        PairMatrixDisplay.from_dissimilarities(
+            pairwise_distances(rows), y, axes=[ax], title=title
+        )
+    run.figure(
+        "distances", figure, "Figure 17: distances before and after the transformation."
+    )
+    masses = MassContourDisplay.from_estimator(
+        model, X, sets=FocalSets.full(2), n_columns=4
+    )
     run.figure("masses", masses.figure_, "Figure 18: masses on the four sets.")
     plausible = MassContourDisplay.from_estimator(model, X, quantity="plausibility")
     run.figure(
@@ -165,9 +183,13 @@ def figures_15_to_21(run: Run) -> None:
     draw_feature_boxplots(metric.fit(X, **known).transform(X), y, axes[1])
     axes[1].set_title("feature of KFDA")
     run.figure(
-        "labels", figure, "Figure 20: labeled objects, and the feature that KFDA learns from them."
+        "labels",
+        figure,
+        "Figure 20: labeled objects, and the feature that KFDA learns from them.",
     )
     plausible = MassContourDisplay.from_estimator(model, X, quantity="plausibility")
     run.figure(
-        "plausibilities-labels", plausible.figure_, "Figure 21: plausibilities if labels are known."
+        "plausibilities-labels",
+        plausible.figure_,
+        "Figure 21: plausibilities if labels are known.",
     )

@@ -25,9 +25,13 @@ def table_of_claims(run: Run, columns: dict[str, Dominance]) -> None:
     cases where it holds.
     """
     rows = []
-    for statements in zip(*(_statements(above) for above in columns.values()), strict=True):
+    for statements in zip(
+        *(_statements(above) for above in columns.values()), strict=True
+    ):
         claim, total, exceptions = statements[0]
-        counts = [f"{total - len(others)} of {total}" for _, _, others in statements[1:]]
+        counts = [
+            f"{total - len(others)} of {total}" for _, _, others in statements[1:]
+        ]
         rows.append([claim, _verdict(total, exceptions), *counts])
     if rows:
         head = [["the paper", *columns], ["---"] * (1 + len(columns))]
@@ -44,20 +48,37 @@ def _statements(above: Dominance) -> Iterator[tuple[str, int, list[str]]]:
     """Yield each claim of the paper, its number of cases and the exceptions."""
     for name in ("NN-EVCLUS", "NN-EVCLUS-bp"):
         there = {data: others[name] for data, others in above.items() if name in others}
-        ahead = {data: others for data, others in there.items() if data in BOOTCLUS_AHEAD}
+        ahead = {
+            data: others for data, others in there.items() if data in BOOTCLUS_AHEAD
+        }
         if ahead:
             claim = f"{name} is dominated by BootClus, and by no other, on {', '.join(ahead)}"
             yield (
                 claim,
                 len(ahead),
-                [_dominated(*case) for case in ahead.items() if case[1] != ["BootClus"]],
+                [
+                    _dominated(*case)
+                    for case in ahead.items()
+                    if case[1] != ["BootClus"]
+                ],
             )
-        free = {data: others for data, others in there.items() if data not in BOOTCLUS_AHEAD}
+        free = {
+            data: others for data, others in there.items() if data not in BOOTCLUS_AHEAD
+        }
         if free:
             claim = f"{name} is dominated by none on the other data"
-            yield claim, len(free), [_dominated(*case) for case in free.items() if case[1]]
+            yield (
+                claim,
+                len(free),
+                [_dominated(*case) for case in free.items() if case[1]],
+            )
     for data, stronger, weaker in DOMINATES:
-        pairs = [(s, w) for s in stronger for w in weaker if {s, w} <= set(above.get(data, {}))]
+        pairs = [
+            (s, w)
+            for s in stronger
+            for w in weaker
+            if {s, w} <= set(above.get(data, {}))
+        ]
         if pairs:
             names = [list(dict.fromkeys(pair[k] for pair in pairs)) for k in (0, 1)]
             if len(names[0]) == 1:
@@ -65,7 +86,11 @@ def _statements(above: Dominance) -> Iterator[tuple[str, int, list[str]]]:
             else:
                 verb = "dominate"
             claim = f"{data}: {' and '.join(names[0])} {verb} {' and '.join(names[1])}"
-            yield claim, len(pairs), [f"{s} over {w}" for s, w in pairs if s not in above[data][w]]
+            yield (
+                claim,
+                len(pairs),
+                [f"{s} over {w}" for s, w in pairs if s not in above[data][w]],
+            )
     heart = {
         name: above["Heart"][name]
         for name in NOT_DOMINATED_ON_HEART
@@ -73,7 +98,11 @@ def _statements(above: Dominance) -> Iterator[tuple[str, int, list[str]]]:
     }
     if heart:
         claim = f"Heart: {', '.join(heart)} are not dominated"
-        yield claim, len(heart), [_dominated(*case) for case in heart.items() if case[1]]
+        yield (
+            claim,
+            len(heart),
+            [_dominated(*case) for case in heart.items() if case[1]],
+        )
 
 
 def _dominated(what: str, others: list[str]) -> str:

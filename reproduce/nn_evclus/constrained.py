@@ -17,7 +17,13 @@ def fits(run: Run) -> list[dict[str, Any]]:
     draws = run.seeds(10)
     numbers = run.choose(NUMBERS, [100])
     grid = [
-        {"data": data, "method": method, "adapted": adapted, "number": number, "seed": seed}
+        {
+            "data": data,
+            "method": method,
+            "adapted": adapted,
+            "number": number,
+            "seed": seed,
+        }
         for data in ("Glass with row number", "Iris")
         for number in numbers
         for adapted in (False, True)
@@ -25,7 +31,13 @@ def fits(run: Run) -> list[dict[str, Any]]:
         for seed in draws
     ]
     aside = [
-        {"data": "Glass", "method": method, "adapted": adapted, "number": number, "seed": seed}
+        {
+            "data": "Glass",
+            "method": method,
+            "adapted": adapted,
+            "number": number,
+            "seed": seed,
+        }
         for number in run.choose([100, 200], [100])
         for adapted in (False, True)
         for method in METHODS
@@ -59,7 +71,12 @@ def figures_27_and_28(run: Run) -> None:
     groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for keywords, result in zip(arguments, results, strict=True):
         name = keywords["method"] + (" + PCCA" if keywords["adapted"] else "")
-        key = (keywords["data"], keywords["number"], name, keywords.get("convention", "program"))
+        key = (
+            keywords["data"],
+            keywords["number"],
+            name,
+            keywords.get("convention", "program"),
+        )
         groups.setdefault(key, []).append(result)
     table = run.table("data", "constraints", "method", "weight", short=None)
     for (data, number, name, convention), found in groups.items():
@@ -71,7 +88,11 @@ def figures_27_and_28(run: Run) -> None:
             ours=summary(found, "ari"),
             seconds=summary(found, "seconds").mean,
         )
-    curves = {key: summary(found, "ari") for key, found in groups.items() if key[3] == "program"}
+    curves = {
+        key: summary(found, "ari")
+        for key, found in groups.items()
+        if key[3] == "program"
+    }
     _claims(run, curves)
     _seconds(run, groups)
     _draw(run, curves)
@@ -83,7 +104,11 @@ def _claims(run: Run, curves: dict[tuple[Any, ...], Any]) -> None:
     for data in dict.fromkeys(key[0] for key in curves):
         numbers = sorted({key[1] for key in curves if key[0] == data})
         at = {
-            n: {key[2]: value.mean for key, value in curves.items() if key[:2] == (data, n)}
+            n: {
+                key[2]: value.mean
+                for key, value in curves.items()
+                if key[:2] == (data, n)
+            }
             for n in numbers
         }
         claims = {
@@ -103,7 +128,9 @@ def _claims(run: Run, curves: dict[tuple[Any, ...], Any]) -> None:
                 words = ", ".join(true)
             else:
                 words = "none"
-            lines.append(f"| {claim} | {data} | {words} of {', '.join(map(str, numbers))} |")
+            lines.append(
+                f"| {claim} | {data} | {words} of {', '.join(map(str, numbers))} |"
+            )
     run.text("\n".join(lines))
 
 
@@ -133,7 +160,9 @@ def _seconds(run: Run, groups: dict[tuple[Any, ...], list[dict[str, Any]]]) -> N
 def _draw(run: Run, curves: dict[tuple[Any, ...], Any]) -> None:
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, len(DATA), figsize=(5.2 * len(DATA), 4.2), sharey=True)
+    figure, axes = plt.subplots(
+        1, len(DATA), figsize=(5.2 * len(DATA), 4.2), sharey=True
+    )
     for ax, data in zip(axes, DATA, strict=True):
         for k, method in enumerate(METHODS):
             for name, line in ((method, "--"), (f"{method} + PCCA", "-")):
@@ -142,7 +171,13 @@ def _draw(run: Run, curves: dict[tuple[Any, ...], Any]) -> None:
                 mean = [v.mean for v in values]
                 spread = [v.spread for v in values]
                 ax.errorbar(
-                    numbers, mean, spread, fmt=f"o{line}", color=f"C{k}", capsize=3, label=name
+                    numbers,
+                    mean,
+                    spread,
+                    fmt=f"o{line}",
+                    color=f"C{k}",
+                    capsize=3,
+                    label=name,
                 )
         ax.set(
             title="Glass, nine attributes" if data == "Glass" else data,

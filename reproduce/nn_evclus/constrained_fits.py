@@ -39,7 +39,9 @@ def constrained(
         few = "pairs"
     else:
         few = "simple"
-    if method == "NN-EVCLUS":  # The inputs are the attributes; the features define the distances.
+    if (
+        method == "NN-EVCLUS"
+    ):  # The inputs are the attributes; the features define the distances.
         model = NNEVCLUS(
             c,
             focal_sets=few,

@@ -46,7 +46,11 @@ def estimator(method: str, settings: str, largest: float, seed: int) -> Any:
         return EVCLUS(4, focal_sets="simple", d0=largest, **own, **matrix, **five)
     if method == "NN-EVCLUS":
         if paper:
-            own = {"init": "random", "training": Training("adaptive-steps"), "network": 20}
+            own = {
+                "init": "random",
+                "training": Training("adaptive-steps"),
+                "network": 20,
+            }
         else:
             own = {}
         return NNEVCLUS(4, focal_sets="simple", d0=largest, **own, **five)
@@ -55,7 +59,14 @@ def estimator(method: str, settings: str, largest: float, seed: int) -> Any:
             own = {"alpha": 1, "beta": 1.5, "delta": np.sqrt(largest)}
         else:
             own = {}
-        return RECM(4, focal_sets="simple", square="squared" in settings, **own, **matrix, **five)
+        return RECM(
+            4,
+            focal_sets="simple",
+            square="squared" in settings,
+            **own,
+            **matrix,
+            **five,
+        )
     if method == "sECMdd":
         if paper:
             own = {"alpha": 2, "beta": 2, "eta": 1, "gamma": 1, "delta": largest}
@@ -108,9 +119,12 @@ def tables_5_to_7(run: Run) -> None:
         for settings in variants.get(method, ("paper", "ours"))
     ]
     flat = run.each(
-        protein, [{"method": m, "settings": w, "seed": s} for m, w in rows for s in seeds]
+        protein,
+        [{"method": m, "settings": w, "seed": s} for m, w in rows for s in seeds],
     )
-    groups = {row: flat[k * len(seeds) : (k + 1) * len(seeds)] for k, row in enumerate(rows)}
+    groups = {
+        row: flat[k * len(seeds) : (k + 1) * len(seeds)] for k, row in enumerate(rows)
+    }
     ari = run.table("method", "settings", form=".3f")
     for (method, settings), results in groups.items():
         ari.add(
@@ -123,9 +137,13 @@ def tables_5_to_7(run: Run) -> None:
     run.text(
         "Table 7: CPU seconds of one fit, five starts (for NN-EVCLUS, ours: one), on one thread."
     )
-    seconds = run.table("method", "settings", quantity="CPU seconds", short=None, form=".3f")
+    seconds = run.table(
+        "method", "settings", quantity="CPU seconds", short=None, form=".3f"
+    )
     for (method, settings), results in groups.items():
-        seconds.add(method, settings, paper=PRINTED[method][1], ours=summary(results, "seconds"))
+        seconds.add(
+            method, settings, paper=PRINTED[method][1], ours=summary(results, "seconds")
+        )
     run.text(
         "The paper finds that EVCLUS and NN-EVCLUS strictly dominate sECMdd and wECMdd. Dominance here (means over "
         "seeds, masses normalised as below Table 3; without normalisation the claim does not hold: sECMdd dominates "
@@ -136,7 +154,11 @@ def tables_5_to_7(run: Run) -> None:
         for kind in ("paper", "ours")
     }
     table_of_dominance(run, planes)
-    run.figure("planes", draw_planes(planes), "Figure 26 (Protein). Up and to the left is better.")
+    run.figure(
+        "planes",
+        draw_planes(planes),
+        "Figure 26 (Protein). Up and to the left is better.",
+    )
 
 
 WHY = {

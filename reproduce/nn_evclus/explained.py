@@ -45,13 +45,23 @@ def beans(scaled_first: bool, labels: str, seed: int) -> dict[str, Any]:
     known = np.full(len(X), -1)
     for k in range(c):
         members = np.flatnonzero(y == k)
-        known[members[np.square(X[members] - X[members].mean(axis=0)).sum(axis=1).argmin()]] = k
+        known[
+            members[
+                np.square(X[members] - X[members].mean(axis=0)).sum(axis=1).argmin()
+            ]
+        ] = k
     return {
-        "ari": float(adjusted_rand_score(y, model.set_params(init="random").fit(X, known).labels_))
+        "ari": float(
+            adjusted_rand_score(
+                y, model.set_params(init="random").fit(X, known).labels_
+            )
+        )
     }
 
 
-@experiment(PAPER, "Explanations", "RECM on Protein, Figure 14, NN-EVCLUS-bp on DryBean")
+@experiment(
+    PAPER, "Explanations", "RECM on Protein, Figure 14, NN-EVCLUS-bp on DryBean"
+)
 def explanations(run: Run) -> None:
     """RECM: with β = 1.5 and single clusters, two of the four clusters are empty.
 
@@ -65,14 +75,25 @@ def explanations(run: Run) -> None:
     of 0.58, not the paper's 0.75. The peaks are therefore not the main reason, and the difference
     remains unexplained."""
     table = run.table("data", "β", "clusters in use")
-    for beta, result in zip(BETAS, run.each(protein, [{"beta": b} for b in BETAS]), strict=True):
+    for beta, result in zip(
+        BETAS, run.each(protein, [{"beta": b} for b in BETAS]), strict=True
+    ):
         shown = f"auto ({result['beta']:.2f})" if beta == "auto" else beta
         table.add("Protein", shown, result["clusters"], ours=result["ari"])
     seeds = run.seeds(5)
-    one = {"method": "NN-EVCLUS", "settings": "trained to the end", "starts": 1, "svm": False}
-    cases: list[tuple[str, dict[str, Any]]] = [("hidden units", {"units": u}) for u in (20, 45, 60)]
+    one = {
+        "method": "NN-EVCLUS",
+        "settings": "trained to the end",
+        "starts": 1,
+        "svm": False,
+    }
+    cases: list[tuple[str, dict[str, Any]]] = [
+        ("hidden units", {"units": u}) for u in (20, 45, 60)
+    ]
     cases += [("λ", {"units": 50, "weight": w}) for w in (0, 1e-5, 1e-3)]
-    flat = run.each(fit, [{**one, **case, "seed": s} for _, case in cases for s in seeds])
+    flat = run.each(
+        fit, [{**one, **case, "seed": s} for _, case in cases for s in seeds]
+    )
     table = run.table("varied", "value", "starts with a high loss", "all starts", quantity="test loss of the others",
         short=None, form=".5f")  # fmt: skip
     for k, (name, case) in enumerate(cases):
@@ -82,7 +103,11 @@ def explanations(run: Run) -> None:
         high = f"{len(group) - len(good)} of {len(group)}"
         every = format(summary(group, "test loss"), ".5f")
         table.add(
-            name, f"{value:g}", high, every, ours=summary(good, "test loss") if good else None
+            name,
+            f"{value:g}",
+            high,
+            every,
+            ours=summary(good, "test loss") if good else None,
         )
     seeds = run.seeds(3)
     rows = [
@@ -91,7 +116,8 @@ def explanations(run: Run) -> None:
         for labels in ("belief peaks", "one object of each species")
     ]
     flat = run.each(
-        beans, [{"scaled_first": a, "labels": b, "seed": s} for a, b in rows for s in seeds]
+        beans,
+        [{"scaled_first": a, "labels": b, "seed": s} for a, b in rows for s in seeds],
     )
     table = run.table("data", "labels", short=None)
     for k, (first, labels) in enumerate(rows):

@@ -41,7 +41,9 @@ def loss_of(partition: CredalPartition, X: np.ndarray, d0: float) -> float:
     masses = partition.masses
     kappa = masses @ partition.focal_sets.conflict @ masses.T
     pairs = np.triu_indices(len(X), 1)
-    return float(np.mean((kappa[pairs] - to_conflict(pairwise_distances(X), d0)[pairs]) ** 2))
+    return float(
+        np.mean((kappa[pairs] - to_conflict(pairwise_distances(X), d0)[pairs]) ** 2)
+    )
 
 
 def fit(method: str, **keywords: Any) -> dict[str, Any]:
@@ -61,7 +63,9 @@ def make_evclus(settings: str, seed: int, starts: int) -> EVCLUS:
         if settings == "paper"
         else {}
     )
-    return EVCLUS(4, focal_sets="pairs", d0_quantile=0.9, random_state=seed, n_jobs=1, **paper)
+    return EVCLUS(
+        4, focal_sets="pairs", d0_quantile=0.9, random_state=seed, n_jobs=1, **paper
+    )
 
 
 def evclus(settings: str, seed: int, starts: int) -> dict[str, Any]:
@@ -112,7 +116,9 @@ def make_network(
     )
 
 
-def network(settings: str, seed: int, units: int = 20, **options: Any) -> dict[str, Any]:
+def network(
+    settings: str, seed: int, units: int = 20, **options: Any
+) -> dict[str, Any]:
     """Fit NN-EVCLUS and predict a thousand new vectors."""
     X, y = fourclass()
     new, classes = make_fourclass(1000, random_state=1)
@@ -131,7 +137,9 @@ def network(settings: str, seed: int, units: int = 20, **options: Any) -> dict[s
         "masses": model.credal_partition_.masses.round(5).tolist()
         if seed == 0 and units == 20
         else [],
-        "test masses": predicted.masses.round(5).tolist() if seed == 0 and units == 20 else [],
+        "test masses": predicted.masses.round(5).tolist()
+        if seed == 0 and units == 20
+        else [],
     }
 
 
@@ -140,7 +148,9 @@ def peaks() -> BeliefPeaks:
     return BeliefPeaks(n_neighbors=50, q=0.9, n_jobs=1).fit(fourclass()[0])
 
 
-@experiment(PAPER, "Examples 3 and 4", "fourclass: loss on the training data and on new vectors")
+@experiment(
+    PAPER, "Examples 3 and 4", "fourclass: loss on the training data and on new vectors"
+)
 def examples_3_and_4(run: Run) -> None:
     """Single clusters, pairs, frame and empty set; d0 at the 0.9 quantile of the distances.
 
@@ -155,14 +165,24 @@ def examples_3_and_4(run: Run) -> None:
     rows = [(method, settings) for method in PRINTED for settings in ("paper", "ours")]
     flat = run.each(
         fit,
-        [{"method": m, "settings": w, "seed": s, "starts": starts} for m, w in rows for s in seeds],
+        [
+            {"method": m, "settings": w, "seed": s, "starts": starts}
+            for m, w in rows
+            for s in seeds
+        ],
     )
-    groups = {row: flat[k * len(seeds) : (k + 1) * len(seeds)] for k, row in enumerate(rows)}
+    groups = {
+        row: flat[k * len(seeds) : (k + 1) * len(seeds)] for k, row in enumerate(rows)
+    }
     table = run.table("method", "settings", quantity="loss", short=None, form=".5f")
     for (method, settings), results in groups.items():
         seconds = summary(results, "seconds").mean
         table.add(
-            method, settings, paper=PRINTED[method], ours=summary(results, "loss"), seconds=seconds
+            method,
+            settings,
+            paper=PRINTED[method],
+            ours=summary(results, "loss"),
+            seconds=seconds,
         )
     found = peaks()
     _claims(run, found, groups["NN-EVCLUS", "paper"])
@@ -178,14 +198,28 @@ def _claims(run: Run, found: BeliefPeaks, networks: list[dict[str, Any]]) -> Non
     table.add("ARI", "fourclass", ours=summary(networks, "ari"))
     new = "1000 new vectors"
     correct = "“correctly identified”"
-    table.add("ARI of the masses predicted", new, paper=correct, ours=summary(networks, "test ari"))
-    table.add("loss", new, ours=summary(networks, "test loss"))
-    table.add("outliers", new, paper=correct, ours=format(summary(networks, "outliers"), ".0f"))
     table.add(
-        "mean distance of the outliers to the nearest centre", new, ours=summary(networks, "far")
+        "ARI of the masses predicted",
+        new,
+        paper=correct,
+        ours=summary(networks, "test ari"),
+    )
+    table.add("loss", new, ours=summary(networks, "test loss"))
+    table.add(
+        "outliers",
+        new,
+        paper=correct,
+        ours=format(summary(networks, "outliers"), ".0f"),
     )
     table.add(
-        "mean distance of the others to the nearest centre", new, ours=summary(networks, "near")
+        "mean distance of the outliers to the nearest centre",
+        new,
+        ours=summary(networks, "far"),
+    )
+    table.add(
+        "mean distance of the others to the nearest centre",
+        new,
+        ours=summary(networks, "near"),
     )
 
 
@@ -202,7 +236,9 @@ def _pictures(run: Run, found: BeliefPeaks, result: dict[str, Any]) -> None:
         masses = np.array(masses)
         partition = CredalPartition(masses / masses.sum(axis=1, keepdims=True), family)
         CredalPartitionDisplay.from_partition(partition, X, ax=ax)
-    for ax, title in zip(axes, ("δ-Bel graph", "training data", "1000 new vectors"), strict=True):
+    for ax, title in zip(
+        axes, ("δ-Bel graph", "training data", "1000 new vectors"), strict=True
+    ):
         ax.set_title(title)
     run.figure(
         "partitions",
@@ -214,7 +250,9 @@ def _pictures(run: Run, found: BeliefPeaks, result: dict[str, Any]) -> None:
 
 
 @experiment(
-    PAPER, "Figures 2, 3, 8, 9, 12 and 13", "fourclass: fits, outliers, masses and plausibilities"
+    PAPER,
+    "Figures 2, 3, 8, 9, 12 and 13",
+    "fourclass: fits, outliers, masses and plausibilities",
 )
 def figures_2_to_13(run: Run) -> None:
     """The models of Examples 3 and 4 with the settings of the paper, for the first seed."""
@@ -229,7 +267,9 @@ def figures_2_to_13(run: Run) -> None:
     ConvergenceDisplay.from_estimator(first, ax=axes[1], title="objective")
     ShepardDisplay.from_estimator(first, ax=axes[2], title="Shepard diagram")
     run.figure(
-        "evclus", figure, f"Figures 2 and 3: EVCLUS converges after {first.n_iter_} iterations."
+        "evclus",
+        figure,
+        f"Figures 2 and 3: EVCLUS converges after {first.n_iter_} iterations.",
     )
     figure, axes = plt.subplots(1, 2, figsize=(12, 4.6), layout="constrained")
     draw_outlier_contours(second, X, axes[0], title="output of the one-class SVM")
@@ -237,12 +277,16 @@ def figures_2_to_13(run: Run) -> None:
         second, X, sets=[()], ax=axes[1], title="mass on the empty set"
     )
     run.figure(
-        "outliers", figure, "Figure 8: the mass on the empty set is large far from the data."
+        "outliers",
+        figure,
+        "Figure 8: the mass on the empty set is large far from the data.",
     )
     figure, axes = plt.subplots(1, 2, figsize=(12, 4.6), layout="constrained")
     histories = {"NN-EVCLUS": second.history_}
     references = {"EVCLUS": first.loss_}
-    ConvergenceDisplay(histories=histories, references=references).plot(ax=axes[0], title="loss")
+    ConvergenceDisplay(histories=histories, references=references).plot(
+        ax=axes[0], title="loss"
+    )
     ShepardDisplay.from_estimator(second, ax=axes[1], title="Shepard diagram")
     run.figure(
         "network",
@@ -262,7 +306,9 @@ def figures_2_to_13(run: Run) -> None:
         second, X, quantity="plausibility", grid_resolution=80, n_columns=4
     )
     run.figure(
-        "plausibilities", plausible.figure_, "Figure 13: plausibilities of the four clusters."
+        "plausibilities",
+        plausible.figure_,
+        "Figure 13: plausibilities of the four clusters.",
     )
 
 
@@ -278,13 +324,26 @@ def figure_14(run: Run) -> None:
     seeds = run.seeds(3, 1)
     units = run.choose(UNITS, [5, 45])
     lambdas = run.choose(LAMBDAS, [1e-3])
-    one = {"method": "NN-EVCLUS", "settings": "trained to the end", "starts": 1, "svm": False}
+    one = {
+        "method": "NN-EVCLUS",
+        "settings": "trained to the end",
+        "starts": 1,
+        "svm": False,
+    }
     grids = (
-        ("hidden units", units, [{**one, "seed": s, "units": u} for u in units for s in seeds]),
+        (
+            "hidden units",
+            units,
+            [{**one, "seed": s, "units": u} for u in units for s in seeds],
+        ),
         (
             "λ",
             lambdas,
-            [{**one, "seed": s, "units": 50, "weight": w} for w in lambdas for s in seeds],
+            [
+                {**one, "seed": s, "units": 50, "weight": w}
+                for w in lambdas
+                for s in seeds
+            ],
         ),
     )
     flat = run.each(fit, [cell for _, _, cells in grids for cell in cells])
@@ -295,9 +354,16 @@ def figure_14(run: Run) -> None:
     for ax, (name, values, cells) in zip(axes, grids, strict=True):
         results = flat[: len(cells)]
         flat = flat[len(cells) :]
-        groups = [results[k * len(seeds) : (k + 1) * len(seeds)] for k in range(len(values))]
-        lines = {key: [summary(group, key) for group in groups] for key in ("loss", "test loss")}
-        for value, train, test in zip(values, lines["loss"], lines["test loss"], strict=True):
+        groups = [
+            results[k * len(seeds) : (k + 1) * len(seeds)] for k in range(len(values))
+        ]
+        lines = {
+            key: [summary(group, key) for group in groups]
+            for key in ("loss", "test loss")
+        }
+        for value, train, test in zip(
+            values, lines["loss"], lines["test loss"], strict=True
+        ):
             table.add(name, f"{value:g}", format(train, ".5f"), ours=test)
         at = list(range(len(values)))
         ax.plot(at, [s.mean for s in lines["loss"]], "-o", label="training")

@@ -38,7 +38,9 @@ from reproduce.nn_evclus.identification_fits import (
 from reproduce.runner import CACHE, SHORT, Run, experiment
 
 RECORD = Path(__file__).with_suffix(".json")
-MAX_TOLERANCE = 0.1  # A method that differs more on identified data cannot identify anything.
+MAX_TOLERANCE = (
+    0.1  # A method that differs more on identified data cannot identify anything.
+)
 N_CONFIRMED = 96
 NATURAL = "part 2 of 4, in the order of the file"  # is also fitted with the settings of the paper
 N_STEPS = 150  # exchanges of proteins
@@ -54,10 +56,14 @@ def printed_scores(data: str) -> dict[str, float]:
 
 def find_tolerances(run: Run, data: str) -> dict[str, float]:
     """Return the largest difference from the printed scores on identified data, at least 0.03, of usable methods."""
-    confirming = [method for method in CONFIRMING[data] if method not in SCREENING[data]]
+    confirming = [
+        method for method in CONFIRMING[data] if method not in SCREENING[data]
+    ]
     methods = [*SCREENING[data], *confirming]
     identified = IDENTIFIED[data]
-    results = run.each(calibrate, [{"data": name, "methods": methods} for name in identified])
+    results = run.each(
+        calibrate, [{"data": name, "methods": methods} for name in identified]
+    )
     tolerances = {}
     for method in methods:
         printed = [printed_scores(name)[method] for name in identified]
@@ -67,7 +73,9 @@ def find_tolerances(run: Run, data: str) -> dict[str, float]:
         ]
         tolerances[method] = max(SHORT, *gaps)
     return {
-        method: tolerance for method, tolerance in tolerances.items() if tolerance <= MAX_TOLERANCE
+        method: tolerance
+        for method, tolerance in tolerances.items()
+        if tolerance <= MAX_TOLERANCE
     }
 
 
@@ -85,7 +93,8 @@ def search(run: Run, data: str) -> dict[str, Any]:
     usable = [method for method in SCREENING[data] if method in tolerances]
     blocks = as_arguments(candidates, 10)
     results = run.each(
-        screen, [{"data": data, "candidates": block, "methods": usable} for block in blocks]
+        screen,
+        [{"data": data, "candidates": block, "methods": usable} for block in blocks],
     )
     scores = [found for result in results for found in result["scores"]]
     distances = np.array([distance(found, printed, tolerances) for found in scores])
@@ -99,7 +108,8 @@ def search(run: Run, data: str) -> dict[str, Any]:
     quantiles = [""] * len(order)
     if "EVCLUS" in confirming:
         quantiles = [
-            nearest(scores[k], "EVCLUS", printed["EVCLUS"]).partition(" ")[2] for k in order
+            nearest(scores[k], "EVCLUS", printed["EVCLUS"]).partition(" ")[2]
+            for k in order
         ]
     confirmed = run.each(
         screen,
@@ -116,9 +126,9 @@ def search(run: Run, data: str) -> dict[str, Any]:
     sets = []
     for k, quantile, result in zip(order, quantiles, confirmed, strict=True):
         # The settings of the paper replace the fast ones.
-        found = {m: scores[k][nearest(scores[k], m, printed[m])] for m in usable} | result[
-            "scores"
-        ][0]
+        found = {
+            m: scores[k][nearest(scores[k], m, printed[m])] for m in usable
+        } | result["scores"][0]
         about = {
             "family": candidates[k].family,
             "names": candidates[k].names,
@@ -133,11 +143,14 @@ def search(run: Run, data: str) -> dict[str, Any]:
             }
         )
     families = Counter(candidate.family for candidate in candidates)
-    agreeing = Counter(c.family for c, d in zip(candidates, distances, strict=True) if d <= 1)
+    agreeing = Counter(
+        c.family for c, d in zip(candidates, distances, strict=True) if d <= 1
+    )
     return {
         "tolerances": tolerances,
         "families": {
-            family: {"candidates": n, "agree": agreeing[family]} for family, n in families.items()
+            family: {"candidates": n, "agree": agreeing[family]}
+            for family, n in families.items()
         },
         "nearest": sorted(sets, key=lambda found: found["distance"]),
     }
@@ -156,17 +169,28 @@ def climb_all(run: Run, tolerances: dict[str, float]) -> list[dict[str, Any]]:
         "tolerances": tolerances,
     }
     return run.each(
-        climb, [{"candidate": asdict(start), **common} for start in starts[: run.choose(None, 2)]]
+        climb,
+        [
+            {"candidate": asdict(start), **common}
+            for start in starts[: run.choose(None, 2)]
+        ],
     )
 
 
 @click.command()
-@click.option("--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, show_default=True)
 @click.option(
-    "--only", type=click.Choice(list(CANDIDATES)), multiple=True, help="Search for these data only."
+    "--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, show_default=True
 )
 @click.option(
-    "--quick", is_flag=True, help="Use a few candidates, and write the record to the cache."
+    "--only",
+    type=click.Choice(list(CANDIDATES)),
+    multiple=True,
+    help="Search for these data only.",
+)
+@click.option(
+    "--quick",
+    is_flag=True,
+    help="Use a few candidates, and write the record to the cache.",
 )
 def main(jobs: int, only: tuple[str, ...], quick: bool) -> None:
     """Search for the subsets and write the record of the results page."""
@@ -222,10 +246,14 @@ def render(run: Run, record: dict[str, Any]) -> None:
     lines = ["| data | candidates | number | agree |", "| --- | --- | --: | --: |"]
     for data, found in record["data"].items():
         for family, counts in found["families"].items():
-            lines.append(f"| {data} | {family} | {counts['candidates']} | {counts['agree']} |")
+            lines.append(
+                f"| {data} | {family} | {counts['candidates']} | {counts['agree']} |"
+            )
     run.text("\n".join(lines))
     if record["reduced"]:
-        run.text("This is a reduced search with about twenty candidates for each data set.")
+        run.text(
+            "This is a reduced search with about twenty candidates for each data set."
+        )
     for data, found in record["data"].items():
         run.text(describe(data, found))
     run.text(
@@ -267,7 +295,9 @@ def describe(data: str, found: dict[str, Any]) -> str:
         )
         if len(reached) > 1:
             shared = np.mean([len(a & b) for a, b in combinations(reached, 2)])
-            words.append(f"Two of these sets share {shared:.1f} of 22 proteins on average.")
+            words.append(
+                f"Two of these sets share {shared:.1f} of 22 proteins on average."
+            )
     return " ".join(words)
 
 
@@ -278,7 +308,8 @@ def describe_set(one: dict[str, Any], printed: dict[str, float], *, named: bool)
     else:
         scale = "raw"
     scores = ", ".join(
-        f"{method} {score:.2f} ({printed[method]:.2f})" for method, score in one["scores"].items()
+        f"{method} {score:.2f} ({printed[method]:.2f})"
+        for method, score in one["scores"].items()
     )
     if named:
         names = f": {', '.join(one['names'])}"

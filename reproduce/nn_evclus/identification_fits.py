@@ -92,7 +92,11 @@ def letters() -> list[Candidate]:
     y = stored("letter")["y"]
     sizes = np.bincount(y)
     order = list(dict.fromkeys(y.tolist()))
-    sets = [chosen for chosen in combinations(range(26), 6) if sizes[list(chosen)].sum() == 4634]
+    sets = [
+        chosen
+        for chosen in combinations(range(26), 6)
+        if sizes[list(chosen)].sum() == 4634
+    ]
     families = dict.fromkeys(sets, "other six letters")
     # The second of the four parts 0-5, 6-11, 12-17 and 18-23 is the only one with this size.
     for k in range(21):
@@ -101,7 +105,11 @@ def letters() -> list[Candidate]:
             families[chosen] = (
                 f"{'part 2 of 4' if k == 6 else 'other six in a row'}, in the order of the file"
             )
-    return [Candidate(families[s], s, scaled, "letter") for s in sets for scaled in (True, False)]
+    return [
+        Candidate(families[s], s, scaled, "letter")
+        for s in sets
+        for scaled in (True, False)
+    ]
 
 
 def leaves(n_random: int = 200) -> list[Candidate]:
@@ -120,7 +128,10 @@ def leaves(n_random: int = 200) -> list[Candidate]:
             for name, sets in (
                 ("part 1 of 5", [species[:20]]),
                 ("part 2 of 5", [species[20:40]]),
-                ("others in a row", [species[k : k + 20] for k in range(81) if k not in (0, 20)]),
+                (
+                    "others in a row",
+                    [species[k : k + 20] for k in range(81) if k not in (0, 20)],
+                ),
                 ("every fifth", [species[k::5] for k in range(5)]),
             )
         }
@@ -129,7 +140,12 @@ def leaves(n_random: int = 200) -> list[Candidate]:
                 rng.choice(100, 20, replace=False).tolist() for _ in range(n_random)
             ]
         found += [
-            Candidate(f"{source.removeprefix('leaves_')}: {family}", tuple(chosen), scaled, source)
+            Candidate(
+                f"{source.removeprefix('leaves_')}: {family}",
+                tuple(chosen),
+                scaled,
+                source,
+            )
             for family, sets in families.items()
             for chosen in sets
             if sizes[chosen].sum() == 320
@@ -141,18 +157,25 @@ def leaves(n_random: int = 200) -> list[Candidate]:
 def mice(n_random: int = 300) -> list[Candidate]:
     """Return sets of 22 complete proteins: the most discriminant ones of one or two comparisons, and random ones."""
     data = stored("mice")
-    group = np.where(np.isnan(data["X"]).sum(axis=1) <= 10, data["names"][data["y"]], "")
+    group = np.where(
+        np.isnan(data["X"]).sum(axis=1) <= 10, data["names"][data["y"]], ""
+    )
     X = data["X"][:, _complete_proteins()]
     trisomic = ["t-CS-m", "t-CS-s", "t-SC-m", "t-SC-s"]
     comparisons = [*combinations(trisomic, 2), tuple(trisomic)]
     ranking = {  # The most discriminant protein comes first.
         groups: np.argsort(
-            [kruskal(*(X[group == g, j] for g in groups)).pvalue for j in range(X.shape[1])],
+            [
+                kruskal(*(X[group == g, j] for g in groups)).pvalue
+                for j in range(X.shape[1])
+            ],
             kind="stable",
         )
         for groups in comparisons
     }
-    alternating = [np.column_stack(pair).ravel() for pair in combinations(ranking.values(), 2)]
+    alternating = [
+        np.column_stack(pair).ravel() for pair in combinations(ranking.values(), 2)
+    ]
     rng = np.random.default_rng(0)
     sets: dict[str, list[Any]] = {
         "most discriminant, one comparison": [order[:22] for order in ranking.values()],
@@ -188,7 +211,9 @@ def fit(
         return {method: _ari(estimator(method, data, X, c, 0), X, y)}
     if quantile is not None:
         return {
-            method: _ari(estimator(method, data, X, c, 0).set_params(d0_quantile=quantile), X, y)
+            method: _ari(
+                estimator(method, data, X, c, 0).set_params(d0_quantile=quantile), X, y
+            )
         }
     models = {
         q: EVCLUS(c, focal_sets="simple", d0_quantile=q, random_state=0, n_jobs=1)
@@ -215,7 +240,11 @@ def nearest(scores: dict[str, float], method: str, printed: float) -> str:
 def calibrate(data: str, methods: Sequence[str]) -> dict[str, Any]:
     """Return the scores on identified data."""
     X, y = table(data)
-    return {"scores": {k: s for method in methods for k, s in fit(method, data, X, y).items()}}
+    return {
+        "scores": {
+            k: s for method in methods for k, s in fit(method, data, X, y).items()
+        }
+    }
 
 
 def screen(
@@ -243,12 +272,16 @@ def distance(
     """
     methods = {name.split(" ")[0] for name in scores} & set(tolerances)
     return max(
-        abs(scores[nearest(scores, m, printed[m])] - printed[m]) / tolerances[m] for m in methods
+        abs(scores[nearest(scores, m, printed[m])] - printed[m]) / tolerances[m]
+        for m in methods
     )
 
 
 def climb(
-    candidate: dict[str, Any], n_steps: int, printed: dict[str, float], tolerances: dict[str, float]
+    candidate: dict[str, Any],
+    n_steps: int,
+    printed: dict[str, float],
+    tolerances: dict[str, float],
 ) -> dict[str, Any]:
     """Exchange single proteins of a set, as long as the scores come closer to the printed ones, until they agree."""
     start = Candidate(**candidate)
@@ -280,7 +313,9 @@ def climb(
     }
 
 
-def as_arguments(candidates: Sequence[Candidate], size: int) -> list[list[dict[str, Any]]]:
+def as_arguments(
+    candidates: Sequence[Candidate], size: int
+) -> list[list[dict[str, Any]]]:
     """Divide candidates into blocks that can be saved."""
     plain = [asdict(candidate) for candidate in candidates]
     return [plain[k : k + size] for k in range(0, len(plain), size)]

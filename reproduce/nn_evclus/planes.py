@@ -26,7 +26,9 @@ def place(partition: CredalPartition, y: np.ndarray) -> dict[str, float]:
     }
 
 
-def position(results: list[dict[str, Any]], *, normalised: bool = True) -> tuple[float, float]:
+def position(
+    results: list[dict[str, Any]], *, normalised: bool = True
+) -> tuple[float, float]:
     """Return mean nonspecificity and mean consistency over seeds."""
     if normalised:
         form = ""
@@ -42,7 +44,10 @@ def dominated_by(methods: Results, *, normalised: bool = True) -> dict[str, list
 
     As `dempster.partition.dominates` with ``strict=True``, on means over seeds.
     """
-    at = {name: position(results, normalised=normalised) for name, results in methods.items()}
+    at = {
+        name: position(results, normalised=normalised)
+        for name, results in methods.items()
+    }
     return {
         name: [
             other
@@ -55,7 +60,10 @@ def dominated_by(methods: Results, *, normalised: bool = True) -> dict[str, list
 
 def dominance(planes: dict[str, Results], *, normalised: bool = True) -> Dominance:
     """Return the dominating methods of every method on all data."""
-    return {data: dominated_by(methods, normalised=normalised) for data, methods in planes.items()}
+    return {
+        data: dominated_by(methods, normalised=normalised)
+        for data, methods in planes.items()
+    }
 
 
 def table_of_dominance(run: Run, planes: dict[str, Results]) -> None:
@@ -64,7 +72,9 @@ def table_of_dominance(run: Run, planes: dict[str, Results]) -> None:
     for data, methods in planes.items():
         above = dominated_by(methods)
         free = [name for name, others in above.items() if not others]
-        beaten = [f"{name} ({', '.join(others)})" for name, others in above.items() if others]
+        beaten = [
+            f"{name} ({', '.join(others)})" for name, others in above.items() if others
+        ]
         lines.append(f"| {data} | {', '.join(free)} | {'; '.join(beaten)} |")
     run.text("\n".join(lines))
 
@@ -80,7 +90,8 @@ def draw_planes(planes: dict[str, Results]) -> Any:
     )
     names = list(dict.fromkeys(name for methods in planes.values() for name in methods))
     style = {
-        name: (MARKS[k % len(MARKS)], plt.get_cmap("tab20")(k % 20)) for k, name in enumerate(names)
+        name: (MARKS[k % len(MARKS)], plt.get_cmap("tab20")(k % 20))
+        for k, name in enumerate(names)
     }
     for ax, (data, methods) in zip(grid.flat, planes.items(), strict=False):
         above = dominated_by(methods)
@@ -106,6 +117,9 @@ def draw_planes(planes: dict[str, Results]) -> Any:
     ]
     figure.tight_layout(rect=(0.015, 0, 1, 1))  # Leave space for the label on the left.
     figure.legend(
-        handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0), ncols=min(7, len(names))
+        handles=handles,
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0),
+        ncols=min(7, len(names)),
     )
     return figure

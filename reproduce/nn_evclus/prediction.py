@@ -48,9 +48,15 @@ def prediction(run: Run) -> None:
             for s in seeds
         ],
     )
-    found = {case: flat[k * len(seeds) : (k + 1) * len(seeds)] for k, case in enumerate(cases)}
+    found = {
+        case: flat[k * len(seeds) : (k + 1) * len(seeds)]
+        for k, case in enumerate(cases)
+    }
     table = run.table(
-        "data", "method", "ARI of the training objects", quantity="ARI of the new objects"
+        "data",
+        "method",
+        "ARI of the training objects",
+        quantity="ARI of the new objects",
     )
     for (name, method), results in found.items():
         if (name, method) == ("Zongker", "NN-EVCLUS, paper"):
@@ -59,14 +65,21 @@ def prediction(run: Run) -> None:
             paper = None
         train = f"{summary(results, 'train')}"
         seconds = summary(results, "seconds").mean
-        table.add(name, method, train, paper=paper, ours=summary(results, "test"), seconds=seconds)
-    caption = (
-        f"ARI of the new objects against that of the training objects, for {len(seeds)} splits."
-    )
+        table.add(
+            name,
+            method,
+            train,
+            paper=paper,
+            ours=summary(results, "test"),
+            seconds=seconds,
+        )
+    caption = f"ARI of the new objects against that of the training objects, for {len(seeds)} splits."
     run.figure("halves", _draw(found, names), caption)
     if missing:
         files = ", ".join(f"{name} (`{name.lower()}.mat`)" for name in missing)
-        run.text(f"Left out, because the files are not in the folder of the data sets: {files}.")
+        run.text(
+            f"Left out, because the files are not in the folder of the data sets: {files}."
+        )
 
 
 def _is_available(name: str) -> bool:
@@ -81,13 +94,21 @@ def _draw(found: Any, names: list[str]) -> Any:
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(
-        1, len(names), figsize=(5 * len(names), 4.5), squeeze=False, layout="constrained"
+        1,
+        len(names),
+        figsize=(5 * len(names), 4.5),
+        squeeze=False,
+        layout="constrained",
     )
     for ax, name in zip(axes[0], names, strict=True):
         for method in METHODS:
             points = [(one["train"], one["test"]) for one in found[name, method]]
             ax.scatter(*np.transpose(points), s=25, label=method)
         ax.axline(2 * points[0][:1], slope=1, color="gray", linewidth=0.8)
-        ax.set(title=name, xlabel="ARI of the training objects", ylabel="ARI of the new objects")
+        ax.set(
+            title=name,
+            xlabel="ARI of the training objects",
+            ylabel="ARI of the new objects",
+        )
     axes[0, 0].legend(fontsize="small")
     return figure

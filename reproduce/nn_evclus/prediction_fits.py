@@ -24,7 +24,11 @@ METHODS = (
 )
 # Components, hidden units and quantile of d0, as in Table 5; the settings of Zongker for the
 # stand-ins.
-SETTINGS = {"ChickenPieces": (5, 30, 0.2), "Zongker": (20, 50, 0.3), "Gestures": (20, 50, 0.2)}
+SETTINGS = {
+    "ChickenPieces": (5, 30, 0.2),
+    "Zongker": (20, 50, 0.3),
+    "Gestures": (20, 50, 0.2),
+}
 
 
 def _digits(name: str, per_class: int) -> tuple[np.ndarray, np.ndarray]:
@@ -32,7 +36,10 @@ def _digits(name: str, per_class: int) -> tuple[np.ndarray, np.ndarray]:
     data = stored(name)
     rng = np.random.default_rng(0)
     kept = np.concatenate(
-        [rng.choice(np.flatnonzero(data["y"] == k), per_class, replace=False) for k in range(10)]
+        [
+            rng.choice(np.flatnonzero(data["y"] == k), per_class, replace=False)
+            for k in range(10)
+        ]
     )
     return data["X"][kept].astype(float), data["y"][kept]
 
@@ -52,7 +59,9 @@ def warped_distances(strokes: np.ndarray) -> np.ndarray:
         total[0, 0] = 0
         for a in range(length):
             for b in range(length):
-                before = np.minimum(np.minimum(total[a, b], total[a, b + 1]), total[a + 1, b])
+                before = np.minimum(
+                    np.minimum(total[a, b], total[a, b + 1]), total[a + 1, b]
+                )
                 total[a + 1, b + 1] = costs[:, a, b] + before
         D[i, i + 1 :] = total[-1, -1]
     return D + D.T
@@ -94,7 +103,9 @@ def deviation(name: str, per_class: int) -> dict[str, Any]:
     eigenvalues = np.linalg.eigvalsh(-center @ D**2 @ center / 2)
     return {
         "triangles": float(violated[distinct].mean()),
-        "negative": float(-eigenvalues[eigenvalues < 0].sum() / np.abs(eigenvalues).sum()),
+        "negative": float(
+            -eigenvalues[eigenvalues < 0].sum() / np.abs(eigenvalues).sum()
+        ),
         "n": n,
     }
 
@@ -109,7 +120,12 @@ def half(name: str, method: str, per_class: int, seed: int) -> dict[str, Any]:
     test = D[np.ix_(new, known)]
     began = process_time()
     labels = _predict(
-        method, train, test, len(np.unique(y)), SETTINGS.get(name, SETTINGS["Zongker"]), seed
+        method,
+        train,
+        test,
+        len(np.unique(y)),
+        SETTINGS.get(name, SETTINGS["Zongker"]),
+        seed,
     )
     scores = [
         float(adjusted_rand_score(y[rows], found))

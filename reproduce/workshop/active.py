@@ -30,19 +30,32 @@ def active_learning(run: Run) -> None:
     The representatives of EVCLUS belong to the largest class of their cluster."""
     counts = run.choose(list(range(0, 101, 20)), [0, 20, 40])
     seeds = run.seeds(10, 2)
-    cases = [(name, method, how) for name in SMALL for method in METHODS for how in SELECTIONS]
+    cases = [
+        (name, method, how)
+        for name in SMALL
+        for method in METHODS
+        for how in SELECTIONS
+    ]
     flat = run.each(
         answers,
         [
-            {"name": a, "method": b, "selection": c, "n_neighbors": 0, "seed": s, "counts": counts}
+            {
+                "name": a,
+                "method": b,
+                "selection": c,
+                "n_neighbors": 0,
+                "seed": s,
+                "counts": counts,
+            }
             for a, b, c in cases
             for s in seeds
         ],
     )
-    found = {case: flat[k * len(seeds) : (k + 1) * len(seeds)] for k, case in enumerate(cases)}
-    caption = (
-        f"Mean ARI and standard deviation over {len(seeds)} seeds, against the number of answers."
-    )
+    found = {
+        case: flat[k * len(seeds) : (k + 1) * len(seeds)]
+        for k, case in enumerate(cases)
+    }
+    caption = f"Mean ARI and standard deviation over {len(seeds)} seeds, against the number of answers."
     run.figure("curves", _draw(found, counts), caption)
     table = run.table("data", "method", "answers", "random pairs", "seeds with suggested above random",
                       quantity="ARI, suggested pairs", short=None)  # fmt: skip
@@ -53,7 +66,9 @@ def active_learning(run: Run) -> None:
                     [{"ari": one["ari"][j]} for one in found[name, method, how]]
                     for how in SELECTIONS
                 )
-                better = sum(a["ari"] > b["ari"] for a, b in zip(suggested, random, strict=True))
+                better = sum(
+                    a["ari"] > b["ari"] for a, b in zip(suggested, random, strict=True)
+                )
                 if j:
                     wins = f"{better} of {len(seeds)}"
                 else:
@@ -73,7 +88,12 @@ def _draw(found: Any, counts: list[int]) -> Any:
     import matplotlib.pyplot as plt
 
     figure, grid = plt.subplots(
-        len(METHODS), len(SMALL), figsize=(15, 7), sharex=True, sharey="col", layout="constrained"
+        len(METHODS),
+        len(SMALL),
+        figsize=(15, 7),
+        sharex=True,
+        sharey="col",
+        layout="constrained",
     )
     for row, method in zip(grid, METHODS, strict=True):
         for ax, name in zip(row, SMALL, strict=True):
@@ -99,7 +119,12 @@ def _table_of_representatives(run: Run, seeds: list[int]) -> None:
         "Clusters whose representative belongs to another class than most of the cluster, before the first question:"
     )
     methods = (*METHODS, "EVCLUS")
-    cells = [{"name": a, "method": b, "seed": s} for a in SMALL for b in methods for s in seeds]
+    cells = [
+        {"name": a, "method": b, "seed": s}
+        for a in SMALL
+        for b in methods
+        for s in seeds
+    ]
     results = iter(run.each(representatives, cells))
     rows = [["data", *methods], ["---"] * (1 + len(methods))]
     for name in SMALL:

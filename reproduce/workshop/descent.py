@@ -32,8 +32,14 @@ def data(name: str) -> tuple[np.ndarray, np.ndarray]:
 def one_run(name: str, method: str, seed: int) -> dict[str, Any]:
     """Run from random masses to convergence; return stress, errors and seconds."""
     D, y = data(name)
-    shared: dict[str, Any] = {"metric": "precomputed", "d0_quantile": QUANTILES[name], "n_jobs": 1}
-    fitted = EVCLUS(4, focal_sets="simple", init="random", n_init=1, random_state=seed, **shared)
+    shared: dict[str, Any] = {
+        "metric": "precomputed",
+        "d0_quantile": QUANTILES[name],
+        "n_jobs": 1,
+    }
+    fitted = EVCLUS(
+        4, focal_sets="simple", init="random", n_init=1, random_state=seed, **shared
+    )
     fitted.set_params(max_iter=2).fit(D)  # Loads compiled code and computes d0.
     if method == "gradient":
         start = np.random.default_rng(seed).random((len(D), 6))
@@ -80,9 +86,16 @@ def descent(run: Run) -> None:
     cases = [(name, method) for name in QUANTILES for method in METHODS]
     results = run.each(
         one_run,
-        [{"name": name, "method": method, "seed": s} for name, method in cases for s in seeds],
+        [
+            {"name": name, "method": method, "seed": s}
+            for name, method in cases
+            for s in seeds
+        ],
     )
-    found = {case: results[k * len(seeds) : (k + 1) * len(seeds)] for k, case in enumerate(cases)}
+    found = {
+        case: results[k * len(seeds) : (k + 1) * len(seeds)]
+        for k, case in enumerate(cases)
+    }
     table = run.table(
         "data",
         "method",
@@ -92,8 +105,12 @@ def descent(run: Run) -> None:
         quantity="ARI",
     )
     for (name, method), runs in found.items():
-        errors = " to ".join(str(choose(one["errors"] for one in runs)) for choose in (min, max))
-        stresses = [f"{choose(one['stress'] for one in runs):.5f}" for choose in (min, max)]
+        errors = " to ".join(
+            str(choose(one["errors"] for one in runs)) for choose in (min, max)
+        )
+        stresses = [
+            f"{choose(one['stress'] for one in runs):.5f}" for choose in (min, max)
+        ]
         # two errors
         if name == "Protein" and method == METHODS[0]:
             paper = 0.989
@@ -101,7 +118,13 @@ def descent(run: Run) -> None:
             paper = None
         seconds = summary(runs, "time").mean
         table.add(
-            name, method, *stresses, errors, paper=paper, ours=summary(runs, "ari"), seconds=seconds
+            name,
+            method,
+            *stresses,
+            errors,
+            paper=paper,
+            ours=summary(runs, "ari"),
+            seconds=seconds,
         )
     run.figure(
         "stress",

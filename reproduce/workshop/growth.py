@@ -36,14 +36,26 @@ def influence_of_n(run: Run) -> None:
     cluster."""
     seeds = run.seeds(5)
     sizes = run.choose(SIZES, SIZES[:4])
-    cases = [(method, n) for method, largest in LARGEST.items() for n in sizes if n <= largest]
-    flat = run.each(one_size, [{"method": m, "n": n, "seed": s} for m, n in cases for s in seeds])
-    found = {case: flat[k * len(seeds) : (k + 1) * len(seeds)] for k, case in enumerate(cases)}
+    cases = [
+        (method, n)
+        for method, largest in LARGEST.items()
+        for n in sizes
+        if n <= largest
+    ]
+    flat = run.each(
+        one_size, [{"method": m, "n": n, "seed": s} for m, n in cases for s in seeds]
+    )
+    found = {
+        case: flat[k * len(seeds) : (k + 1) * len(seeds)]
+        for k, case in enumerate(cases)
+    }
     seconds = {case: summary(results, "time").mean for case, results in found.items()}
     _growth_claims(run, seconds)
     table = run.table("method", "n", short=None)
     for (method, n), results in found.items():
-        table.add(method, f"{n:,}", ours=summary(results, "ari"), seconds=seconds[method, n])
+        table.add(
+            method, f"{n:,}", ours=summary(results, "ari"), seconds=seconds[method, n]
+        )
     run.figure(
         "seconds",
         _draw_growth(seconds),
@@ -115,11 +127,17 @@ def _compare_focal_sets(run: Run, seeds: list[int]) -> None:
     sizes = 2**clusters
     found = {}
     claims = run.table("claim", quantity="what", short=None)
-    table = run.table("method", "f", quantity="seconds of one iteration", short=None, form=".2g")
+    table = run.table(
+        "method", "f", quantity="seconds of one iteration", short=None, form=".2g"
+    )
     for method, paper in {"EVCLUS": None, "NN-EVCLUS": "2 (stated)"}.items():
         flat = run.each(
             with_focal_sets,
-            [{"method": method, "c": int(c), "seed": s} for c in clusters for s in seeds],
+            [
+                {"method": method, "c": int(c), "seed": s}
+                for c in clusters
+                for s in seeds
+            ],
         )
         found[method] = seconds = np.reshape(
             [one["time"] for one in flat], (len(clusters), -1)
@@ -156,7 +174,9 @@ def _draw_focal_sets(sizes: np.ndarray, found: dict[str, np.ndarray]) -> Any:
     return figure
 
 
-@experiment(PAPER, "10,000 simulated objects", "ARI and seconds against the number of partners")
+@experiment(
+    PAPER, "10,000 simulated objects", "ARI and seconds against the number of partners"
+)
 def partners(run: Run) -> None:
     """k-EVCLUS without constraints on 10,000 objects of the four classes, d0 at the 0.9 quantile, with single clusters,
     the frame and the empty set; one random start for each random set of pairs. The slides show two
@@ -166,15 +186,27 @@ def partners(run: Run) -> None:
     which two classes share a cluster (see the smallest ARI)."""
     seeds = run.seeds(10, 2)
     numbers = run.choose(PARTNERS, [10, 50, 100])
-    flat = run.each(with_partners, [{"k": k, "seed": s} for k in numbers for s in seeds])
-    found = {k: flat[j * len(seeds) : (j + 1) * len(seeds)] for j, k in enumerate(numbers)}
+    flat = run.each(
+        with_partners, [{"k": k, "seed": s} for k in numbers for s in seeds]
+    )
+    found = {
+        k: flat[j * len(seeds) : (j + 1) * len(seeds)] for j, k in enumerate(numbers)
+    }
     X, y = make_fourclass(10_000, random_state=0)
     best = float(adjusted_rand_score(y, (X > 2) @ [2, 1]))
     table = run.table(
-        "k", "share of all pairs", "smallest ARI", "largest ARI", "N*", short=None, form=".3f"
+        "k",
+        "share of all pairs",
+        "smallest ARI",
+        "largest ARI",
+        "N*",
+        short=None,
+        form=".3f",
     )
     for k, results in found.items():
-        extremes = [f"{choose(one['ari'] for one in results):.3f}" for choose in (min, max)]
+        extremes = [
+            f"{choose(one['ari'] for one in results):.3f}" for choose in (min, max)
+        ]
         imprecise = summary(results, "nonspecificity").mean
         seconds = summary(results, "time").mean
         words = [f"{2 * k / (len(X) - 1):.2%}", *extremes, f"{imprecise:.2f}"]

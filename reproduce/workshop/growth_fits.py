@@ -15,7 +15,12 @@ from dempster.datasets import make_fourclass
 from reproduce.k_cevclus.gradient import GradientEVCLUS, scaled
 
 QUANTILE = 0.9  # of the dissimilarities, for d0
-SETTINGS: dict[str, Any] = {"focal_sets": "simple", "init": "random", "n_init": 1, "n_jobs": 1}
+SETTINGS: dict[str, Any] = {
+    "focal_sets": "simple",
+    "init": "random",
+    "n_init": 1,
+    "n_jobs": 1,
+}
 
 
 def one_size(method: str, n: int, seed: int) -> dict[str, Any]:
@@ -38,9 +43,12 @@ def one_size(method: str, n: int, seed: int) -> dict[str, Any]:
     if method.endswith("gradient"):
         start = np.random.default_rng(seed).random((n, 6))
         problem = GradientEVCLUS(
-            FocalSets.simple(4), scaled(D, float(np.quantile(D[np.triu_indices(n, 1)], QUANTILE)))
+            FocalSets.simple(4),
+            scaled(D, float(np.quantile(D[np.triu_indices(n, 1)], QUANTILE))),
         )
-        return _measure(y, lambda: problem.minimise(start / start.sum(axis=1, keepdims=True))[0])
+        return _measure(
+            y, lambda: problem.minimise(start / start.sum(axis=1, keepdims=True))[0]
+        )
     shared: dict[str, Any] = {"metric": "precomputed", "random_state": seed, **SETTINGS}
     if method == "RECM":
         relational = RECM(4, square=True, beta=1.5, **shared)
@@ -53,7 +61,10 @@ def _measure(y: np.ndarray, fit: Callable[[], Any]) -> dict[str, Any]:
     EVCLUS(2, n_jobs=1).fit(np.arange(20.0)[:, None])  # Loads compiled code.
     began = process_time()
     partition = fit()
-    return {"time": process_time() - began, "ari": float(adjusted_rand_score(y, partition.labels))}
+    return {
+        "time": process_time() - began,
+        "ari": float(adjusted_rand_score(y, partition.labels)),
+    }
 
 
 def with_focal_sets(method: str, c: int, seed: int) -> dict[str, Any]:
@@ -69,7 +80,9 @@ def with_focal_sets(method: str, c: int, seed: int) -> dict[str, Any]:
     if method == "EVCLUS":
         model: Any = EVCLUS(c, sampling="random", d0_quantile=QUANTILE, **shared)
     else:
-        model = NNEVCLUS(c, training=Training(solver="lbfgs"), d0_quantile=QUANTILE, **shared)
+        model = NNEVCLUS(
+            c, training=Training(solver="lbfgs"), d0_quantile=QUANTILE, **shared
+        )
     few = _measure(y, lambda: model.set_params(max_iter=10).fit(X).credal_partition_)
     many = _measure(y, lambda: model.set_params(max_iter=20).fit(X).credal_partition_)
     return {"time": (many["time"] - few["time"]) / 10}
@@ -79,7 +92,12 @@ def with_partners(k: int, seed: int) -> dict[str, Any]:
     """Fit k-EVCLUS to 10,000 objects from a random start."""
     X, y = make_fourclass(10_000, random_state=0)
     model = EVCLUS(
-        4, sampling="random", n_partners=k, d0_quantile=QUANTILE, random_state=seed, **SETTINGS
+        4,
+        sampling="random",
+        n_partners=k,
+        d0_quantile=QUANTILE,
+        random_state=seed,
+        **SETTINGS,
     )
     result = _measure(y, lambda: model.fit(X).credal_partition_)
     return {**result, "nonspecificity": model.credal_partition_.nonspecificity_index()}

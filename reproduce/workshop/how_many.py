@@ -23,7 +23,9 @@ CLUSTERS = {"Fourclass": 4, "S2": 15}
 def curve(family: str, alpha: float, delta: float) -> dict[str, Any]:
     """Return the nonspecificity of ECM on Fourclass for each number of clusters."""
     X, _ = load("Fourclass", standardise=False)
-    estimator = ECM(focal_sets=family, alpha=alpha, beta=2.0, delta=delta, random_state=0, n_jobs=1)
+    estimator = ECM(
+        focal_sets=family, alpha=alpha, beta=2.0, delta=delta, random_state=0, n_jobs=1
+    )
     found = n_clusters_curve(estimator, X, CANDIDATES)
     return {"nonspecificity": found.nonspecificity.tolist(), "best": found.best}
 
@@ -43,10 +45,20 @@ def number_of_clusters(run: Run) -> None:
         for alpha in (1, 2)
         for delta in (3.0, sqrt(20), 10.0)
     ]
-    cases = run.choose(cases, [("full", 2, 3.0), ("full", 2, sqrt(20)), ("pairs", 1, 10.0)])
-    results = run.each(curve, [{"family": a, "alpha": b, "delta": c} for a, b, c in cases])
+    cases = run.choose(
+        cases, [("full", 2, 3.0), ("full", 2, sqrt(20)), ("pairs", 1, 10.0)]
+    )
+    results = run.each(
+        curve, [{"family": a, "alpha": b, "delta": c} for a, b, c in cases]
+    )
     table = run.table(
-        "sets", "α", "δ", "N* for 2, 3, ... clusters", quantity="clusters", short=None, form=".0f"
+        "sets",
+        "α",
+        "δ",
+        "N* for 2, 3, ... clusters",
+        quantity="clusters",
+        short=None,
+        form=".0f",
     )
     for (family, alpha, delta), result in zip(cases, results, strict=True):
         words = ", ".join(f"{value:.3f}" for value in result["nonspecificity"])
@@ -65,7 +77,9 @@ def number_of_clusters(run: Run) -> None:
         np.array(CANDIDATES), np.array(shown), np.zeros(k), np.ones(k, dtype=bool), []
     )
     run.figure(
-        "curve", drawn.plot().figure_, "All sets, α = 2, δ² = 20: smallest N* for four clusters"
+        "curve",
+        drawn.plot().figure_,
+        "All sets, α = 2, δ² = 20: smallest N* for four clusters",
     )
 
 
@@ -80,8 +94,14 @@ def four_classes(run: Run) -> None:
     many, _ = make_fourclass(2000, random_state=0)
     shared: dict[str, Any] = {"random_state": 0, "n_jobs": 1}
     models = {
-        "ECM": (ECM(4, focal_sets="full", alpha=2, beta=2.0, delta=sqrt(20), **shared), X),
-        "EVCLUS, 2,000 objects": (EVCLUS(4, focal_sets="pairs", d0_quantile=0.9, **shared), many),
+        "ECM": (
+            ECM(4, focal_sets="full", alpha=2, beta=2.0, delta=sqrt(20), **shared),
+            X,
+        ),
+        "EVCLUS, 2,000 objects": (
+            EVCLUS(4, focal_sets="pairs", d0_quantile=0.9, **shared),
+            many,
+        ),
         "EK-NNclus": (EKNNClus(n_neighbors=int(3 * sqrt(len(X))), q=0.9, **shared), X),
     }
     figure, axes = plt.subplots(1, 3, figsize=(17, 5), layout="constrained")
@@ -100,7 +120,10 @@ def neighbours(name: str, per_root: float, q: float, seed: int) -> dict[str, Any
     model = EKNNClus(
         n_neighbors=int(per_root * sqrt(len(X))), q=q, random_state=seed, n_jobs=1
     ).fit(X)
-    return {"clusters": int(model.n_clusters_), "ari": adjusted_rand_score(y, model.labels_)}
+    return {
+        "clusters": int(model.n_clusters_),
+        "ari": adjusted_rand_score(y, model.labels_),
+    }
 
 
 @experiment(PAPER, "EK-NNclus", "the number of clusters is found")
@@ -112,12 +135,27 @@ def eknnclus(run: Run) -> None:
     more."""
     seeds = run.seeds(5)
     table = run.table(
-        "data", "neighbours / √n", "q", "ARI", quantity="clusters", short=None, form=".1f"
+        "data",
+        "neighbours / √n",
+        "q",
+        "ARI",
+        quantity="clusters",
+        short=None,
+        form=".1f",
     )
-    cases = [(name, per_root, q) for name in CLUSTERS for q in (0.9, 0.5) for per_root in (2, 3)]
+    cases = [
+        (name, per_root, q)
+        for name in CLUSTERS
+        for q in (0.9, 0.5)
+        for per_root in (2, 3)
+    ]
     results = run.each(
         neighbours,
-        [{"name": a, "per_root": b, "q": c, "seed": s} for a, b, c in cases for s in seeds],
+        [
+            {"name": a, "per_root": b, "q": c, "seed": s}
+            for a, b, c in cases
+            for s in seeds
+        ],
     )
     for k, (name, per_root, q) in enumerate(cases):
         runs = results[k * len(seeds) : (k + 1) * len(seeds)]

@@ -19,7 +19,9 @@ def s2(q: int, seed: int) -> dict[str, Any]:
     """Fit k-EVCLUS, adding pairs of mutual q nearest clusters in a second step (q = 0: single clusters only)."""
     X, y = load("S2")
     family: dict[str, Any] = (
-        {"focal_sets": "selected", "n_neighbor_clusters": q} if q else {"focal_sets": "simple"}
+        {"focal_sets": "selected", "n_neighbor_clusters": q}
+        if q
+        else {"focal_sets": "simple"}
     )
     model = EVCLUS(
         15,
@@ -35,7 +37,11 @@ def s2(q: int, seed: int) -> dict[str, Any]:
     seconds = perf_counter() - began
     partition = model.credal_partition_
     members = np.array(partition.assignment())
-    pairs = [[int(k) for k in clusters] for clusters in model.focal_sets_ if len(clusters) == 2]
+    pairs = [
+        [int(k) for k in clusters]
+        for clusters in model.focal_sets_
+        if len(clusters) == 2
+    ]
     return {
         "ari": adjusted_rand_score(y, partition.labels),
         "stress": model.stress_,
@@ -58,7 +64,10 @@ def selected_pairs(run: Run) -> None:
     seeds = run.seeds(5)
     cells = [{"q": q, "seed": seed} for q in (0, 1, 2) for seed in seeds]
     results = run.each(s2, cells)
-    found = {q: results[k * len(seeds) : (k + 1) * len(seeds)] for k, q in enumerate((0, 1, 2))}
+    found = {
+        q: results[k * len(seeds) : (k + 1) * len(seeds)]
+        for k, q in enumerate((0, 1, 2))
+    }
     table = run.table("q", "pairs added", "stress", "N*", "ambiguous objects")
     for q, runs in found.items():
         words = [
@@ -70,7 +79,10 @@ def selected_pairs(run: Run) -> None:
             for key, form in (("nonspecificity", ".3f"), ("ambiguous", ".0f"))
         ]
         table.add(
-            q or "none", *words, ours=summary(runs, "ari"), seconds=summary(runs, "time").mean
+            q or "none",
+            *words,
+            ours=summary(runs, "ari"),
+            seconds=summary(runs, "time").mean,
         )
     caption = (
         "Fifteen clusters; lines connect the centers of the selected pairs, and some objects between the two clusters "
@@ -92,8 +104,12 @@ def _drawn(found: Any) -> Any:
             title = f"q = {q}"
         else:
             title = "single clusters and the frame"
-        CredalPartitionDisplay(points=X, assignment=members).plot(ax=ax, title=title, legend=False)
+        CredalPartitionDisplay(points=X, assignment=members).plot(
+            ax=ax, title=title, legend=False
+        )
         for pair in runs[0]["selected"]:
-            centers = [X[members[:, k] & (members.sum(axis=1) == 1)].mean(axis=0) for k in pair]
+            centers = [
+                X[members[:, k] & (members.sum(axis=1) == 1)].mean(axis=0) for k in pair
+            ]
             ax.plot(*np.transpose(centers), color="black", linewidth=2)
     return figure

@@ -39,7 +39,9 @@ def partitions(run: Run) -> None:
     table = run.table("objects", quantity="partitions", short=None)
     for n in (5, 10, 20, 50, 100):
         value = numbers[n - 1]
-        table.add(n, paper="figure", ours=f"{value:,}" if value < 10**6 else f"{value:.2e}")
+        table.add(
+            n, paper="figure", ours=f"{value:,}" if value < 10**6 else f"{value:.2e}"
+        )
     import matplotlib.pyplot as plt
 
     figure, ax = plt.subplots(figsize=(6, 3.6), layout="constrained")
@@ -51,7 +53,9 @@ def partitions(run: Run) -> None:
         ylim=(0, None),
     )
     run.figure(
-        "bell", figure, "The number of partitions of n objects grows faster than exponentially"
+        "bell",
+        figure,
+        "The number of partitions of n objects grows faster than exponentially",
     )
 
 
@@ -59,7 +63,10 @@ def points() -> np.ndarray:
     """Return 24 points in three groups; the slides show their points only as a picture."""
     rng = np.random.default_rng(0)
     return np.vstack(
-        [rng.normal(scale=0.6, size=(8, 2)) + center for center in ([0, 0], [4, 0], [2, 3])]
+        [
+            rng.normal(scale=0.6, size=(8, 2)) + center
+            for center in ([0, 0], [4, 0], [2, 3])
+        ]
     )
 
 
@@ -71,7 +78,9 @@ def sweeps(seed: int) -> dict[str, Any]:
     X = points()
     steps = [list(range(len(X)))]
     while len(steps) < 3 or steps[-1] != steps[-2]:
-        model = EKNNClus(init=steps[-1], max_iter=1, random_state=seed + len(steps), **SETTINGS)
+        model = EKNNClus(
+            init=steps[-1], max_iter=1, random_state=seed + len(steps), **SETTINGS
+        )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             steps.append(model.fit(X).labels_.tolist())

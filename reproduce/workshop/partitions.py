@@ -21,7 +21,12 @@ PAIRS = {
     (0, 2): (0.30, 0.12, 0.37, 0.21),
     (1, 2): (0.00, 0.13, 0.43, 0.44),
 }
-BUTTERFLY = {3: (0, 1, 0, 0), 5: (0, 0.5, 0, 0.5), 6: (0, 0, 0, 1), 12: (0.9, 0, 0.1, 0)}
+BUTTERFLY = {
+    3: (0, 1, 0, 0),
+    5: (0, 0.5, 0, 0.5),
+    6: (0, 0, 0, 1),
+    12: (0.9, 0, 0.1, 0),
+}
 
 
 @experiment(PAPER, "Relational representation", "three objects")
@@ -47,17 +52,30 @@ def butterfly(run: Run) -> None:
     between the wings, and object 12 is an outlier."""
     X = load_butterfly().data
     models = {
-        "EVCLUS": EVCLUS(2, focal_sets="full", d0=11.0, random_state=0, n_jobs=1).fit(X),
-        "ECM": ECM(2, focal_sets="full", beta=2.0, delta=5.0, random_state=0, n_jobs=1).fit(X),
+        "EVCLUS": EVCLUS(2, focal_sets="full", d0=11.0, random_state=0, n_jobs=1).fit(
+            X
+        ),
+        "ECM": ECM(
+            2, focal_sets="full", beta=2.0, delta=5.0, random_state=0, n_jobs=1
+        ).fit(X),
     }
     table = run.table("object", "set", "ECM", quantity="mass (EVCLUS)", short=None)
-    masses = {name: _numbered(model.credal_partition_.masses) for name, model in models.items()}
+    masses = {
+        name: _numbered(model.credal_partition_.masses)
+        for name, model in models.items()
+    }
     for number, printed in BUTTERFLY.items():
         for k, (words, paper) in enumerate(
             zip(("∅", "{1}", "{2}", "{1, 2}"), printed, strict=True)
         ):
             ours = {name: float(of[number - 1, k]) for name, of in masses.items()}
-            table.add(number, words, f"{ours['ECM']:.2f}", paper=float(paper), ours=ours["EVCLUS"])
+            table.add(
+                number,
+                words,
+                f"{ours['ECM']:.2f}",
+                paper=float(paper),
+                ours=ours["EVCLUS"],
+            )
     run.figure(
         "evclus",
         _drawn(models, X),

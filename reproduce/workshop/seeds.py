@@ -10,7 +10,12 @@ from sklearn.metrics import adjusted_rand_score
 
 from dempster import CredalPartition, FocalSets
 from dempster.cluster import ECM, EVCLUS, ECMdd, RoughKMeans
-from dempster.partition import PartitionMap, combine_partitions, credal_rand_index, embed_partitions
+from dempster.partition import (
+    PartitionMap,
+    combine_partitions,
+    credal_rand_index,
+    embed_partitions,
+)
 from dempster.plot import CredalPartitionDisplay, PartitionMapDisplay
 from reproduce.data import table as load
 from reproduce.runner import Run, experiment
@@ -31,15 +36,25 @@ def partitions(X: np.ndarray) -> dict[str, CredalPartition]:
     # Ten times the mean squared distance to a mean, as square.
     delta = float(np.sqrt(10 * means.inertia_ / len(X)))
     models: dict[str, Any] = {
-        "ECM": ECM(3, focal_sets=FocalSets.pairs(3, omega=False), beta=2.0, delta=delta, **shared),
+        "ECM": ECM(
+            3,
+            focal_sets=FocalSets.pairs(3, omega=False),
+            beta=2.0,
+            delta=delta,
+            **shared,
+        ),
         "EVCLUS simple": EVCLUS(3, focal_sets="simple", d0_quantile=0.8, **shared),
         "EVCLUS full": EVCLUS(3, focal_sets="full", d0_quantile=0.8, **shared),
     }
-    evidential = {name: model.fit(X).credal_partition_ for name, model in models.items()}
+    evidential = {
+        name: model.fit(X).credal_partition_ for name, model in models.items()
+    }
     found = dict(evidential)
     for name, partition in evidential.items():
         found[f"{name}, hard"] = CredalPartition.from_hard(partition.labels)
-        found[f"{name}, fuzzy"] = CredalPartition.from_fuzzy(partition.plausibility_transform())
+        found[f"{name}, fuzzy"] = CredalPartition.from_fuzzy(
+            partition.plausibility_transform()
+        )
         found[f"{name}, rough"] = CredalPartition.from_rough(
             partition.assignment("interval_dominance", keep_outliers=False)
         )
@@ -47,8 +62,12 @@ def partitions(X: np.ndarray) -> dict[str, CredalPartition]:
     found["complete linkage"] = CredalPartition.from_hard(
         AgglomerativeClustering(3, linkage="complete").fit(X).labels_
     )
-    found["fuzzy c-means"] = ECM(3, focal_sets=singles, beta=2.0, **shared).fit(X).credal_partition_
-    found["fuzzy medoids"] = ECMdd(3, focal_sets=singles, **shared).fit(X).credal_partition_
+    found["fuzzy c-means"] = (
+        ECM(3, focal_sets=singles, beta=2.0, **shared).fit(X).credal_partition_
+    )
+    found["fuzzy medoids"] = (
+        ECMdd(3, focal_sets=singles, **shared).fit(X).credal_partition_
+    )
     for name, rule in ROUGH.items():
         found[name] = RoughKMeans(3, rule=rule, **shared).fit(X).credal_partition_
     return found
@@ -59,7 +78,9 @@ def compare() -> dict[str, Any]:
     X, y = load("Seeds")
     found = partitions(X)
     smaller, combined = (
-        combine_partitions([found[name] for name in names], "dubois_prade", random_state=0)
+        combine_partitions(
+            [found[name] for name in names], "dubois_prade", random_state=0
+        )
         for names in (COMBINED, (*COMBINED, *ROUGH))
     )
     found["combined"] = combined
@@ -72,12 +93,15 @@ def compare() -> dict[str, Any]:
         "stress": drawn.stress,
         "names": drawn.names,
         "ari": {
-            name: adjusted_rand_score(y, partition.labels) for name, partition in found.items()
+            name: adjusted_rand_score(y, partition.labels)
+            for name, partition in found.items()
         },
         "nonspecificity": {
             name: partition.nonspecificity_index() for name, partition in found.items()
         },
-        "ambiguous": {name: len(partition.ambiguous) for name, partition in found.items()},
+        "ambiguous": {
+            name: len(partition.ambiguous) for name, partition in found.items()
+        },
         "index": combined.metadata["credal_rand_index"],
         "agreement": credal_rand_index(smaller, combined),
         "shown": shown,

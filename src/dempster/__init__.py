@@ -19,10 +19,31 @@ __version__ = "0.1.0"
 
 __all__ = ["FocalSets", "MassFunctions", "CredalPartition", "__version__"]
 
-_VALUES = {"FocalSets": "belief", "MassFunctions": "belief", "CredalPartition": "partition"}
+_VALUES = {
+    "FocalSets": "belief",
+    "MassFunctions": "belief",
+    "CredalPartition": "partition",
+}
 _PACKAGES = (
-    *("belief", "partition", "io", "datasets", "constraints", "dissimilarity", "metric", "mixture"),
-    *("cluster", "classify", "model_selection", "explain", "plot", "persistence", "onnx"),
+    *(
+        "belief",
+        "partition",
+        "io",
+        "datasets",
+        "constraints",
+        "dissimilarity",
+        "metric",
+        "mixture",
+    ),
+    *(
+        "cluster",
+        "classify",
+        "model_selection",
+        "explain",
+        "plot",
+        "persistence",
+        "onnx",
+    ),
     *("apps", "integrations"),
 )
 

@@ -102,7 +102,9 @@ def to_device_of(values: Array, other: Array) -> Array:
         return values.to(other.device)
     if not values.flags.writeable:  # Torch warns about read-only arrays.
         values = values.copy()
-    return library_of(other).as_tensor(np.ascontiguousarray(values), device=other.device)
+    return library_of(other).as_tensor(
+        np.ascontiguousarray(values), device=other.device
+    )
 
 
 def cast_like(values: np.ndarray, other: Array) -> Array:

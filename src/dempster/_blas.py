@@ -29,7 +29,9 @@ class _OneThread:
             with self._lock:
                 self._fits.add(fit)
                 if self._limits is None:
-                    self._limits = _libraries(len(sys.modules)).limit(limits=1, user_api="blas")
+                    self._limits = _libraries(len(sys.modules)).limit(
+                        limits=1, user_api="blas"
+                    )
             yield
         finally:
             with self._lock:

@@ -71,7 +71,9 @@ class MissingExtraError(ImportError):
     def __init__(self, what: str, package: str, extra: str):
         self.package = package
         self.extra = extra
-        super().__init__(f"{what} needs {package}: pip install 'dempster[{extra}]'", name=package)
+        super().__init__(
+            f"{what} needs {package}: pip install 'dempster[{extra}]'", name=package
+        )
 
     def __reduce__(self) -> Any:
         return _rebuild, (type(self), self.args, vars(self))
@@ -85,7 +87,9 @@ def format_value(value: Any) -> str:
     return f"{text[: MAX_VALUE_CHARACTERS - 3]}..."
 
 
-def _rebuild(cls: type[Exception], args: tuple[Any, ...], attributes: dict[str, Any]) -> Exception:
+def _rebuild(
+    cls: type[Exception], args: tuple[Any, ...], attributes: dict[str, Any]
+) -> Exception:
     error = cls.__new__(cls)
     error.args = args
     vars(error).update(attributes)

@@ -45,5 +45,7 @@ def fit_transaction(estimator: Estimator) -> Iterator[Estimator]:
 def warn_not_converged(estimator: Any) -> None:
     """Warn that the iterations did not converge, from a method that `fit` calls."""
     limits = f"tol={estimator.tol:g} in max_iter={estimator.max_iter} iterations"
-    message = f"{type(estimator).__name__} did not reach {limits}; increase max_iter or tol"
+    message = (
+        f"{type(estimator).__name__} did not reach {limits}; increase max_iter or tol"
+    )
     warnings.warn(message, ConvergenceWarning, stacklevel=5)

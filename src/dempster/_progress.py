@@ -25,7 +25,9 @@ def report_progress_to(listener: Listener | None) -> Iterator[None]:
 
 
 @contextmanager
-def progress_bar(name: str, total: int | None, unit: str, *, shown: bool) -> Iterator[Advance]:
+def progress_bar(
+    name: str, total: int | None, unit: str, *, shown: bool
+) -> Iterator[Advance]:
     """Open a progress bar and yield a function that advances it and sets its status text."""
     listener = _listener.get()
     if listener is not None:

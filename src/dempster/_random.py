@@ -65,5 +65,7 @@ def _check(random_state: Any, below: float = np.inf) -> None:
     rule.check(random_state, "random_state", rule.seed)
     if isinstance(random_state, Integral) and int(random_state) >= below:
         raise InvalidParameterError(
-            "random_state", f"at most {int(below) - 1} if it is an integer", random_state
+            "random_state",
+            f"at most {int(below) - 1} if it is an integer",
+            random_state,
         )

@@ -37,7 +37,9 @@ def printable(name: Any) -> str:
     text = str(name)
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() or c in _JOINERS else repr(c)[1:-1] for c in text)
+    return "".join(
+        c if c.isprintable() or c in _JOINERS else repr(c)[1:-1] for c in text
+    )
 
 
 def one_line(name: Any) -> str:
@@ -75,7 +77,9 @@ def unique_names(names: Iterable[Any], limit: int) -> list[str]:
     """Shorten names to at most ``limit`` characters, and number names that become equal."""
     taken: dict[str, int] = {}
     unique = []
-    for short in shorten_all([one_line(str(name)[: 40 * limit]) for name in names], limit):
+    for short in shorten_all(
+        [one_line(str(name)[: 40 * limit]) for name in names], limit
+    ):
         candidate = short
         while candidate in taken:
             taken[short] += 1

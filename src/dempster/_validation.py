@@ -46,7 +46,9 @@ _MAX_ITERATIONS = 100_000_000
 _MAX_NAMED_COLUMNS = 5  # maximum number of column names in a message
 # largest error of a sum of masses that rounding in single precision can cause
 _MAX_SUM_ERROR = 1e-4
-_FEW_ROWS = 1000  # number of rows that usually suffices to show that not all rows are equal
+_FEW_ROWS = (
+    1000  # number of rows that usually suffices to show that not all rows are equal
+)
 _OBJECT = np.dtype(object)
 
 
@@ -62,7 +64,9 @@ class Rule:
     options: tuple[Any, ...] = ()
     types: tuple[type, ...] = ()
     integers: tuple[int, int] | None = None  # (low, high)
-    reals: tuple[float, float, bool, bool] | None = None  # (low, high, open_low, open_high)
+    reals: tuple[float, float, bool, bool] | None = (
+        None  # (low, high, open_low, open_high)
+    )
     alternatives: tuple[Rule, ...] = ()  # of the rule ``a | b``
 
     def __or__(self, other: Rule) -> Rule:
@@ -82,7 +86,9 @@ class Rule:
             if part.reals and _is_between(value, *part.reals):
                 return True
             for option in part.options:
-                is_text = isinstance(value, str) and isinstance(option, str)  # str or np.str_
+                is_text = isinstance(value, str) and isinstance(
+                    option, str
+                )  # str or np.str_
                 if value is option or (
                     (is_text or type(value) is type(option)) and bool(value == option)
                 ):
@@ -106,7 +112,9 @@ def is_number(value: Any) -> bool:
     return isinstance(value, float | np.floating)
 
 
-def _is_between(value: Any, low: float, high: float, open_low: bool, open_high: bool) -> bool:
+def _is_between(
+    value: Any, low: float, high: float, open_low: bool, open_high: bool
+) -> bool:
     if type(value) is not float and not is_number(value):
         return False
     number = float(value)
@@ -125,7 +133,11 @@ def to_python_number(value: Any) -> Any:
 
 
 def is_estimator(value: Any) -> bool:
-    return not isinstance(value, type) and hasattr(value, "fit") and hasattr(value, "get_params")
+    return (
+        not isinstance(value, type)
+        and hasattr(value, "fit")
+        and hasattr(value, "get_params")
+    )
 
 
 def integer(low: int, high: int | None = None) -> Rule:
@@ -145,7 +157,11 @@ def iterations() -> Rule:
 
 
 def real(
-    low: float = -np.inf, high: float = np.inf, *, open_low: bool = False, open_high: bool = False
+    low: float = -np.inf,
+    high: float = np.inf,
+    *,
+    open_low: bool = False,
+    open_high: bool = False,
 ) -> Rule:
     """Return a rule for a real number between two bounds, which are excluded if they are open."""
     if low == -np.inf:
@@ -168,25 +184,39 @@ def kind(*types: type, words: str | None = None) -> Rule:
 
 def _is_array(value: Any) -> bool:
     try:
-        return not isinstance(value, str) and hasattr(value, "__len__") and np.ndim(value) >= 1
-    except Exception:  # NumPy cannot convert some values, e.g. rows of different lengths.
+        return (
+            not isinstance(value, str)
+            and hasattr(value, "__len__")
+            and np.ndim(value) >= 1
+        )
+    except (
+        Exception
+    ):  # NumPy cannot convert some values, e.g. rows of different lengths.
         return False
 
 
 def _is_hashable(value: Any) -> bool:
     try:
         hash(value)
-    except Exception:  # Methods of objects from other libraries may raise any exception.
+    except (
+        Exception
+    ):  # Methods of objects from other libraries may raise any exception.
         return False
     return True
 
 
 array = Rule("an array", _is_array)
 hashable = Rule("a hashable name (text, a number or a tuple)", _is_hashable)
-callback = Rule("None or a function with one string argument", callable, options=(None,))
-flag = Rule("True or False", options=(np.True_, np.False_), types=(bool,), integers=(0, 1))
+callback = Rule(
+    "None or a function with one string argument", callable, options=(None,)
+)
+flag = Rule(
+    "True or False", options=(np.True_, np.False_), types=(bool,), integers=(0, 1)
+)
 verbosity = Rule(
-    "True, False or an integer of at least 0", types=(bool, np.bool_), integers=(0, _MAX_INTEGER)
+    "True, False or an integer of at least 0",
+    types=(bool, np.bool_),
+    integers=(0, _MAX_INTEGER),
 )
 n_jobs = Rule(
     "None or a nonzero integer",
@@ -245,7 +275,9 @@ def _explain_range(value: Any) -> str:
 def as_list(values: Any, name: str, what: str) -> list[Any]:
     """Return the items of an argument as a list, unless it is a string or not iterable."""
     if not isinstance(values, str | bytes | Mapping):
-        with suppress(Exception):  # Iterators of other libraries may raise any exception.
+        with suppress(
+            Exception
+        ):  # Iterators of other libraries may raise any exception.
             return list(values)
     raise InvalidParameterError(name, value=values, must=f"contain {what}")
 
@@ -254,7 +286,9 @@ def as_names(values: Any, name: str, what: str) -> tuple[str, ...]:
     """Return the names in an argument as strings; the argument may be a single name."""
     if isinstance(values, str):
         return (values,)
-    return tuple(_as_texts(values, name, what, lambda value: isinstance(value, str | Integral)))
+    return tuple(
+        _as_texts(values, name, what, lambda value: isinstance(value, str | Integral))
+    )
 
 
 def as_texts(values: Any, name: str, what: str) -> list[str]:
@@ -262,7 +296,9 @@ def as_texts(values: Any, name: str, what: str) -> list[str]:
     return _as_texts(values, name, what, _is_hashable)
 
 
-def _as_texts(values: Any, name: str, what: str, is_name: Callable[[Any], bool]) -> list[str]:
+def _as_texts(
+    values: Any, name: str, what: str, is_name: Callable[[Any], bool]
+) -> list[str]:
     found = as_list(values, name, what)
     for value in found:
         if not is_name(value):
@@ -303,7 +339,8 @@ def check_tensor(values: Any, name: str) -> None:
     """Raise an error if values is a sparse tensor."""
     if is_tensor(values) and values.layout != library_of(values).strided:
         raise InvalidParameterError(
-            name, f"a dense tensor, got the layout {values.layout}: use {name}.to_dense()"
+            name,
+            f"a dense tensor, got the layout {values.layout}: use {name}.to_dense()",
         )
 
 
@@ -319,15 +356,22 @@ def _check_not_masked(values: Any, name: str) -> None:
 def _check_kinds(values: Any, name: str) -> None:
     """Raise an error if an array or a table contains dates or complex numbers."""
     if _is_table(values):
-        kinds = [(f"column {c!r}", k) for c, k in zip(values.columns, values.dtypes, strict=False)]
+        kinds = [
+            (f"column {c!r}", k)
+            for c, k in zip(values.columns, values.dtypes, strict=False)
+        ]
     else:
         kinds = [(name, getattr(values, "dtype", None))]
     for place, dtype in kinds:
         letter = getattr(dtype, "kind", "")
-        is_temporal = getattr(dtype, "is_temporal", bool)  # a method of polars data types
+        is_temporal = getattr(
+            dtype, "is_temporal", bool
+        )  # a method of polars data types
         message = f"{name} must contain real numbers, but {place} contains"
         if letter in ("m", "M") or is_temporal():
-            raise InvalidParameterError(name, message=f"{message} dates or times ({dtype})")
+            raise InvalidParameterError(
+                name, message=f"{message} dates or times ({dtype})"
+            )
         if letter == "c":
             # The estimator checks of scikit-learn require the first words.
             message = f"Complex data not supported: {message} complex numbers"
@@ -359,12 +403,22 @@ def _why_not_numbers(values: Any) -> str | None:
 
 
 def _has_rows_of_several_lengths(rows: list[Any] | tuple[Any, ...]) -> bool:
-    return len({len(row) if isinstance(row, list | tuple | np.ndarray) else -1 for row in rows}) > 1
+    return (
+        len(
+            {
+                len(row) if isinstance(row, list | tuple | np.ndarray) else -1
+                for row in rows
+            }
+        )
+        > 1
+    )
 
 
 def _is_table(values: Any) -> bool:
     return (
-        hasattr(values, "dtypes") and hasattr(values, "columns") and getattr(values, "ndim", 2) == 2
+        hasattr(values, "dtypes")
+        and hasattr(values, "columns")
+        and getattr(values, "ndim", 2) == 2
     )
 
 
@@ -386,7 +440,9 @@ def as_reals(values: Any, name: str) -> np.ndarray:
                     raise InvalidParameterError(name, must=must)
             found = found.astype(float)
     if found.dtype.kind not in "buif":
-        raise InvalidParameterError(name, must=f"contain real numbers, got {found.dtype}")
+        raise InvalidParameterError(
+            name, must=f"contain real numbers, got {found.dtype}"
+        )
     if found.dtype == np.float32:
         return found
     return found.astype(float, copy=False)
@@ -396,7 +452,9 @@ def real_tensor(values: Array, name: str) -> Array:
     """Return a tensor of real numbers, float32 unchanged and all other types as float64."""
     check_tensor(values, name)
     if values.is_complex():
-        raise InvalidParameterError(name, must=f"contain real numbers, got {values.dtype}")
+        raise InvalidParameterError(
+            name, must=f"contain real numbers, got {values.dtype}"
+        )
     if values.dtype == library_of(values).float32:
         return values
     return values.double()
@@ -428,7 +486,9 @@ def convert_fields(owner: Any, **axes: str) -> None:
         for letter, length in zip(letters, found.shape, strict=True):
             if lengths.setdefault(letter, length) != length:
                 known = f"({shape}) with {letter} = {lengths[letter]}"
-                raise InvalidParameterError(name, f"of shape {known}, got {found.shape}")
+                raise InvalidParameterError(
+                    name, f"of shape {known}, got {found.shape}"
+                )
         object.__setattr__(owner, name, found)
 
 
@@ -457,7 +517,9 @@ def check_scale(values: Array, name: str) -> None:
     if len(values) == 0:
         return
     _, smallest = _limits(values)
-    if _spread(values[:_FEW_ROWS]) >= smallest:  # The range of all rows is at least as large.
+    if (
+        _spread(values[:_FEW_ROWS]) >= smallest
+    ):  # The range of all rows is at least as large.
         return
     spread = _spread(values)
     if np.isnan(spread):
@@ -515,11 +577,21 @@ def check_masses(masses: Array) -> Array:
 
 # ---- X and weights -------------------------------------------------------------------------------
 
-PARTIAL_METRICS = ("euclidean", "l2", "sqeuclidean")  # metrics that support missing="partial"
+PARTIAL_METRICS = (
+    "euclidean",
+    "l2",
+    "sqeuclidean",
+)  # metrics that support missing="partial"
 
 
 def validate_features(
-    estimator: Any, X: Any, *, reset: bool, min_rows: int = 1, stay: bool = False, **options: Any
+    estimator: Any,
+    X: Any,
+    *,
+    reset: bool,
+    min_rows: int = 1,
+    stay: bool = False,
+    **options: Any,
 ) -> Array:
     """Validate X and return it as a C-contiguous array of float32 or float64, or as a tensor.
 
@@ -531,7 +603,11 @@ def validate_features(
 
     if stay:
         return validate_tensor(
-            estimator, X, reset=reset, fewest=min_rows, more_axes=options.get("allow_nd", False)
+            estimator,
+            X,
+            reset=reset,
+            fewest=min_rows,
+            more_axes=options.get("allow_nd", False),
         )
     if not (type(X) is np.ndarray and X.dtype.kind == "f" and X.flags.aligned):
         X = to_supported_type(estimator, X)
@@ -610,10 +686,14 @@ def has_missing(values: Array) -> bool:
     if precision_of(values).kind != "f":
         return False
     with np.errstate(over="ignore", invalid="ignore"):
-        return not np.isfinite(float(values.sum())) and bool(library_of(values).isnan(values).any())
+        return not np.isfinite(float(values.sum())) and bool(
+            library_of(values).isnan(values).any()
+        )
 
 
-def missing_value_advice(estimator: Any, metric: Any = None) -> tuple[str, dict[str, str]] | None:
+def missing_value_advice(
+    estimator: Any, metric: Any = None
+) -> tuple[str, dict[str, str]] | None:
     """Return advice about missing values and suggested parameters, or None if they are accepted."""
     if metric is None:
         metric = getattr(estimator, "metric", "euclidean")
@@ -623,7 +703,8 @@ def missing_value_advice(estimator: Any, metric: Any = None) -> tuple[str, dict[
     if "missing" not in vars(estimator):
         name = type(estimator).__name__
         advice = (
-            f"{name} does not accept them; impute them, or use ECM or EVCLUS with missing='partial'"
+            f"{name} does not accept them; impute them, or "
+            "use ECM or EVCLUS with missing='partial'"
         )
         return advice, settings
     if not (isinstance(metric, str) and metric in PARTIAL_METRICS):
@@ -633,12 +714,19 @@ def missing_value_advice(estimator: Any, metric: Any = None) -> tuple[str, dict[
         )
         return advice, settings
     if estimator.missing != "partial":
-        return "set missing='partial' to use the values that are present, or impute them", settings
+        return (
+            "set missing='partial' to use the values that are present, or impute them",
+            settings,
+        )
     return None
 
 
 def check_missing(
-    values: np.ndarray, X: Any, advice: tuple[str, dict[str, str]] | None, *, learning: bool
+    values: np.ndarray,
+    X: Any,
+    advice: tuple[str, dict[str, str]] | None,
+    *,
+    learning: bool,
 ) -> None:
     """Raise an error for missing values or, if allowed, for rows and columns of NaN only.
 
@@ -698,14 +786,18 @@ def check_weights(
     values = as_reals(weights, name).astype(float)
     if values.ndim != 1:
         # The estimator checks of scikit-learn require the first words of this message.
-        expected = f"1D array or scalar of {n_objects:,} weights, one for each object{where}"
+        expected = (
+            f"1D array or scalar of {n_objects:,} weights, one for each object{where}"
+        )
         message = f"Sample weights must be {expected}: {name} has shape {values.shape}"
         raise InvalidParameterError(name, message=message)
     if len(values) != n_objects:
         must = f"contain {n_objects:,} weights{where}, one per object: got shape {values.shape}"
         raise InvalidParameterError(name, must=must)
     if (values < 0).any():
-        message = f"Negative values in data passed to `{name}`{where}: got {values.min()}"
+        message = (
+            f"Negative values in data passed to `{name}`{where}: got {values.min()}"
+        )
         raise InvalidParameterError(name, message=message)
     valid = (values == 0) | ((values >= SMALLEST) & (values <= LARGEST))
     if not valid.all():
@@ -741,7 +833,9 @@ def validating_table(table: Any, name: str) -> Iterator[None]:
     check_tensor(table, name)
     _check_not_masked(table, name)
     if hasattr(table, "compute"):
-        expected = f"in memory, got a lazy {type(table).__name__}; call its compute() method"
+        expected = (
+            f"in memory, got a lazy {type(table).__name__}; call its compute() method"
+        )
         raise InvalidParameterError(name, expected)
     if module_of(table) == "pyarrow":
         expected = "an array or a pandas or polars table; call its to_pandas() method"
@@ -799,7 +893,9 @@ def are_labels_equal(label: Any, other: Any) -> bool:
         return False
     try:
         return label is other or bool(label == other)
-    except Exception:  # Methods of objects from other libraries may raise any exception.
+    except (
+        Exception
+    ):  # Methods of objects from other libraries may raise any exception.
         return False
 
 
@@ -818,7 +914,9 @@ def to_plain_columns(X: Any) -> Any:
         elif isinstance(kind, np.dtype) and not kind.isnative:
             changed[k] = kind.newbyteorder("=")
     with_na = [
-        k for k, kind in enumerate(kinds) if kind is _OBJECT and _holds_na(X.iloc[:, k].to_numpy())
+        k
+        for k, kind in enumerate(kinds)
+        if kind is _OBJECT and _holds_na(X.iloc[:, k].to_numpy())
     ]
     if not changed and not with_na:
         return X
@@ -845,7 +943,9 @@ def _without_na(cells: np.ndarray) -> np.ndarray:
         return cells
     pandas = sys.modules["pandas"]
     filled = cells.copy()
-    filled[np.frompyfunc(lambda cell: cell is pandas.NA, 1, 1)(cells).astype(bool)] = np.nan
+    filled[np.frompyfunc(lambda cell: cell is pandas.NA, 1, 1)(cells).astype(bool)] = (
+        np.nan
+    )
     return filled
 
 

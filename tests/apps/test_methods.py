@@ -8,11 +8,19 @@ import pytest
 from tools import methods as tool
 
 from dempster import classify, cluster
-from dempster.apps.methods import METHODS, method_names, methods_that, methods_with, parse_value
+from dempster.apps.methods import (
+    METHODS,
+    method_names,
+    methods_that,
+    methods_with,
+    parse_value,
+)
 from dempster.apps.recipe import Recipe
 
 CLUSTERERS = method_names()
-X = np.random.default_rng(0).normal(size=(24, 2)) + np.repeat([[0, 0], [9, 0]], 12, axis=0)
+X = np.random.default_rng(0).normal(size=(24, 2)) + np.repeat(
+    [[0, 0], [9, 0]], 12, axis=0
+)
 
 
 def make_fast(name, **parameters):
@@ -39,7 +47,9 @@ def test_estimators_without_an_entry():
     listed = {method.class_name for method in METHODS.values()}
     estimators = set()
     for package in (cluster, classify):
-        estimators |= {name for name in package.__all__ if hasattr(getattr(package, name), "fit")}
+        estimators |= {
+            name for name in package.__all__ if hasattr(getattr(package, name), "fit")
+        }
     # BeliefPeaks has no credal partition, and the others need another estimator.
     assert estimators - listed == {
         "BeliefPeaks",
@@ -71,8 +81,14 @@ def test_words_agree_with_the_rules(name):
         if parameter.kind == "bool":
             assert rule.test(True)
             assert rule.test(False)
-        if "str" not in re.findall(r"\w+", parameter.kind):  # "str" permits further words
-            options = [option for part in rule.alternatives or [rule] for option in part.options]
+        if "str" not in re.findall(
+            r"\w+", parameter.kind
+        ):  # "str" permits further words
+            options = [
+                option
+                for part in rule.alternatives or [rule]
+                for option in part.options
+            ]
             words = {option for option in options if isinstance(option, str)}
             assert set(parameter.words) == words, parameter.name
 
@@ -119,7 +135,13 @@ def test_parameter_descriptions():
     assert by_name["metric"].choices == ["euclidean", "adaptive"]
     assert by_name["metric"].kind == '{"euclidean", "adaptive"}'
     assert by_name["focal_sets"].choices == []
-    assert by_name["focal_sets"].words == ["auto", "simple", "pairs", "full", "selected"]
+    assert by_name["focal_sets"].words == [
+        "auto",
+        "simple",
+        "pairs",
+        "full",
+        "selected",
+    ]
     assert by_name["delta"].kind == 'float > 0 or "auto"'
 
 
@@ -145,7 +167,8 @@ def test_unknown_methods_and_parameters():
     with pytest.raises(ValueError, match=r"\bmethod\b"):
         Recipe("x.csv", method="kmeans")
     with pytest.raises(
-        ValueError, match="delta: method credal has no such parameter .*ecm.*it has n_clusters"
+        ValueError,
+        match="delta: method credal has no such parameter .*ecm.*it has n_clusters",
     ):
         Recipe("x.csv", parameters={"delta": 1})
     with pytest.raises(ValueError, match="n_clusters is set by clusters"):

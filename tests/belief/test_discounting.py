@@ -16,7 +16,9 @@ def by_definition(row, family, contexts, rates):
     out = {}
     for fails in product([False, True], repeat=len(contexts)):
         chance = np.prod([r if f else 1 - r for r, f in zip(rates, fails, strict=True)])
-        widened = frozenset().union(*(c for c, f in zip(contexts, fails, strict=True) if f))
+        widened = frozenset().union(
+            *(c for c, f in zip(contexts, fails, strict=True) if f)
+        )
         for own, mass in zip(family, row, strict=True):
             key = frozenset(own) | widened
             out[key] = out.get(key, 0) + chance * mass
@@ -27,7 +29,9 @@ def by_definition(row, family, contexts, rates):
 def test_definition(m, seed):
     rng = np.random.default_rng(seed)
     every = [s for s in FocalSets.full(m.n_clusters) if s]
-    contexts = [every[i] for i in rng.choice(len(every), size=min(3, len(every)), replace=False)]
+    contexts = [
+        every[i] for i in rng.choice(len(every), size=min(3, len(every)), replace=False)
+    ]
     rates = np.where(rng.random(len(contexts)) < 0.2, 0, rng.random(len(contexts)))
     made = m.discount(dict(zip(contexts, rates, strict=True)))
     np.testing.assert_allclose(made.masses, m.discount(rates, contexts=contexts).masses)
@@ -49,11 +53,15 @@ def test_whole_frame_as_context(m):
 
 
 def test_rates_of_answers():
-    m = MassFunctions(random_masses(np.random.default_rng(0), 4, 8), FocalSets.full(3), frame="abc")
-    np.testing.assert_allclose(m.discount([0, 0, 0], contexts="answers").masses, m.masses)
-    assert m.discount([1, 1, 1], contexts="answers").mass(("a", "b", "c")) == pytest.approx(
-        np.ones(4)
+    m = MassFunctions(
+        random_masses(np.random.default_rng(0), 4, 8), FocalSets.full(3), frame="abc"
     )
+    np.testing.assert_allclose(
+        m.discount([0, 0, 0], contexts="answers").masses, m.masses
+    )
+    assert m.discount([1, 1, 1], contexts="answers").mass(
+        ("a", "b", "c")
+    ) == pytest.approx(np.ones(4))
     np.testing.assert_allclose(
         m.discount([0.1, 0.2, 0.3], contexts="answers").masses,
         m.discount({"a": 0.1, "b": 0.2, "c": 0.3}).masses,
@@ -65,7 +73,9 @@ def test_many_answers_and_single_precision():
     masses = random_masses(np.random.default_rng(0), 50, len(family)).astype(np.float32)
     made = MassFunctions(masses, family).discount(np.full(12, 0.2), contexts="answers")
     assert made.masses.dtype == np.float32
-    np.testing.assert_allclose(made.contour, 1 - (1 - masses @ family.membership) * 0.8, atol=1e-5)
+    np.testing.assert_allclose(
+        made.contour, 1 - (1 - masses @ family.membership) * 0.8, atol=1e-5
+    )
 
 
 def test_sizes_that_are_too_large():

@@ -11,9 +11,12 @@ def test_families_match_the_reference(reference, c):
     case = reference("makef_all")
     for name, build in (("simple", FocalSets.simple), ("pairs", FocalSets.pairs)):
         for omega in (True, False):
-            expected = {tuple(row) for row in case[f"{name}_c{c}_omega{int(omega)}"].tolist()}
+            expected = {
+                tuple(row) for row in case[f"{name}_c{c}_omega{int(omega)}"].tolist()
+            }
             assert {
-                tuple(row) for row in build(c, omega=omega).membership.astype(int).tolist()
+                tuple(row)
+                for row in build(c, omega=omega).membership.astype(int).tolist()
             } == expected
     assert {tuple(r) for r in case[f"full_c{c}"].tolist()} == {
         tuple(r) for r in FocalSets.full(c).membership.astype(int).tolist()
@@ -24,12 +27,23 @@ def test_given_pairs_match_the_reference(reference):
     case = reference("makef_all")
     for omega in (True, False):
         family = FocalSets.with_pairs(4, case["given_pairs"], omega=omega)
-        expected = {tuple(r) for r in case[f"given_pairs_c4_omega{int(omega)}"].tolist()}
+        expected = {
+            tuple(r) for r in case[f"given_pairs_c4_omega{int(omega)}"].tolist()
+        }
         assert {tuple(r) for r in family.membership.astype(int).tolist()} == expected
 
 
 def test_order():
-    assert list(FocalSets.full(3)) == [(), (0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2)]
+    assert list(FocalSets.full(3)) == [
+        (),
+        (0,),
+        (1,),
+        (2,),
+        (0, 1),
+        (0, 2),
+        (1, 2),
+        (0, 1, 2),
+    ]
     assert list(FocalSets.with_pairs(4, [(3, 2), (0, 1)])) == [
         (), (0,), (1,), (2,), (3,), (0, 1), (2, 3), (0, 1, 2, 3),
     ]  # fmt: skip
@@ -48,7 +62,11 @@ def test_small_frames():
 
 def test_indices_conflict_and_jaccard():
     sets = FocalSets.simple(3)
-    assert (sets.empty_index, sets.omega_index, sets.singleton_index.tolist()) == (0, 4, [1, 2, 3])
+    assert (sets.empty_index, sets.omega_index, sets.singleton_index.tolist()) == (
+        0,
+        4,
+        [1, 2, 3],
+    )
     assert sets.conflict[0].tolist() == [1, 1, 1, 1, 1]
     assert sets.conflict[1].tolist() == [1, 0, 1, 1, 0]
     assert sets.jaccard[0].tolist() == [1, 0, 0, 0, 0]
@@ -63,7 +81,9 @@ def test_indices_conflict_and_jaccard():
 def test_jaccard_matches_the_reference(reference):
     case = reference("decision_n3")
     order = FocalSets.full(3).codes
-    np.testing.assert_allclose(FocalSets.full(3).jaccard, case["jaccard"][np.ix_(order, order)])
+    np.testing.assert_allclose(
+        FocalSets.full(3).jaccard, case["jaccard"][np.ix_(order, order)]
+    )
 
 
 def test_equality_and_immutability():

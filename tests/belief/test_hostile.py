@@ -19,7 +19,9 @@ M = MassFunctions([[0.6, 0.3, 0.1], [0.2, 0.3, 0.5]], SIMPLE)
 
 
 def random_masses(family, n=2, seed=0):
-    return MassFunctions(np.random.default_rng(seed).dirichlet(np.ones(len(family)), n), family)
+    return MassFunctions(
+        np.random.default_rng(seed).dirichlet(np.ones(len(family)), n), family
+    )
 
 
 def combine(family, rule="dempster", n=2):
@@ -43,9 +45,9 @@ FAST = {
     "belief distance of 18": lambda: belief_distance(18),
     "all sets of 17": lambda: FocalSets.full(17),
     "cautious rule of 15": lambda: combine(FocalSets.simple(15), "cautious"),
-    "sets of at most 5 of 20 answers": lambda: random_masses(FocalSets.simple(20)).decide_sets(
-        max_size=5
-    ),
+    "sets of at most 5 of 20 answers": lambda: random_masses(
+        FocalSets.simple(20)
+    ).decide_sets(max_size=5),
 }
 TOO_LARGE = {
     "families of 25": lambda: FocalSets.max_cardinality(25, 13),
@@ -55,8 +57,12 @@ TOO_LARGE = {
     ),
     "cautious rule of 30": lambda: combine(FocalSets.simple(30), "cautious", n=1),
     "belief distance of 30": lambda: belief_distance(30),
-    "a partition of 100,000 clusters": lambda: CredalPartition.from_hard(np.arange(100_000)),
-    "60,000 labels as pairs": lambda: Constraints.from_partial_labels(np.arange(60_000) % 10),
+    "a partition of 100,000 clusters": lambda: CredalPartition.from_hard(
+        np.arange(100_000)
+    ),
+    "60,000 labels as pairs": lambda: Constraints.from_partial_labels(
+        np.arange(60_000) % 10
+    ),
     "closure of a chain of 40,000": lambda: Constraints(
         np.column_stack([np.arange(39_999), np.arange(1, 40_000)])
     ).closure(),
@@ -135,7 +141,9 @@ INVALID = {
     "fuzzy above one": lambda: CredalPartition.from_fuzzy([[0.9, 0.9]]),
     "complex memberships": lambda: CredalPartition.from_fuzzy([[1j, 0]]),
     "negative sweeps": lambda: combine_partitions([[0, 0, 1], [0, 1, 1]], max_iter=-3),
-    "NaN tolerance of sweeps": lambda: combine_partitions([[0, 0, 1], [0, 1, 1]], tol=np.nan),
+    "NaN tolerance of sweeps": lambda: combine_partitions(
+        [[0, 0, 1], [0, 1, 1]], tol=np.nan
+    ),
     "half a start": lambda: combine_partitions([[0, 0, 1], [0, 1, 1]], n_init=0.5),
     "a cluster that is not there": lambda: CredalPartition.from_hard([0, 1]).lower(5),
     "pairs of text": lambda: Constraints([("a", "b")]),
@@ -158,7 +166,9 @@ def test_invalid_values(which):
 
 
 def named(order):
-    base = CredalPartition.from_fuzzy([[0.9, 0.1], [0.8, 0.1], [0.2, 0.8], [0, 1], [0.5, 0.5]])
+    base = CredalPartition.from_fuzzy(
+        [[0.9, 0.1], [0.8, 0.1], [0.2, 0.8], [0, 1], [0.5, 0.5]]
+    )
     return CredalPartition(base.masses, base.focal_sets, list("abcde"))[order]
 
 
@@ -210,7 +220,11 @@ def test_numbers_as_names_and_indices():
     assert swapped.lower(1).tolist() == [0]
     assert swapped.lower(0).tolist() == []
     letters = CredalPartition([[0.6, 0.3, 0.1]], SIMPLE, frame="ab")
-    assert letters.belief((0,)).tolist() == letters.belief("a").tolist() == pytest.approx([0.6])
+    assert (
+        letters.belief((0,)).tolist()
+        == letters.belief("a").tolist()
+        == pytest.approx([0.6])
+    )
     assert letters.lower(0).tolist() == letters.lower("a").tolist() == [0]
 
 
@@ -309,7 +323,9 @@ def test_columns_with_names_of_other_sets():
         MassFunctions(pd.DataFrame(masses, columns=["{a}", "∅"]), family, frame=["b"])
     for columns in (["∅", "{a}"], ["u", "v"], [0, 1]):
         assert (
-            MassFunctions(pd.DataFrame(masses, columns=columns), family, frame=["b"]).empty[0]
+            MassFunctions(
+                pd.DataFrame(masses, columns=columns), family, frame=["b"]
+            ).empty[0]
             == 0.7
         )
 

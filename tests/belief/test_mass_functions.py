@@ -11,7 +11,15 @@ from dempster import FocalSets, MassFunctions
 from dempster.belief import transforms
 from tests.strategies import families, mass_functions, random_masses
 
-RULES = ["dempster", "conjunctive", "disjunctive", "dubois_prade", "yager", "pcr6", "average"]
+RULES = [
+    "dempster",
+    "conjunctive",
+    "disjunctive",
+    "dubois_prade",
+    "yager",
+    "pcr6",
+    "average",
+]
 
 
 def dense(values):
@@ -48,14 +56,24 @@ def test_transforms_match_the_reference(reference, n):
     case.assert_equal("m_from_b", transforms.implicability_to_mass(case["b"]))
     case.assert_equal("m_from_pl", transforms.plausibility_to_mass(case["pl"]))
     case.assert_equal("m_from_q", transforms.commonality_to_mass(case["q"]))
-    case.assert_equal("w", transforms.mass_to_conjunctive_weights(case["m"][case["w_rows"]]))
+    case.assert_equal(
+        "w", transforms.mass_to_conjunctive_weights(case["m"][case["w_rows"]])
+    )
     case.assert_equal("m_from_w", transforms.conjunctive_weights_to_mass(case["w"]))
-    case.assert_equal("v", transforms.mass_to_disjunctive_weights(case["m"][case["v_rows"]]))
+    case.assert_equal(
+        "v", transforms.mass_to_disjunctive_weights(case["m"][case["v_rows"]])
+    )
     case.assert_equal("m_from_v", transforms.disjunctive_weights_to_mass(case["v"]))
 
 
 @pytest.mark.parametrize(
-    "name", ["combination_n2_s2", "combination_n3_s2", "combination_n3_s3", "combination_n4_s2"]
+    "name",
+    [
+        "combination_n2_s2",
+        "combination_n3_s2",
+        "combination_n3_s3",
+        "combination_n4_s2",
+    ],
 )
 def test_combination_matches_the_reference(reference, name):
     case = reference(name)
@@ -64,7 +82,9 @@ def test_combination_matches_the_reference(reference, name):
         if key.startswith("m_"):
             continue
         rule, kind = key.rsplit("_", 1)
-        sources = [dense(case[f"m_{kind}"][:, s]) for s in range(case.parameters["sources"])]
+        sources = [
+            dense(case[f"m_{kind}"][:, s]) for s in range(case.parameters["sources"])
+        ]
         case.assert_equal(key, sources[0].combine(*sources[1:], rule=rule).to_dense())
         checked += 1
     assert checked >= 16
@@ -75,7 +95,9 @@ def test_discounting_distance_and_decisions_match_the_reference(reference, name)
     case = reference(name)
     m = dense(case["m"])
     case.assert_equal("discounted", m.discount(1 - case["reliability"]).to_dense())
-    distances = np.array([[m[i].distance(m[j])[0] for j in range(len(m))] for i in range(len(m))])
+    distances = np.array(
+        [[m[i].distance(m[j])[0] for j in range(len(m))] for i in range(len(m))]
+    )
     case.assert_equal("jousselme", distances)
     assert m.decide("maximax").tolist() == case["decision_pl"].tolist()
     assert m.decide("maximin").tolist() == case["decision_bel"].tolist()
@@ -85,7 +107,9 @@ def test_discounting_distance_and_decisions_match_the_reference(reference, name)
 def test_least_committed_masses_match_the_reference(reference):
     case = reference("isopignistic")
     for n in (2, 3, 4, 5):
-        case.assert_equal(f"m_n{n}", MassFunctions.from_pignistic(case[f"p_n{n}"]).to_dense())
+        case.assert_equal(
+            f"m_n{n}", MassFunctions.from_pignistic(case[f"p_n{n}"]).to_dense()
+        )
 
 
 # Two mass functions on three answers in binary order, with results computed by hand.
@@ -109,13 +133,24 @@ def test_combination_by_hand(rule):
 
 def test_combination_lecture_examples():
     """Test examples of Denoeux's lecture on evidential machine learning."""
-    first = MassFunctions.from_dict({("T", "O"): 0.9, ("T", "O", "G", "R"): 0.1}, frame="TOGR")
-    second = MassFunctions.from_dict({("G", "T"): 0.8, ("T", "O", "G", "R"): 0.2}, frame="TOGR")
+    first = MassFunctions.from_dict(
+        {("T", "O"): 0.9, ("T", "O", "G", "R"): 0.1}, frame="TOGR"
+    )
+    second = MassFunctions.from_dict(
+        {("G", "T"): 0.8, ("T", "O", "G", "R"): 0.2}, frame="TOGR"
+    )
     joint = first.combine(second)
-    expected = {("T",): 0.72, ("T", "O"): 0.18, ("T", "G"): 0.08, ("T", "O", "G", "R"): 0.02}
+    expected = {
+        ("T",): 0.72,
+        ("T", "O"): 0.18,
+        ("T", "G"): 0.08,
+        ("T", "O", "G", "R"): 0.02,
+    }
     for clusters, mass in expected.items():
         np.testing.assert_allclose(joint.mass(clusters), mass)
-    third = MassFunctions.from_dict({("G", "R"): 0.8, ("T", "O", "G", "R"): 0.2}, frame="TOGR")
+    third = MassFunctions.from_dict(
+        {("G", "R"): 0.8, ("T", "O", "G", "R"): 0.2}, frame="TOGR"
+    )
     joint = first.combine(third)
     for clusters, mass in {
         ("T", "O"): 9 / 14,
@@ -127,8 +162,12 @@ def test_combination_lecture_examples():
 
 def test_conflict_of_nn_evclus_example_1():
     """Test Example 1 of Denoeux (2021)."""
-    m1 = MassFunctions.from_dict({"1": 0.6, ("1", "2"): 0.3, ("1", "2", "3"): 0.1}, frame="123")
-    m2 = MassFunctions.from_dict({("1", "2"): 0.5, "3": 0.2, ("1", "2", "3"): 0.3}, frame="123")
+    m1 = MassFunctions.from_dict(
+        {"1": 0.6, ("1", "2"): 0.3, ("1", "2", "3"): 0.1}, frame="123"
+    )
+    m2 = MassFunctions.from_dict(
+        {("1", "2"): 0.5, "3": 0.2, ("1", "2", "3"): 0.3}, frame="123"
+    )
     m3 = MassFunctions.from_dict({"1": 0.1, "2": 0.1, "3": 0.8}, frame="123")
     np.testing.assert_allclose(m1.conflict(m2), 0.18)
     np.testing.assert_allclose(m1.conflict(m3), 0.78)
@@ -146,8 +185,12 @@ def test_order_of_belief_pignistic_and_plausibility(m):
     assert np.all(betp <= plausible + 1e-12)
     possible = m.empty < 1
     singletons = [(k,) for k in range(m.n_clusters)]
-    assert np.all((m.belief(singletons, normalized=True) <= m.pignistic() + 1e-12)[possible])
-    assert np.all((m.pignistic() <= m.plausibility(singletons, normalized=True) + 1e-12)[possible])
+    assert np.all(
+        (m.belief(singletons, normalized=True) <= m.pignistic() + 1e-12)[possible]
+    )
+    assert np.all(
+        (m.pignistic() <= m.plausibility(singletons, normalized=True) + 1e-12)[possible]
+    )
     everything = FocalSets.full(m.n_clusters)
     assert np.all(m.belief(everything) <= m.plausibility(everything) + 1e-12)
     np.testing.assert_allclose(m.pignistic().sum(axis=1), 1)
@@ -168,16 +211,25 @@ def test_definitions(m):
     sets = [set(s) for s in m.focal_sets]
     asked = [set(s) for s in FocalSets.full(m.n_clusters)]
     for row, got in zip(m.masses, m.belief(FocalSets.full(m.n_clusters)), strict=True):
-        expected = [sum(v for b, v in zip(sets, row, strict=True) if b and b <= a) for a in asked]
+        expected = [
+            sum(v for b, v in zip(sets, row, strict=True) if b and b <= a)
+            for a in asked
+        ]
         np.testing.assert_allclose(got, expected, atol=1e-12)
-    for row, got in zip(m.masses, m.commonality(FocalSets.full(m.n_clusters)), strict=True):
-        expected = [sum(v for b, v in zip(sets, row, strict=True) if b >= a) for a in asked]
+    for row, got in zip(
+        m.masses, m.commonality(FocalSets.full(m.n_clusters)), strict=True
+    ):
+        expected = [
+            sum(v for b, v in zip(sets, row, strict=True) if b >= a) for a in asked
+        ]
         np.testing.assert_allclose(got, expected, atol=1e-12)
 
 
 @given(families(), st.integers(0, 2**32 - 1))
 def test_transforms_invert(family, seed):
-    m = MassFunctions(random_masses(np.random.default_rng(seed), 3, len(family)), family)
+    m = MassFunctions(
+        random_masses(np.random.default_rng(seed), 3, len(family)), family
+    )
     np.testing.assert_allclose(
         MassFunctions.from_function(m.implicability(), family, "implicability").masses,
         m.masses,
@@ -194,7 +246,9 @@ def test_transforms_invert(family, seed):
         )
     full = MassFunctions(m.to_family(FocalSets.full(family.n_clusters)))
     np.testing.assert_allclose(
-        MassFunctions.from_function(full.plausibility(), full.focal_sets, "plausibility").masses,
+        MassFunctions.from_function(
+            full.plausibility(), full.focal_sets, "plausibility"
+        ).masses,
         full.masses,
         atol=1e-9,
     )
@@ -220,7 +274,8 @@ def test_fast_transforms_invert_on_the_power_set(c, seed):
 def test_rules_are_commutative(family, seed, rule):
     rng = np.random.default_rng(seed)
     a, b = (
-        MassFunctions(random_masses(rng, 3, len(family)), family).discount(0.01) for _ in range(2)
+        MassFunctions(random_masses(rng, 3, len(family)), family).discount(0.01)
+        for _ in range(2)
     )
     one = a.combine(b, rule=rule)
     other = b.combine(a, rule=rule)
@@ -237,7 +292,9 @@ def test_rules_are_commutative(family, seed, rule):
 )
 def test_associative_rules(family, seed, rule):
     rng = np.random.default_rng(seed)
-    a, b, c = (MassFunctions(random_masses(rng, 2, len(family)), family) for _ in range(3))
+    a, b, c = (
+        MassFunctions(random_masses(rng, 2, len(family)), family) for _ in range(3)
+    )
     np.testing.assert_allclose(
         a.combine(b, rule=rule).combine(c, rule=rule).to_dense(),
         a.combine(b, c, rule=rule).to_dense(),
@@ -247,7 +304,12 @@ def test_associative_rules(family, seed, rule):
 
 @given(families(max_clusters=4), st.integers(0, 2**32 - 1))
 def test_fast_and_direct_combination_agree(family, seed):
-    from dempster.belief.combination import _by_pairs, _conjunctive, _dense, _disjunctive
+    from dempster.belief.combination import (
+        _by_pairs,
+        _conjunctive,
+        _dense,
+        _disjunctive,
+    )
 
     rng = np.random.default_rng(seed)
     full = FocalSets.full(family.n_clusters)
@@ -265,7 +327,8 @@ def test_dempster_multiplies_contours(m):
     product = a.contour * b.contour
     got = a.combine(b).contour
     np.testing.assert_allclose(
-        got / got.sum(axis=1, keepdims=True), product / product.sum(axis=1, keepdims=True)
+        got / got.sum(axis=1, keepdims=True),
+        product / product.sum(axis=1, keepdims=True),
     )
 
 
@@ -275,7 +338,9 @@ def test_vacuous_mass_function_is_neutral(m):
     np.testing.assert_allclose(
         m.combine(vacuous, rule="conjunctive").to_dense(), m.to_dense(), atol=1e-15
     )
-    np.testing.assert_allclose(m.combine(m, rule="average").to_dense(), m.to_dense(), atol=1e-15)
+    np.testing.assert_allclose(
+        m.combine(m, rule="average").to_dense(), m.to_dense(), atol=1e-15
+    )
 
 
 @given(mass_functions(n=3))
@@ -323,7 +388,9 @@ def test_consonant_masses_have_the_given_contour(c, seed):
     m = MassFunctions.from_contour(contour)
     np.testing.assert_allclose(m.contour, contour, atol=1e-12)
     p = np.random.default_rng(seed).dirichlet(np.ones(c), 6)
-    np.testing.assert_allclose(MassFunctions.from_pignistic(p).pignistic(), p, atol=1e-12)
+    np.testing.assert_allclose(
+        MassFunctions.from_pignistic(p).pignistic(), p, atol=1e-12
+    )
 
 
 # ---- behavior ------------------------------------------------------------------------------------
@@ -333,7 +400,9 @@ def test_from_dict_names_and_queries():
     m = MassFunctions.from_dict({("a",): 0.6, ("a", "b"): 0.3, (): 0.1}, frame="abc")
     assert m.mass("a").tolist() == [0.6]
     assert m.belief(("a", "b")).tolist() == pytest.approx([0.9])
-    assert m.plausibility([("a",), ("b",), ("c",)]).tolist() == [pytest.approx([0.9, 0.3, 0.0])]
+    assert m.plausibility([("a",), ("b",), ("c",)]).tolist() == [
+        pytest.approx([0.9, 0.3, 0.0])
+    ]
     assert "{a}: 0.6" in repr(m)
     with pytest.raises(ValueError, match=r"\bsets\b"):
         m.belief("d")
@@ -345,7 +414,9 @@ def test_from_dict_names_and_queries():
     assert several[1].to_frame().index.tolist() == ["y"]
 
 
-@pytest.mark.parametrize("frame", [("a,b", "a", "b"), (1, "1"), ("a", "b,c", "a,b", "c")])
+@pytest.mark.parametrize(
+    "frame", [("a,b", "a", "b"), (1, "1"), ("a", "b,c", "a,b", "c")]
+)
 def test_names_of_sets_differ(frame):
     m = MassFunctions(np.eye(2 ** len(frame)), FocalSets.full(len(frame)), frame=frame)
     assert m.to_frame().columns.is_unique
@@ -355,7 +426,9 @@ def test_names_of_sets_differ(frame):
 
 def test_dense_array_is_limited():
     family = FocalSets.simple(20)
-    few, many = (MassFunctions(np.eye(22)[np.zeros(n, dtype=int)], family) for n in (2, 2000))
+    few, many = (
+        MassFunctions(np.eye(22)[np.zeros(n, dtype=int)], family) for n in (2, 2000)
+    )
     assert few.to_dense().shape == (2, 2**20)
     with pytest.raises(ValueError, match="15.6 GB of memory; convert fewer rows"):
         many.to_dense()
@@ -372,7 +445,9 @@ def test_normalization(reference):
     for name in ("pairs", "pairs_noomega", "full", "simple_noomega"):
         m = MassFunctions(case[f"{name}_mass"], FocalSets(case[f"{name}_F"]))
         for rule in ("dempster", "yager"):
-            theirs = MassFunctions(case[f"{name}_{rule}_mass"], FocalSets(case[f"{name}_{rule}_F"]))
+            theirs = MassFunctions(
+                case[f"{name}_{rule}_mass"], FocalSets(case[f"{name}_{rule}_F"])
+            )
             ours = m.normalize(rule)
             assert ours.focal_sets.empty_index is None
             np.testing.assert_allclose(ours.to_dense(), theirs.to_dense(), atol=1e-12)
@@ -405,7 +480,8 @@ def test_total_conflict():
 def test_float32_is_kept():
     family = FocalSets.pairs(3)
     m = MassFunctions(
-        random_masses(np.random.default_rng(0), 5, len(family)).astype(np.float32), family
+        random_masses(np.random.default_rng(0), 5, len(family)).astype(np.float32),
+        family,
     )
     for values in (
         m.masses,
@@ -430,7 +506,8 @@ def test_single_mass_function_combines_with_every_row():
     many = MassFunctions(random_masses(np.random.default_rng(0), 7, 8), family)
     one = many[2]
     np.testing.assert_allclose(
-        many.combine(one, rule="conjunctive")[2].masses, one.combine(one, rule="conjunctive").masses
+        many.combine(one, rule="conjunctive")[2].masses,
+        one.combine(one, rule="conjunctive").masses,
     )
     assert many.conflict(one).shape == (7,)
     with pytest.raises(ValueError, match="same number"):
@@ -456,11 +533,19 @@ def test_single_mass_function_combines_with_every_row():
         (lambda f: MassFunctions([[1, 0, 0, 0]], f).discount(2), "rate must lie in"),
         (lambda f: MassFunctions([[1, 0, 0, 0]], f).normalize("x"), "rule must be"),
         (lambda f: MassFunctions([[1, 0, 0, 0]], f).decide("x"), "rule must"),
-        (lambda f: MassFunctions([[1, 0, 0, 0]], f).decide(losses=[[1, 2]]), "^losses must"),
-        (lambda f: MassFunctions([[1, 0, 0, 0]], f).decide("hurwicz", optimism=3), r"\boptimism\b"),
+        (
+            lambda f: MassFunctions([[1, 0, 0, 0]], f).decide(losses=[[1, 2]]),
+            "^losses must",
+        ),
+        (
+            lambda f: MassFunctions([[1, 0, 0, 0]], f).decide("hurwicz", optimism=3),
+            r"\boptimism\b",
+        ),
         (lambda f: MassFunctions([[1, 0, 0, 0]], f).decide_sets(0.2), r"\btolerance\b"),
         (
-            lambda f: MassFunctions([[1, 0, 0, 0]], f).to_family(FocalSets.simple(2, empty=False)),
+            lambda f: MassFunctions([[1, 0, 0, 0]], f).to_family(
+                FocalSets.simple(2, empty=False)
+            ),
             "^focal_sets must",
         ),
         (lambda f: MassFunctions.from_contour([[2.0, 0]]), "values in"),

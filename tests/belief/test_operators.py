@@ -32,7 +32,10 @@ def test_operators_by_definition(a, seed):
 def test_different_families_and_single_rows():
     one = MassFunctions.from_dict({("a", "b"): 1.0}, frame="abc")
     many = MassFunctions(
-        [[0.2, 0.8], [0.7, 0.3]], FocalSets.from_sets(3, [(0,), (1, 2)]), ["x", "y"], frame="abc"
+        [[0.2, 0.8], [0.7, 0.3]],
+        FocalSets.from_sets(3, [(0,), (1, 2)]),
+        ["x", "y"],
+        frame="abc",
     )
     for made in (one & many, many & one):
         assert list(made.index) == ["x", "y"]
@@ -84,7 +87,9 @@ def test_different_frames():
 
 def test_polars_tables():
     pytest.importorskip("polars")
-    m = MassFunctions.from_dict([{"a": 1}, {"a": 0.5, "ab": 0.5}], frame="ab", index=["x", "y"])
+    m = MassFunctions.from_dict(
+        [{"a": 1}, {"a": 0.5, "ab": 0.5}], frame="ab", index=["x", "y"]
+    )
     made = m.to_frame(backend="polars")
     assert made.columns == ["object", *m.to_frame().columns]
     assert made["object"].to_list() == ["x", "y"]

@@ -12,40 +12,55 @@ RNG = np.random.default_rng(0)
 def test_means_of_dirichlet_distributions():
     prior = np.array([0.5, 1.0, 2.0, 0.1])
     alpha = prior + RNG.exponential(3, size=(20, 4))
-    opinions = MassFunctions.from_dirichlet(alpha, prior=prior).to_opinions(prior / prior.sum())
-    np.testing.assert_allclose(opinions.probability, alpha / alpha.sum(axis=1, keepdims=True))
+    opinions = MassFunctions.from_dirichlet(alpha, prior=prior).to_opinions(
+        prior / prior.sum()
+    )
+    np.testing.assert_allclose(
+        opinions.probability, alpha / alpha.sum(axis=1, keepdims=True)
+    )
 
 
 def test_round_trip_of_opinions():
     parts = RNG.dirichlet(np.ones(4), size=9)
-    m = MassFunctions.from_opinions(parts[:, :3], parts[:, 3], frame="abc", index=list("rstuvwxyz"))
+    m = MassFunctions.from_opinions(
+        parts[:, :3], parts[:, 3], frame="abc", index=list("rstuvwxyz")
+    )
     back = m.to_opinions()
     np.testing.assert_allclose(back.belief, parts[:, :3])
     np.testing.assert_allclose(back.uncertainty, parts[:, 3])
     np.testing.assert_allclose(back.probability, m.pignistic())  # The base rate is 1/c.
     assert (m.frame, list(m.index)) == (("a", "b", "c"), list("rstuvwxyz"))
     assert len(back) == 9
-    np.testing.assert_allclose(MassFunctions.from_opinions(parts[:, :3]).masses, m.masses)
+    np.testing.assert_allclose(
+        MassFunctions.from_opinions(parts[:, :3]).masses, m.masses
+    )
 
 
 def test_uniform_prior_of_evidential_networks():
     evidence = RNG.exponential(size=(7, 5))
     m = MassFunctions.from_dirichlet(evidence + 1)
     total = evidence.sum(axis=1) + 5
-    np.testing.assert_allclose(m.mass([(k,) for k in range(5)]), evidence / total[:, None])
+    np.testing.assert_allclose(
+        m.mass([(k,) for k in range(5)]), evidence / total[:, None]
+    )
     np.testing.assert_allclose(m.mass((0, 1, 2, 3, 4)), 5 / total)
 
 
 def test_names_of_tables():
     table = pd.DataFrame([[3.0, 1.0]], index=["x"], columns=["a", "b"])
-    for m in (MassFunctions.from_dirichlet(table), MassFunctions.from_opinions(table / 8)):
+    for m in (
+        MassFunctions.from_dirichlet(table),
+        MassFunctions.from_opinions(table / 8),
+    ):
         assert (list(m.index), m.frame) == (["x"], ("a", "b"))
     assert MassFunctions.from_dirichlet(table, frame="cd").frame == ("c", "d")
 
 
 def test_single_precision():
     assert (
-        MassFunctions.from_dirichlet(np.array([[3, 1.5]], dtype=np.float32)).masses.dtype
+        MassFunctions.from_dirichlet(
+            np.array([[3, 1.5]], dtype=np.float32)
+        ).masses.dtype
         == np.float32
     )
 
@@ -53,10 +68,16 @@ def test_single_precision():
 @pytest.mark.parametrize(
     ("build", "words"),
     [
-        (lambda: MassFunctions.from_dirichlet([[0.5, 2.0]]), "^alpha must .* 0.5 in row 0"),
+        (
+            lambda: MassFunctions.from_dirichlet([[0.5, 2.0]]),
+            "^alpha must .* 0.5 in row 0",
+        ),
         (lambda: MassFunctions.from_dirichlet([[np.nan, 2.0]]), "^alpha must"),
         (lambda: MassFunctions.from_dirichlet([[2.0]]), "at least two answers"),
-        (lambda: MassFunctions.from_dirichlet([[2.0, 2.0]], prior=[1, 1, 1]), "^prior must"),
+        (
+            lambda: MassFunctions.from_dirichlet([[2.0, 2.0]], prior=[1, 1, 1]),
+            "^prior must",
+        ),
         (lambda: MassFunctions.from_dirichlet([[2.0, 2.0]], prior=0), "^prior must"),
         (lambda: MassFunctions.from_opinions([[0.7, 0.6]]), "^belief must sum"),
         (lambda: MassFunctions.from_opinions([[0.7, 0.1]], [0.3]), "row 0 sums to 1.1"),
@@ -66,10 +87,15 @@ def test_single_precision():
         ),
         (lambda: MassFunctions.from_opinions([[0.7, -0.1]]), "^belief must"),
         (
-            lambda: MassFunctions([[1.0]], FocalSets.from_sets(3, [(0, 1)])).to_opinions(),
+            lambda: MassFunctions(
+                [[1.0]], FocalSets.from_sets(3, [(0, 1)])
+            ).to_opinions(),
             ".0,1. has mass",
         ),
-        (lambda: MassFunctions([[1.0]], FocalSets.from_sets(3, [()])).to_opinions(), "∅ has mass"),
+        (
+            lambda: MassFunctions([[1.0]], FocalSets.from_sets(3, [()])).to_opinions(),
+            "∅ has mass",
+        ),
         (
             lambda: MassFunctions.from_opinions([[0.5, 0.1]]).to_opinions([0.5, 0.6]),
             "^base_rate must contain 2",

@@ -44,7 +44,9 @@ def test_false_discovery_rate_of_conformal_p_values():
     shares = []
     for _ in range(200):
         scores = rng.normal(size=200) + 4 * (np.arange(200) < 20)
-        selected = benjamini_hochberg(conformal_p_values(scores, rng.normal(size=500)), 0.2)
+        selected = benjamini_hochberg(
+            conformal_p_values(scores, rng.normal(size=500)), 0.2
+        )
         shares.append(selected[20:].sum() / max(selected.sum(), 1))
     assert 0.14 < np.mean(shares) < 0.2
 

@@ -25,18 +25,22 @@ PREDICATES = ("vacuous", "bayesian", "consonant", "logical", "certain", "normal"
 def test_examples(which):
     masses, expected = EXAMPLES[which]
     m = MassFunctions.from_dict(masses, frame="abc").to_family(FocalSets.full(3))
-    assert {name for name in PREDICATES if getattr(m, f"is_{name}").tolist() == [True]} == set(
+    assert {
+        name for name in PREDICATES if getattr(m, f"is_{name}").tolist() == [True]
+    } == set(expected.split())
+    noisy = MassFunctions(np.maximum(m.masses, 1e-14), m.focal_sets)
+    assert {name for name in PREDICATES if getattr(noisy, f"is_{name}")[0]} == set(
         expected.split()
     )
-    noisy = MassFunctions(np.maximum(m.masses, 1e-14), m.focal_sets)
-    assert {name for name in PREDICATES if getattr(noisy, f"is_{name}")[0]} == set(expected.split())
 
 
 @given(mass_functions(n=20))
 def test_predicates_match_the_definitions(m):
     whole = frozenset(range(m.n_clusters))
     for i, row in enumerate(m.masses):
-        focal = [frozenset(s) for s, mass in zip(m.focal_sets, row, strict=True) if mass > 0]
+        focal = [
+            frozenset(s) for s, mass in zip(m.focal_sets, row, strict=True) if mass > 0
+        ]
         expected = {
             "vacuous": focal == [whole],
             "bayesian": all(len(s) == 1 for s in focal),
@@ -45,7 +49,9 @@ def test_predicates_match_the_definitions(m):
             "certain": len(focal) == 1 and len(focal[0]) == 1,
             "normal": frozenset() not in focal,
         }
-        assert {name: bool(getattr(m, f"is_{name}")[i]) for name in PREDICATES} == expected
+        assert {
+            name: bool(getattr(m, f"is_{name}")[i]) for name in PREDICATES
+        } == expected
 
 
 def test_consonant_masses_from_contours():

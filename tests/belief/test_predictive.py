@@ -22,17 +22,27 @@ def lower_probability(lower, upper, members):
 def bounds(counts, family):
     lower, upper = goodman_intervals(np.atleast_2d(counts).astype(float), 0.95)
     pairs = zip(lower, upper, strict=True)
-    return np.array([[lower_probability(*pair, members) for members in family] for pair in pairs])
+    return np.array(
+        [[lower_probability(*pair, members) for members in family] for pair in pairs]
+    )
 
 
 def test_published_intervals():
     # The first numbers were computed by the R package CoinMinD, the others by DescTools.
     lower, upper = goodman_intervals(np.array([[44.0, 55, 43, 32, 67, 78]]), 0.95)
-    np.testing.assert_allclose(lower[0, [0, 3, 5]], [0.09468368, 0.06412671, 0.18692732], atol=1e-8)
-    np.testing.assert_allclose(upper[0, [0, 3, 5]], [0.1966413, 0.1535697, 0.3130119], atol=1e-7)
+    np.testing.assert_allclose(
+        lower[0, [0, 3, 5]], [0.09468368, 0.06412671, 0.18692732], atol=1e-8
+    )
+    np.testing.assert_allclose(
+        upper[0, [0, 3, 5]], [0.1966413, 0.1535697, 0.3130119], atol=1e-7
+    )
     lower, upper = goodman_intervals(np.array([PSYCHIATRIC], dtype=float), 0.95)
-    np.testing.assert_allclose(lower[0], [0.3342025, 0.1608587, 0.1145513, 0.1374690], atol=1e-7)
-    np.testing.assert_allclose(upper[0], [0.4978332, 0.2998874, 0.2401121, 0.2702358], atol=1e-7)
+    np.testing.assert_allclose(
+        lower[0], [0.3342025, 0.1608587, 0.1145513, 0.1374690], atol=1e-7
+    )
+    np.testing.assert_allclose(
+        upper[0], [0.4978332, 0.2998874, 0.2401121, 0.2702358], atol=1e-7
+    )
 
 
 @pytest.mark.parametrize("c", [2, 3])
@@ -41,15 +51,17 @@ def test_beliefs_are_lower_probabilities(c):
     counts[0] = 0
     m = MassFunctions.from_counts(counts)
     everything = FocalSets.full(c, empty=False)
-    np.testing.assert_allclose(m.belief(everything), bounds(counts, everything), atol=1e-12)
+    np.testing.assert_allclose(
+        m.belief(everything), bounds(counts, everything), atol=1e-12
+    )
     assert m.is_vacuous.tolist() == [True] + [False] * 199
 
 
 @pytest.mark.parametrize("c", [3, 4, 7])
 def test_ordered_answers(c):
-    counts = np.random.default_rng(c).integers(0, 30, (60, c)) * np.random.default_rng(0).integers(
-        0, 2, (60, c)
-    )
+    counts = np.random.default_rng(c).integers(0, 30, (60, c)) * np.random.default_rng(
+        0
+    ).integers(0, 2, (60, c))
     m = MassFunctions.from_counts(counts, ordered=True)
     intervals = FocalSets.intervals(c, empty=False)
     assert m.focal_sets == intervals
@@ -59,7 +71,8 @@ def test_ordered_answers(c):
 
 
 @pytest.mark.parametrize(
-    "counts", [PSYCHIATRIC, [5, 0, 20, 1], [3, 3, 3, 9], [4, 4, 4, 4], [9, 1, 6, 0, 12, 2]]
+    "counts",
+    [PSYCHIATRIC, [5, 0, 20, 1], [3, 3, 3, 9], [4, 4, 4, 4], [9, 1, 6, 0, 12, 2]],
 )
 def test_beliefs_are_the_most_committed(counts):
     family = FocalSets.full(len(counts), empty=False)
@@ -80,7 +93,9 @@ def test_beliefs_are_the_most_committed(counts):
         b_ub=[*limits, *-limits, best.fun + 1e-9],
     )
     assert (limits - belief).max() == pytest.approx(closest.fun, abs=1e-6)
-    assert belief.sum() < limits.sum() - 1e-3  # The lower probabilities are not a belief function.
+    assert (
+        belief.sum() < limits.sum() - 1e-3
+    )  # The lower probabilities are not a belief function.
 
 
 def test_result_does_not_depend_on_the_order_of_answers_and_rows():
@@ -110,14 +125,20 @@ def test_imprecise_dirichlet_model():
     # Six marbles, one of them red: the probability of red is between 1/8 and 3/8 (Walley, 1996, s =
     # 2).
     m = MassFunctions.from_counts([[1, 3, 2]], rule="dirichlet")
-    np.testing.assert_allclose([m.singleton_belief[0, 0], m.contour[0, 0]], [1 / 8, 3 / 8])
+    np.testing.assert_allclose(
+        [m.singleton_belief[0, 0], m.contour[0, 0]], [1 / 8, 3 / 8]
+    )
     m = MassFunctions.from_counts([[1, 3, 2]], rule="dirichlet", prior_weight=1)
-    np.testing.assert_allclose([m.singleton_belief[0, 0], m.contour[0, 0]], [1 / 7, 2 / 7])
+    np.testing.assert_allclose(
+        [m.singleton_belief[0, 0], m.contour[0, 0]], [1 / 7, 2 / 7]
+    )
     assert MassFunctions.from_counts([[0, 0]], rule="dirichlet").is_vacuous.all()
 
 
 def test_names_of_tables():
-    m = MassFunctions.from_counts(pd.DataFrame([[3, 1]], index=["x"], columns=["a", "b"]))
+    m = MassFunctions.from_counts(
+        pd.DataFrame([[3, 1]], index=["x"], columns=["a", "b"])
+    )
     assert (list(m.index), m.frame) == (["x"], ("a", "b"))
 
 
@@ -129,7 +150,10 @@ def test_names_of_tables():
         (lambda: MassFunctions.from_counts([[1]]), "^counts must"),
         (lambda: MassFunctions.from_counts([[1, 2]], rule="x"), "^rule must"),
         (lambda: MassFunctions.from_counts([[1, 2]], confidence=1), "^confidence must"),
-        (lambda: MassFunctions.from_counts([[1, 2]], prior_weight=0), "^prior_weight must"),
+        (
+            lambda: MassFunctions.from_counts([[1, 2]], prior_weight=0),
+            "^prior_weight must",
+        ),
         (
             lambda: MassFunctions.from_counts(np.ones((1, 11))),
             "10 answers without an order, got 11",

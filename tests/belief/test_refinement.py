@@ -18,7 +18,11 @@ SHAPES = ("round", "square", "flat")
 def as_dict(m, row=0):
     """Return the masses of one row by sets of names."""
     sets = [frozenset(m.frame[k] for k in members) for members in m.focal_sets]
-    return {s: mass for s, mass in zip(sets, m.masses[row].tolist(), strict=True) if mass > 0}
+    return {
+        s: mass
+        for s, mass in zip(sets, m.masses[row].tolist(), strict=True)
+        if mass > 0
+    }
 
 
 def move_masses(masses, image):
@@ -56,11 +60,15 @@ def test_source_matches_the_definition():
         for members, mass in zip(map(frozenset, sets), row, strict=True):
             expected[members] = expected.get(members, 0) + mass
         assert as_dict(m, i) == pytest.approx(expected)
-    table = pd.DataFrame(p, columns=list(images))[[3, 1, 0, 2, 5, 4]].set_axis(list("rstuvwx"))
+    table = pd.DataFrame(p, columns=list(images))[[3, 1, 0, 2, 5, 4]].set_axis(
+        list("rstuvwx")
+    )
     other = MassFunctions.from_source(table, images, "abc")
     assert other.distance(m).max() < 1e-15
     assert list(other.index) == list(m.index)
-    assert MassFunctions.from_source(table.iloc[0], images, "abc").distance(m[0]) < 1e-15
+    assert (
+        MassFunctions.from_source(table.iloc[0], images, "abc").distance(m[0]) < 1e-15
+    )
 
 
 # ---- coarser and finer frames --------------------------------------------------------------------
@@ -69,22 +77,34 @@ def test_source_matches_the_definition():
 @given(mass_functions(n=3), st.integers(0, 2**16))
 def test_coarsening_and_refinement_match_the_definitions(m, seed):
     rng = np.random.default_rng(seed)
-    group = rng.permutation(np.append(np.arange(2), rng.integers(0, 2, m.n_clusters - 2)))
-    parts = {name: [k for k in range(m.n_clusters) if group[k] == g] for g, name in enumerate("xy")}
+    group = rng.permutation(
+        np.append(np.arange(2), rng.integers(0, 2, m.n_clusters - 2))
+    )
+    parts = {
+        name: [k for k in range(m.n_clusters) if group[k] == g]
+        for g, name in enumerate("xy")
+    }
     coarse = m.coarsen(parts)
     assert coarse.frame == ("x", "y")
     fine = m.refine({k: [(k, j) for j in range(1 + k % 3)] for k in m.frame})
     for i in range(len(m)):
-        expected = move_masses(as_dict(m, i), lambda members: {"xy"[group[k]] for k in members})
+        expected = move_masses(
+            as_dict(m, i), lambda members: {"xy"[group[k]] for k in members}
+        )
         assert as_dict(coarse, i) == pytest.approx(expected)
         expected = move_masses(
-            as_dict(m, i), lambda members: {(k, j) for k in members for j in range(1 + k % 3)}
+            as_dict(m, i),
+            lambda members: {(k, j) for k in members for j in range(1 + k % 3)},
         )
         assert as_dict(fine, i) == expected
-    again = fine.coarsen({k: [name for name in fine.frame if name[0] == k] for k in m.frame})
+    again = fine.coarsen(
+        {k: [name for name in fine.frame if name[0] == k] for k in m.frame}
+    )
     assert again.distance(m).max() < 1e-15
     # The plausibility of the whole part is the same on both frames.
-    np.testing.assert_allclose(coarse.plausibility(("x",)), m.plausibility(tuple(parts["x"])))
+    np.testing.assert_allclose(
+        coarse.plausibility(("x",)), m.plausibility(tuple(parts["x"]))
+    )
 
 
 # ---- products of frames --------------------------------------------------------------------------
@@ -114,7 +134,10 @@ def test_several_components():
     joint = m.vacuous_extension(["uv", "xyz", "ba"], (2, 0))
     assert joint.frame[0] == ("u", "x", "b")
     assert (
-        joint.marginalize((2, 0)).coarsen({name: [name] for name in m.frame}).distance(m).max()
+        joint.marginalize((2, 0))
+        .coarsen({name: [name] for name in m.frame})
+        .distance(m)
+        .max()
         < 1e-15
     )
     np.testing.assert_allclose(joint.marginalize(1).mass(tuple("xyz")), 1 - m.empty)
@@ -123,9 +146,9 @@ def test_several_components():
 def relational_masses(partition, i, j):
     """Return the masses of empty, same, different and unknown by the operations on the product of the frames."""
     frame = partition.frame
-    joint = partition[i].vacuous_extension([frame, frame], 0) & partition[j].vacuous_extension(
-        [frame, frame], 1
-    )
+    joint = partition[i].vacuous_extension([frame, frame], 0) & partition[
+        j
+    ].vacuous_extension([frame, frame], 1)
     same = [(k, k) for k in frame]
     relation = joint.coarsen(
         {"same": same, "different": [pair for pair in joint.frame if pair not in same]}
@@ -147,7 +170,11 @@ def test_relational_representation_of_the_slides():
     partition = CredalPartition(
         [[0.3, 0.6, 0.1, 0], [0, 0.7, 0.1, 0.2], [0, 0.1, 0.6, 0.3]], FocalSets.full(2)
     )
-    expected = [[0.30, 0.43, 0.13, 0.14], [0.30, 0.12, 0.37, 0.21], [0, 0.13, 0.43, 0.44]]
+    expected = [
+        [0.30, 0.43, 0.13, 0.14],
+        [0.30, 0.12, 0.37, 0.21],
+        [0, 0.13, 0.43, 0.44],
+    ]
     np.testing.assert_allclose(
         relational_masses(partition, [0, 0, 1], [1, 2, 2]), expected, atol=1e-12
     )
@@ -157,7 +184,9 @@ def test_relational_representation_of_the_slides():
 
 
 def test_names_and_precision_are_kept():
-    m = MassFunctions(np.eye(4, dtype=np.float32), FocalSets.full(2), index=list("wxyz"))
+    m = MassFunctions(
+        np.eye(4, dtype=np.float32), FocalSets.full(2), index=list("wxyz")
+    )
     for other in (
         m.coarsen({"all": (0, 1)}),
         m.refine({0: [0, 1], 1: [2]}),
@@ -185,7 +214,10 @@ M = MassFunctions.from_dict({"a": 0.5, "b": 0.5}, frame="ab")
             lambda: MassFunctions.from_source([0.5, 0.2], SOURCE, "ab"),
             "^probabilities must sum to one",
         ),
-        (lambda: MassFunctions.from_source([0.5, 0.5], {"s": "a", "t": "x"}, "ab"), "^images must"),
+        (
+            lambda: MassFunctions.from_source([0.5, 0.5], {"s": "a", "t": "x"}, "ab"),
+            "^images must",
+        ),
         (
             lambda: MassFunctions.from_source([0.5, 0.5], ["a", "b"], "ab"),
             "^images must be a mapping",
@@ -196,12 +228,21 @@ M = MassFunctions.from_dict({"a": 0.5, "b": 0.5}, frame="ab")
         (lambda: M.coarsen(["ab"]), "^parts must be a mapping"),
         (lambda: M.refine({"a": [1, 2]}), "^parts must divide each answer"),
         (lambda: M.refine({"a": [1, 2], "b": []}), "^parts must divide each answer"),
-        (lambda: M.refine({"a": [1, 2], "b": [2]}), "^parts must contain 3 different names"),
+        (
+            lambda: M.refine({"a": [1, 2], "b": [2]}),
+            "^parts must contain 3 different names",
+        ),
         (lambda: M.refine({"a": "name", "b": ["c"]}), "^parts must contain a list"),
         (lambda: M.marginalize(0), "whose answers are tuples"),
-        (lambda: M.vacuous_extension(["ab", "cd"], 0).marginalize(2), "^component must"),
+        (
+            lambda: M.vacuous_extension(["ab", "cd"], 0).marginalize(2),
+            "^component must",
+        ),
         (lambda: M.vacuous_extension(["ab", "cd"], (0, 0)), "^component must"),
-        (lambda: M.vacuous_extension(["ab", "cd"], 1), "^frames must contain the frame"),
+        (
+            lambda: M.vacuous_extension(["ab", "cd"], 1),
+            "^frames must contain the frame",
+        ),
         (lambda: M.vacuous_extension(["ab", range(10**5)], 0), "got 200,000"),
     ],
 )

@@ -58,7 +58,9 @@ METHODS = {
     "consonant": lambda m: m.is_consonant,
     "logical": lambda m: m.is_logical,
     "bayesian": lambda m: m.is_bayesian,
-    "coarsened": lambda m: m.coarsen({"x": (0, 1), "y": tuple(range(2, m.n_clusters))}).masses,
+    "coarsened": lambda m: (
+        m.coarsen({"x": (0, 1), "y": tuple(range(2, m.n_clusters))}).masses
+    ),
     "extended": lambda m: m.vacuous_extension([m.frame, "ab"], 0).marginalize(0).masses,
     "decided": lambda m: m.decide(),
     "rejected": lambda m: m.decide("hurwicz", reject=0.5),
@@ -98,7 +100,9 @@ def test_rules_on_the_host(rule):
         sources = [(a.normalize(), t.normalize()) for a, t in sources]
     (a, ta), (b, tb) = sources
     check_same(ta.combine(tb, rule=rule).masses, a.combine(b, rule=rule).masses)
-    with_gradient = MassFunctions.unchecked(ta.masses.clone().requires_grad_(), ta.focal_sets)
+    with_gradient = MassFunctions.unchecked(
+        ta.masses.clone().requires_grad_(), ta.focal_sets
+    )
     with pytest.raises(ValueError, match=f"rule='{rule}' has no gradient"):
         with_gradient.combine(tb, rule=rule)
 
@@ -123,7 +127,9 @@ def test_partitions():
         check_same(tensor.assignment(rule), array.assignment(rule))
         check_same(tensor.lower(0, rule), array.lower(0, rule))
     check_same(tensor.plausibility_transform(), array.plausibility_transform())
-    assert tensor.nonspecificity_index() == pytest.approx(array.nonspecificity_index(), abs=1e-12)
+    assert tensor.nonspecificity_index() == pytest.approx(
+        array.nonspecificity_index(), abs=1e-12
+    )
     assert str(tensor.summary()) == str(array.summary())
     assert repr(tensor) == repr(array)
     assert np.array_equal(tensor.to_frame().to_numpy(), tensor.masses.numpy())
@@ -136,7 +142,9 @@ def test_partitions():
 
 def test_gradients():
     family = FocalSets.full(3)
-    first, second = (torch.tensor(random_rows(family, seed), requires_grad=True) for seed in (0, 1))
+    first, second = (
+        torch.tensor(random_rows(family, seed), requires_grad=True) for seed in (0, 1)
+    )
     rate = torch.tensor(0.2, dtype=torch.float64, requires_grad=True)
 
     def loss(a, b, r):
@@ -154,20 +162,26 @@ def test_gradients():
     assert torch.autograd.gradcheck(loss, (first, second, rate))
     # The constructor keeps gradients as well.
     masses = MassFunctions(first, family)
-    masses.combine(MassFunctions(second, family), rule="disjunctive").belief().sum().backward()
+    masses.combine(
+        MassFunctions(second, family), rule="disjunctive"
+    ).belief().sum().backward()
     assert float(first.grad.abs().sum()) > 0
 
 
 def test_precision():
     family = FocalSets.pairs(4)
-    single = MassFunctions(torch.tensor(random_rows(family), dtype=torch.float32), family)
+    single = MassFunctions(
+        torch.tensor(random_rows(family), dtype=torch.float32), family
+    )
     assert (
         single.masses.dtype
         == single.contour.dtype
         == single.combine(single).masses.dtype
         == torch.float32
     )
-    whole = MassFunctions(torch.tensor([[1, 0]]), FocalSets.simple(2, empty=False, omega=False))
+    whole = MassFunctions(
+        torch.tensor([[1, 0]]), FocalSets.simple(2, empty=False, omega=False)
+    )
     assert whole.masses.dtype == torch.float64
 
 

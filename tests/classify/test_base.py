@@ -23,7 +23,9 @@ class Identity(EvidentialClassifier):
         return X
 
 
-MASSES = np.array([[0.9, 0.1, 0.0], [0.4, 0.6, 0.0], [0.1, 0.1, 0.8], [0.05, 0.15, 0.8]])
+MASSES = np.array(
+    [[0.9, 0.1, 0.0], [0.4, 0.6, 0.0], [0.1, 0.1, 0.8], [0.05, 0.15, 0.8]]
+)
 
 
 @pytest.fixture
@@ -67,7 +69,12 @@ def test_rejection(model):
     # An object is rejected if its largest pignistic probability, plausibility or belief is below 1
     # - reject.
     assert model.decide(MASSES, reject=0.42).tolist() == ["no", "yes", -1, -1]
-    assert model.decide(MASSES, "maximax", reject=0.3).tolist() == ["no", -1, "no", "yes"]
+    assert model.decide(MASSES, "maximax", reject=0.3).tolist() == [
+        "no",
+        -1,
+        "no",
+        "yes",
+    ]
     assert model.decide(MASSES, "maximin", reject=0.3, reject_label=None).tolist() == [
         "no",
         None,
@@ -88,7 +95,9 @@ def test_utilities(model):
     # two classes, and a third act with a high utility for both
     utilities = [[1.0, 0.0, 0.8], [0.0, 1.0, 0.8]]
     assert model.decide(MASSES, utilities=utilities).tolist() == [0, 2, 2, 2]
-    assert model.decide(MASSES, utilities=utilities, acts=["n", "y", "ask"]).tolist() == [
+    assert model.decide(
+        MASSES, utilities=utilities, acts=["n", "y", "ask"]
+    ).tolist() == [
         "n",
         "ask",
         "ask",
@@ -97,9 +106,16 @@ def test_utilities(model):
     # A missed "yes" is ten times worse.
     cautious = model.decide(MASSES, utilities=[[1.0, 0.9], [0.0, 1.0]])
     assert cautious.tolist() == ["yes", "yes", "yes", "yes"]
-    assert model.decide(MASSES, utilities=np.eye(2), reject=0.42).tolist() == ["no", "yes", -1, -1]
+    assert model.decide(MASSES, utilities=np.eye(2), reject=0.42).tolist() == [
+        "no",
+        "yes",
+        -1,
+        -1,
+    ]
     # An affine transformation of the utilities has no effect.
-    shifted = model.decide(MASSES, "hurwicz", utilities=5 + 3 * np.array(utilities), optimism=0.3)
+    shifted = model.decide(
+        MASSES, "hurwicz", utilities=5 + 3 * np.array(utilities), optimism=0.3
+    )
     assert (
         shifted.tolist()
         == model.decide(MASSES, "hurwicz", utilities=utilities, optimism=0.3).tolist()
@@ -126,7 +142,9 @@ def test_decisions_agree_with_the_reference(reference):
     }.items():
         for losses in ("01", "reject", "unknown", "random"):
             table = 1 - case[f"L_{losses}"]
-            chosen = model.decide(case["m"], rule, utilities=table, optimism=case.parameters["rho"])
+            chosen = model.decide(
+                case["m"], rule, utilities=table, optimism=case.parameters["rho"]
+            )
             sure = case[f"{losses}_{theirs}_tied"] == 0
             assert chosen[sure].tolist() == case[f"{losses}_{theirs}"][sure].tolist()
 
@@ -134,10 +152,14 @@ def test_decisions_agree_with_the_reference(reference):
 def test_cautious_decisions(model):
     kept = model.decide(MASSES, "interval_dominance")
     assert kept.tolist() == [[True, False], [False, True], [True, True], [True, True]]
-    assert model.decide(MASSES, "maximality").tolist() == kept.tolist()  # the same for 0-1 losses
+    assert (
+        model.decide(MASSES, "maximality").tolist() == kept.tolist()
+    )  # the same for 0-1 losses
     sets = model.decide(MASSES, "partial_assignment", tolerance=0.8)
     assert sets.tolist() == [[True, False], [True, True], [True, True], [True, True]]
-    assert model.decide(MASSES, "partial_assignment", tolerance=0.5).sum(axis=1).tolist() == [
+    assert model.decide(MASSES, "partial_assignment", tolerance=0.5).sum(
+        axis=1
+    ).tolist() == [
         1,
         1,
         1,
@@ -147,13 +169,21 @@ def test_cautious_decisions(model):
 
 def test_maximality_selects_less_than_interval_dominance():
     rng = np.random.default_rng(0)
-    m = MassFunctions(rng.dirichlet(np.full(7, 0.4), 200), FocalSets.full(3, empty=False))
+    m = MassFunctions(
+        rng.dirichlet(np.full(7, 0.4), 200), FocalSets.full(3, empty=False)
+    )
     losses = rng.uniform(size=(3, 5))
-    loose, tight = (m.decide(rule, losses=losses) for rule in ("interval_dominance", "maximality"))
+    loose, tight = (
+        m.decide(rule, losses=losses) for rule in ("interval_dominance", "maximality")
+    )
     assert (tight <= loose).all()
     assert tight.sum() < loose.sum()
     assert tight.any(axis=1).all()
-    for rule in ("pignistic", "maximax", "maximin"):  # The act of a precise rule is maximal.
+    for rule in (
+        "pignistic",
+        "maximax",
+        "maximin",
+    ):  # The act of a precise rule is maximal.
         best = m.decide(rule, losses=losses)
         if rule == "pignistic":
             assert tight[np.arange(200), best].all()
@@ -229,7 +259,16 @@ def test_score_rejects_unseen_labels(model):
             r"^y\b",
         ),
     ],
-    ids=["none", "one class", "length", "nan", "continuous", "soft length", "empty set", "frames"],
+    ids=[
+        "none",
+        "one class",
+        "length",
+        "nan",
+        "continuous",
+        "soft length",
+        "empty set",
+        "frames",
+    ],
 )
 def test_invalid_labels(y, message):
     with pytest.raises(InvalidInputError, match=message):
@@ -238,12 +277,19 @@ def test_invalid_labels(y, message):
 
 def test_soft_labels_must_sum_to_one():
     with pytest.raises(InvalidInputError, match=r"^masses\b"):
-        MassFunctions([[0.5, 0.2, 0.3], [0.5, 0.2, 0.0]], FocalSets.simple(2, empty=False))
+        MassFunctions(
+            [[0.5, 0.2, 0.3], [0.5, 0.2, 0.0]], FocalSets.simple(2, empty=False)
+        )
 
 
 def test_targets_of_soft_labels():
     labels = MassFunctions.from_dict(
-        [{"b": 1.0}, {("a", "b"): 0.5, "c": 0.5}, {("a", "b", "c"): 1.0}, {(): 0.5, "a": 0.5}],
+        [
+            {"b": 1.0},
+            {("a", "b"): 0.5, "c": 0.5},
+            {("a", "b", "c"): 1.0},
+            {(): 0.5, "a": 0.5},
+        ],
         frame="cab",
     )
     targets = Identity().fit(np.ones((4, 3)), labels).targets_
@@ -252,7 +298,9 @@ def test_targets_of_soft_labels():
     np.testing.assert_allclose(
         targets.indicators, [[0, 0, 1], [0.5, 0.25, 0.25], [1 / 3] * 3, [0, 1, 0]]
     )
-    np.testing.assert_allclose(targets.contour, [[0, 0, 1], [0.5, 0.5, 0.5], [1, 1, 1], [0, 1, 0]])
+    np.testing.assert_allclose(
+        targets.contour, [[0, 0, 1], [0.5, 0.5, 0.5], [1, 1, 1], [0, 1, 0]]
+    )
     apart = Identity().fit(np.ones((4, 3)), [labels[i] for i in range(4)]).targets_
     np.testing.assert_allclose(apart.indicators, targets.indicators)
 
@@ -261,7 +309,9 @@ def test_certain_soft_labels_are_hard_labels():
     masses = np.eye(2, 3)[[1, 0, 1, 1]]
     targets = (
         Identity()
-        .fit(MASSES, MassFunctions(masses, FocalSets.simple(2, empty=False), frame="xy"))
+        .fit(
+            MASSES, MassFunctions(masses, FocalSets.simple(2, empty=False), frame="xy")
+        )
         .targets_
     )
     assert targets.soft is None

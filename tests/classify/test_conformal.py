@@ -56,7 +56,9 @@ def naive_scores(model, rows, score):
         return 1 - p
     if score == "plausibility":
         return 1 - p / p.max(axis=1, keepdims=True)
-    return np.array([[sum(q for q in row if q > own) or -own for own in row] for row in p])
+    return np.array(
+        [[sum(q for q in row if q > own) or -own for own in row] for row in p]
+    )
 
 
 @pytest.mark.parametrize("score", ["lac", "aps", "plausibility"])
@@ -85,7 +87,9 @@ def test_p_values_equal_a_naive_computation(score, method, by_class, ratio):
                 group = [j for j in rows if not by_class or y[j] == k]
                 weights = weight(X[group])
                 tails[i, k] += sum(
-                    w for w, j in zip(weights, group, strict=True) if own[j] >= new[i, k] - 1e-12
+                    w
+                    for w, j in zip(weights, group, strict=True)
+                    if own[j] >= new[i, k] - 1e-12
                 )
                 totals[i, k] += weights.sum()
     expected = (tails + weight(NEW)[:, None]) / (totals + weight(NEW)[:, None])
@@ -99,8 +103,12 @@ def test_sets_of_aps_are_the_most_probable_classes_up_to_a_total():
         X[200:], y[200:]
     )
     quantile = np.sort(model.calibration_scores_)[int(np.ceil(161 * 0.95)) - 1]
-    assert quantile > 0  # Fewer than 95 % of the objects belong to their most probable class.
-    for row, probabilities in zip(model.predict_set(NEW), inner.predict_proba(NEW), strict=True):
+    assert (
+        quantile > 0
+    )  # Fewer than 95 % of the objects belong to their most probable class.
+    for row, probabilities in zip(
+        model.predict_set(NEW), inner.predict_proba(NEW), strict=True
+    ):
         order = np.argsort(-probabilities)
         n_classes = 1 + np.sum(probabilities[order].cumsum() <= quantile)
         assert sorted(order[:n_classes]) == np.flatnonzero(row).tolist()
@@ -110,36 +118,48 @@ def test_parts_do_not_overlap():
     model = ConformalClassifier(EKNNClassifier(3), random_state=0).fit(X, y)
     assert len(model.calibration_scores_) == 108
     assert len(model.estimators_[0].leave_one_out_masses_) == 252
-    model = ConformalClassifier(EKNNClassifier(3), method="cross", n_folds=4, random_state=0).fit(
-        X, y
-    )
+    model = ConformalClassifier(
+        EKNNClassifier(3), method="cross", n_folds=4, random_state=0
+    ).fit(X, y)
     assert len(model.calibration_scores_) == 360
     assert [len(one.leave_one_out_masses_) for one in model.estimators_] == [270] * 4
 
 
 def test_plausibility_of_an_evidential_classifier():
     inner = EKNNClassifier(5).fit(X[:200], y[:200])
-    model = ConformalClassifier(inner, prefit=True, score="plausibility").fit(X[200:], y[200:])
+    model = ConformalClassifier(inner, prefit=True, score="plausibility").fit(
+        X[200:], y[200:]
+    )
     contour = inner.predict_mass(X[200:]).contour
-    np.testing.assert_array_equal(model.calibration_scores_, 1 - contour[np.arange(160), y[200:]])
+    np.testing.assert_array_equal(
+        model.calibration_scores_, 1 - contour[np.arange(160), y[200:]]
+    )
     scaled = make_pipeline(StandardScaler(), EKNNClassifier(5)).fit(X[:200], y[:200])
-    model = ConformalClassifier(scaled, prefit=True, score="plausibility").fit(X[200:], y[200:])
+    model = ConformalClassifier(scaled, prefit=True, score="plausibility").fit(
+        X[200:], y[200:]
+    )
     contour = scaled[-1].predict_mass(scaled[0].transform(X[200:])).contour
-    np.testing.assert_array_equal(model.calibration_scores_, 1 - contour[np.arange(160), y[200:]])
+    np.testing.assert_array_equal(
+        model.calibration_scores_, 1 - contour[np.arange(160), y[200:]]
+    )
 
 
 # ---- sets, masses and decisions ------------------------------------------------------------------
 
 
 def test_sets_and_masses_agree_with_p_values():
-    model = ConformalClassifier(GaussianNB(), confidence=0.8, random_state=0).fit(X, NAMES)
+    model = ConformalClassifier(GaussianNB(), confidence=0.8, random_state=0).fit(
+        X, NAMES
+    )
     p = model.p_values(NEW)
     masses = model.predict_mass(NEW)
     assert list(masses.frame) == ["a", "b", "c"]
     np.testing.assert_allclose(masses.contour, p)
     np.testing.assert_allclose(masses.empty, 1 - p.max(axis=1), atol=1e-15)
     np.testing.assert_array_equal(model.predict_set(NEW), p > 0.2 + 1e-9)
-    assert (masses.normalize().contour >= p - 1e-12).all()  # Normalized masses remain valid.
+    assert (
+        masses.normalize().contour >= p - 1e-12
+    ).all()  # Normalized masses remain valid.
     np.testing.assert_array_equal(model.predict(NEW), model.estimators_[0].predict(NEW))
 
 
@@ -159,11 +179,15 @@ def test_decisions_and_rejection():
     curve = RejectionCurveDisplay.from_estimator(
         model, NEW, np.array(["a", "b", "c"])[TRUTH]
     ).curves
-    assert curve["ConformalClassifier"].error_at(0.5) < curve["ConformalClassifier"].error_at(0.0)
+    assert curve["ConformalClassifier"].error_at(0.5) < curve[
+        "ConformalClassifier"
+    ].error_at(0.0)
 
 
 @pytest.mark.parametrize("score", ["lac", "aps", "plausibility"])
-@pytest.mark.parametrize("options", [{}, {"by_class": True}, {"method": "cross"}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"by_class": True}, {"method": "cross"}], ids=str
+)
 def test_coverage(score, options):
     """The mean coverage over 15 draws has a standard deviation of 0.008 (0.02 at 0.5, or for the smallest class)."""
     rng = np.random.default_rng(1)
@@ -172,17 +196,21 @@ def test_coverage(score, options):
     for i in range(15):
         truth = rng.choice(3, 600, p=[0.5, 0.3, 0.2])
         rows = np.array([[0, 0], [2, 0], [0, 2]])[truth] + rng.normal(size=(600, 2))
-        model = ConformalClassifier(GaussianNB(), score=score, random_state=i, **options).fit(
-            rows[:300], truth[:300]
-        )
+        model = ConformalClassifier(
+            GaussianNB(), score=score, random_state=i, **options
+        ).fit(rows[:300], truth[:300])
         p = model.p_values(rows[300:])[np.arange(300), truth[300:]]
         if "by_class" in options:
             groups = range(3)
         else:
             groups = [None]
-        hits.append([np.mean(p[(truth[300:] == k) | (k is None)] > 0.1) for k in groups])
+        hits.append(
+            [np.mean(p[(truth[300:] == k) | (k is None)] > 0.1) for k in groups]
+        )
         plausibilities.append(p)
-    assert np.all(np.mean(hits, axis=0) > 0.9 - (0.06 if "by_class" in options else 0.03))
+    assert np.all(
+        np.mean(hits, axis=0) > 0.9 - (0.06 if "by_class" in options else 0.03)
+    )
     assert np.mean(hits) < 0.9 + (0.06 if "by_class" in options else 0.03)
     for level in (0.05, 0.2, 0.5):
         assert np.mean(np.concatenate(plausibilities) <= level) < level + 0.05
@@ -199,18 +227,22 @@ def test_weights_restore_coverage_under_covariate_shift():
     for i in range(20):
         rows = rng.normal(size=(1200, 1))
         truth = (
-            rng.random(1200) < 1 / (1 + np.exp(-np.where(rows[:, 0] > 0, 0.3, 8 * rows[:, 0])))
+            rng.random(1200)
+            < 1 / (1 + np.exp(-np.where(rows[:, 0] > 0, 0.3, 8 * rows[:, 0])))
         ).astype(int)
         new = rng.normal(1.0, 1.0, size=(500, 1))
         answers = (
-            rng.random(500) < 1 / (1 + np.exp(-np.where(new[:, 0] > 0, 0.3, 8 * new[:, 0])))
+            rng.random(500)
+            < 1 / (1 + np.exp(-np.where(new[:, 0] > 0, 0.3, 8 * new[:, 0])))
         ).astype(int)
         # density ratio exp(x - 1/2)
         for found, ratio in ((plain, None), (weighted, first_attribute)):
             model = ConformalClassifier(
                 GaussianNB(), likelihood_ratio=ratio, confidence=0.75, random_state=i
             )
-            found.append(model.fit(rows, truth).predict_set(new)[np.arange(500), answers].mean())
+            found.append(
+                model.fit(rows, truth).predict_set(new)[np.arange(500), answers].mean()
+            )
     assert np.mean(plain) < 0.72
     assert 0.73 < np.mean(weighted) < 0.8
 
@@ -228,7 +260,9 @@ def test_fitted_and_frozen_estimators():
     np.testing.assert_array_equal(fitted.p_values(NEW), frozen.p_values(NEW))
     assert len(fitted.calibration_scores_) == 260
     only = NAMES[100:] != "c"  # A class without calibration objects keeps its p-values.
-    fitted = ConformalClassifier(inner, prefit=True).fit(X[100:][only], NAMES[100:][only])
+    fitted = ConformalClassifier(inner, prefit=True).fit(
+        X[100:][only], NAMES[100:][only]
+    )
     assert fitted.predict_set(NEW).shape == (40, 3)
 
 
@@ -260,7 +294,9 @@ def test_tables_and_missing_values():
     assert list(model.predict_mass(iris.data[5:9]).index) == [5, 6, 7, 8]
     assert list(model.feature_names_in_) == list(iris.data.columns)
     labels = iris.target.sample(frac=1, random_state=0)  # matched by name
-    again = clone(model).fit(iris.data.set_axis(range(1, 151)), labels.set_axis(labels.index + 1))
+    again = clone(model).fit(
+        iris.data.set_axis(range(1, 151)), labels.set_axis(labels.index + 1)
+    )
     np.testing.assert_array_equal(again.p_values(iris.data), model.p_values(iris.data))
     gaps = X.copy()
     gaps[::7, 0] = np.nan
@@ -274,7 +310,9 @@ def test_tables_and_missing_values():
 
 def test_cross_validation():
     assert (
-        cross_val_score(ConformalClassifier(random_state=0), X, NAMES, scoring="accuracy").mean()
+        cross_val_score(
+            ConformalClassifier(random_state=0), X, NAMES, scoring="accuracy"
+        ).mean()
         > 0.7
     )
 
@@ -301,7 +339,11 @@ def test_cross_validation():
             "^y must contain at least 9 calibration objects of class 'z' .* got 0",
         ),
         (ConformalClassifier(LogisticRegression), y, "^estimator must be"),
-        (ConformalClassifier(likelihood_ratio=lambda X: [1.0]), y, "^likelihood_ratio must return"),
+        (
+            ConformalClassifier(likelihood_ratio=lambda X: [1.0]),
+            y,
+            "^likelihood_ratio must return",
+        ),
         (
             ConformalClassifier(likelihood_ratio=lambda X: -np.ones(len(X))),
             y,
@@ -318,12 +360,16 @@ def test_invalid_input(model, labels, message):
 def test_invalid_calibration_data():
     inner = GaussianNB().fit(X[:100], NAMES[:100])
     only = NAMES != "c"
-    with pytest.raises(InvalidInputError, match="^y must contain .* of class 'c' .* got 0"):
+    with pytest.raises(
+        InvalidInputError, match="^y must contain .* of class 'c' .* got 0"
+    ):
         ConformalClassifier(inner, prefit=True, by_class=True).fit(X[only], NAMES[only])
     with pytest.raises(
         InvalidInputError, match="^y must be classes of the fitted estimator, got 'z'"
     ):
-        ConformalClassifier(inner, prefit=True).fit(X, np.where(np.arange(360) == 7, "z", NAMES))
+        ConformalClassifier(inner, prefit=True).fit(
+            X, np.where(np.arange(360) == 7, "z", NAMES)
+        )
     with pytest.raises(InvalidInputError, match="^y must"):
         ConformalClassifier(inner, prefit=True).fit(X, NAMES[:-1])
     with pytest.raises(NotFittedError):

@@ -25,7 +25,9 @@ NEW = X[::3] + 0.05
 
 PUBLIC = [getattr(classify, name) for name in classify.__all__]
 CLASSIFIERS = [
-    kind for kind in PUBLIC if inspect.isclass(kind) and issubclass(kind, ClassifierMixin)
+    kind
+    for kind in PUBLIC
+    if inspect.isclass(kind) and issubclass(kind, ClassifierMixin)
 ]
 QUICK = {"n_init": 2, "random_state": 0}
 FIRST = [
@@ -51,7 +53,8 @@ def get_parameters(kind):
 
 def make(kind, **changes):
     return kind(
-        **{name: value for name, value in QUICK.items() if name in get_parameters(kind)} | changes
+        **{name: value for name, value in QUICK.items() if name in get_parameters(kind)}
+        | changes
     )
 
 
@@ -77,7 +80,9 @@ def test_masses_probabilities_and_classes_agree(kind):
         assert found.focal_sets == model.focal_sets_
     probabilities = model.predict_proba(NEW)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
-    np.testing.assert_array_equal(model.predict(NEW), model.classes_[probabilities.argmax(axis=1)])
+    np.testing.assert_array_equal(
+        model.predict(NEW), model.classes_[probabilities.argmax(axis=1)]
+    )
     accuracy = np.mean(model.predict(X) == y)
     assert accuracy > 0.85
     if callable(model.score):  # ConformalClassifier has a parameter of this name.
@@ -99,11 +104,15 @@ def test_certain_soft_labels_are_hard_labels(kind):
     labels = MassFunctions(
         certain, FocalSets.simple(3, empty=False, omega=False), frame=sorted(set(y))
     )
-    np.testing.assert_array_equal(masses(make(kind).fit(X, labels)), masses(fitted(kind)))
+    np.testing.assert_array_equal(
+        masses(make(kind).fit(X, labels)), masses(fitted(kind))
+    )
 
 
 def test_index_of_a_table(kind):
-    table = pd.DataFrame(X, columns=list("abc"), index=[f"flower {i}" for i in range(len(X))])
+    table = pd.DataFrame(
+        X, columns=list("abc"), index=[f"flower {i}" for i in range(len(X))]
+    )
     model = make(kind).fit(table, y)
     assert list(model.predict_mass(table[:4]).index) == list(table.index[:4])
     assert masses(model, table).tobytes() == masses(fitted(kind), X).tobytes()
@@ -111,7 +120,9 @@ def test_index_of_a_table(kind):
 
 def test_single_precision(kind):
     model = make(kind).fit(X.astype(np.float32), y)
-    assert np.mean(model.predict(X.astype(np.float32)) == fitted(kind).predict(X)) > 0.95
+    assert (
+        np.mean(model.predict(X.astype(np.float32)) == fitted(kind).predict(X)) > 0.95
+    )
 
 
 # ---- seeds, threads, order -----------------------------------------------------------------------
@@ -122,10 +133,14 @@ def test_results_do_not_depend_on_threads(kind):
         pytest.skip("the classifier has no n_jobs")
     for n_jobs in (1, 2, -1, None):
         assert (
-            masses(make(kind, n_jobs=n_jobs).fit(X, y)).tobytes() == masses(fitted(kind)).tobytes()
+            masses(make(kind, n_jobs=n_jobs).fit(X, y)).tobytes()
+            == masses(fitted(kind)).tobytes()
         )
     with parallel_config(n_jobs=2):
-        assert masses(make(kind, n_jobs=None).fit(X, y)).tobytes() == masses(fitted(kind)).tobytes()
+        assert (
+            masses(make(kind, n_jobs=None).fit(X, y)).tobytes()
+            == masses(fitted(kind)).tobytes()
+        )
 
 
 def test_order_of_new_objects(kind):
@@ -155,7 +170,8 @@ def test_clone_and_parameters(kind):
 
 def test_pickle(kind):
     assert (
-        masses(pickle.loads(pickle.dumps(fitted(kind)))).tobytes() == masses(fitted(kind)).tobytes()
+        masses(pickle.loads(pickle.dumps(fitted(kind)))).tobytes()
+        == masses(fitted(kind)).tobytes()
     )
 
 
@@ -268,5 +284,9 @@ def test_docstring_lists_parameters_and_attributes(kind):
     parameters = section(kind.__doc__, "Parameters")
     attributes = section(kind.__doc__, "Attributes")
     assert list(parameters) == list(get_parameters(kind))
-    found = {name for name in vars(fitted(kind)) if name.endswith("_") and not name.startswith("_")}
+    found = {
+        name
+        for name in vars(fitted(kind))
+        if name.endswith("_") and not name.startswith("_")
+    }
     assert found - set(attributes) <= {"n_features_in_"}

@@ -24,7 +24,9 @@ def source():
     return MassFunctions(masses, family, frame="abc"), np.array(list("abc"))[y]
 
 
-@pytest.mark.parametrize("contexts", ["classes", "frame", ["a", ("b", "c")], [("a", "c")]])
+@pytest.mark.parametrize(
+    "contexts", ["classes", "frame", ["a", ("b", "c")], [("a", "c")]]
+)
 def test_rates_solve_bounded_least_squares(source, contexts):
     m, y = source
     weights = np.random.default_rng(1).random(200)
@@ -44,7 +46,9 @@ def test_one_rate_is_classical_discounting(source):
     m, y = source
     truth = (y[:, None] == np.array(list("abc"))).astype(float)
     best = minimize_scalar(
-        lambda r: ((m.discount(r).contour - truth) ** 2).sum(), bounds=(0, 1), method="bounded"
+        lambda r: ((m.discount(r).contour - truth) ** 2).sum(),
+        bounds=(0, 1),
+        method="bounded",
     )
     model = ContextualDiscounting("frame").fit(m, y)
     assert model.rates_ == pytest.approx([best.x], abs=1e-4)
@@ -94,7 +98,10 @@ def test_invalid_input(source):
         (lambda: ContextualDiscounting("all").fit(m, y), r"^contexts\b"),
         (lambda: ContextualDiscounting([("a", "b"), "b"]).fit(m, y), r"^contexts\b"),
         (lambda: ContextualDiscounting([]).fit(m, y), r"^contexts\b"),
-        (lambda: model.transform(MassFunctions.from_dict({"a": 1}, frame="ab")), r"^masses\b"),
+        (
+            lambda: model.transform(MassFunctions.from_dict({"a": 1}, frame="ab")),
+            r"^masses\b",
+        ),
         (lambda: model.fit(m, y, sample_weight=np.zeros(200)), r"^sample_weight\b"),
     ]:
         with pytest.raises((ValueError, TypeError), match=match):

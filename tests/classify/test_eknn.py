@@ -24,7 +24,11 @@ CASES = ["eknn_ionosphere_k5", "eknn_iris_k9", "eknn_vehicles_k7"]
 
 
 @parametrize_with_checks(
-    [EKNNClassifier(), EKNNClassifier([1, 4], optimize=False), EKNNClassifier(metric="precomputed")]
+    [
+        EKNNClassifier(),
+        EKNNClassifier([1, 4], optimize=False),
+        EKNNClassifier(metric="precomputed"),
+    ]
 )
 @pytest.mark.filterwarnings("ignore")
 def test_scikit_learn_checks(estimator, check):
@@ -54,11 +58,15 @@ def test_agrees_with_the_reference(reference, name):
     common = min(len(trace), len(model.history_))
     assert common > 100
     np.testing.assert_allclose(model.history_[:common], trace[:common], rtol=1e-9)
-    case.assert_equal("gamma", model.gamma_, atol=2e-3)  # The reference is one step further.
+    case.assert_equal(
+        "gamma", model.gamma_, atol=2e-3
+    )  # The reference is one step further.
     case.assert_equal("mass_train", model.leave_one_out_masses_.masses)
     case.assert_equal("mass_test", model.predict_mass(case["xtest"]).masses)
     sure = case["ypred_tied"] == 0
-    assert model.predict(case["xtest"])[sure].tolist() == case["ypred_test"][sure].tolist()
+    assert (
+        model.predict(case["xtest"])[sure].tolist() == case["ypred_test"][sure].tolist()
+    )
     case.assert_equal("err_train", model.leave_one_out_error_)
     case.assert_equal("err_test", 1 - model.score(case["xtest"], case["ytest"]))
 
@@ -72,12 +80,22 @@ def test_gradient_agrees_with_the_reference_and_with_differences(reference, name
 
     def cost(gamma):
         return cost_and_gradient(
-            gamma, squared, classes, targets, case.parameters["alpha"], case.parameters["lambda"]
+            gamma,
+            squared,
+            classes,
+            targets,
+            case.parameters["alpha"],
+            case.parameters["lambda"],
         )
 
     case.assert_equal("grad0", cost(case["gamma0"])[1])
     assert (
-        check_grad(lambda g: cost(g)[0], lambda g: cost(g)[1], case["gamma0"] * 0.8, epsilon=1e-7)
+        check_grad(
+            lambda g: cost(g)[0],
+            lambda g: cost(g)[1],
+            case["gamma0"] * 0.8,
+            epsilon=1e-7,
+        )
         < 1e-6
     )
 
@@ -90,16 +108,22 @@ def test_lbfgs_is_not_worse_than_adaptive_steps(reference):
     }
     assert runs["lbfgs"].objective_ <= runs["adaptive-steps"].objective_ + 1e-10
     assert runs["lbfgs"].n_iter_ < runs["adaptive-steps"].n_iter_ / 3
-    np.testing.assert_allclose(runs["lbfgs"].gamma_, runs["adaptive-steps"].gamma_, rtol=1e-4)
+    np.testing.assert_allclose(
+        runs["lbfgs"].gamma_, runs["adaptive-steps"].gamma_, rtol=1e-4
+    )
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"init": "evclass"}, {"init": "evclass", "solver": "adaptive-steps"}]
+    "options",
+    [{}, {"init": "evclass"}, {"init": "evclass", "solver": "adaptive-steps"}],
 )
 def test_ionosphere(shared_data, options):
     X, y = shared_data("ionosphere")
     model = EKNNClassifier(10, **options).fit(X[:176], y[:176])
-    assert confusion_matrix(y[176:], model.predict(X[176:])).tolist() == [[106, 6], [7, 56]]
+    assert confusion_matrix(y[176:], model.predict(X[176:])).tolist() == [
+        [106, 6],
+        [7, 56],
+    ]
     assert model.score(X[176:], y[176:]) == pytest.approx(1 - 13 / 175)
     np.testing.assert_allclose(model.gamma_, [0.684818, 0.231883], atol=1e-5)
     assert model.objective_ == pytest.approx(0.0819918, abs=1e-7)
@@ -119,7 +143,9 @@ def test_vehicles_error_against_the_number_of_neighbors(shared_data):
         k: 1 - EKNNClassifier(k).fit(X[:564], y[:564]).score(X[564:], y[564:])
         for k in (1, 5, 10, 15)
     }
-    np.testing.assert_allclose([errors[k] for k in (5, 10, 15)], [0.319, 0.323, 0.330], atol=0.005)
+    np.testing.assert_allclose(
+        [errors[k] for k in (5, 10, 15)], [0.319, 0.323, 0.330], atol=0.005
+    )
     assert errors[1] > errors[5]
 
 
@@ -151,7 +177,9 @@ def test_closed_form_equals_sequential_combination():
             simple_mass(0.9 * np.exp(-(gamma[k] ** 2) * d), k, 4)
             for d, k in zip(squared[i], classes[i], strict=True)
         ]
-        combined = parts[0].combine(*parts[1:]).to_family(FocalSets.simple(4, empty=False))
+        combined = (
+            parts[0].combine(*parts[1:]).to_family(FocalSets.simple(4, empty=False))
+        )
         np.testing.assert_allclose(ours[i], combined.masses[0], atol=1e-14)
 
 
@@ -183,7 +211,8 @@ def test_one_neighbor_is_the_nearest_neighbor_rule(shared_data):
     test = slice(400, None)
     ours = EKNNClassifier(1).fit(X[train], y[train]).predict(X[test])
     assert (
-        ours.tolist() == KNeighborsClassifier(1).fit(X[train], y[train]).predict(X[test]).tolist()
+        ours.tolist()
+        == KNeighborsClassifier(1).fit(X[train], y[train]).predict(X[test]).tolist()
     )
 
 
@@ -193,7 +222,9 @@ def test_permuting_the_classes_permutes_the_columns(iris):
     a = EKNNClassifier().fit(X, y)
     b = EKNNClassifier().fit(X, order[y])
     np.testing.assert_allclose(a.gamma_, b.gamma_[order], rtol=1e-5)
-    np.testing.assert_allclose(a.predict_proba(X), b.predict_proba(X)[:, order], atol=1e-6)
+    np.testing.assert_allclose(
+        a.predict_proba(X), b.predict_proba(X)[:, order], atol=1e-6
+    )
 
 
 def test_units_have_no_effect(iris):
@@ -220,7 +251,8 @@ def test_leave_one_out_masses_are_those_of_a_model_without_the_object(iris):
         others = np.arange(len(X)) != i
         without = EKNNClassifier(7, gamma=model.gamma_).fit(X[others], y[others])
         np.testing.assert_allclose(
-            without.predict_mass(X[[i]]).masses[0], model.leave_one_out_masses_.masses[i]
+            without.predict_mass(X[[i]]).masses[0],
+            model.leave_one_out_masses_.masses[i],
         )
 
 
@@ -230,7 +262,9 @@ def test_number_of_neighbors_by_leave_one_out(shared_data):
     assert sorted(auto.leave_one_out_errors_) == list(range(1, 16))
     assert auto.leave_one_out_error_ == min(auto.leave_one_out_errors_.values())
     assert auto.n_neighbors_ == min(
-        k for k, e in auto.leave_one_out_errors_.items() if e == auto.leave_one_out_error_
+        k
+        for k, e in auto.leave_one_out_errors_.items()
+        if e == auto.leave_one_out_error_
     )
     same = EKNNClassifier(auto.n_neighbors_).fit(X[:176], y[:176])
     np.testing.assert_array_equal(same.gamma_, auto.gamma_)
@@ -247,13 +281,17 @@ def test_metrics(iris):
             pairwise_distances(X[::2], metric=metric), y[::2]
         )
         given = known.predict_mass(pairwise_distances(X[1::2], X[::2], metric=metric))
-        np.testing.assert_allclose(given.masses, direct.predict_mass(X[1::2]).masses, atol=1e-9)
+        np.testing.assert_allclose(
+            given.masses, direct.predict_mass(X[1::2]).masses, atol=1e-9
+        )
 
     def euclidean(a, b):
         return np.sqrt(((a - b) ** 2).sum())
 
     ours = EKNNClassifier(metric=euclidean).fit(X[::4], y[::4])
-    np.testing.assert_allclose(ours.gamma_, EKNNClassifier().fit(X[::4], y[::4]).gamma_, rtol=1e-4)
+    np.testing.assert_allclose(
+        ours.gamma_, EKNNClassifier().fit(X[::4], y[::4]).gamma_, rtol=1e-4
+    )
 
 
 def test_fixed_scales(iris):
@@ -273,19 +311,23 @@ def test_certain_soft_labels_give_the_hard_rule(iris):
     model = EKNNClassifier(gamma=1.0).fit(
         X, MassFunctions(nearly, FocalSets.simple(3, empty=False))
     )
-    far = ~(NearestNeighbors(n_neighbors=5).fit(X).kneighbors(X, return_distance=False) == 0).any(
-        axis=1
-    )
+    far = ~(
+        NearestNeighbors(n_neighbors=5).fit(X).kneighbors(X, return_distance=False) == 0
+    ).any(axis=1)
     reference = EKNNClassifier(gamma=1.0).fit(X, y)
     np.testing.assert_allclose(
-        model.predict_mass(X[far]).masses, reference.predict_mass(X[far]).masses, atol=1e-9
+        model.predict_mass(X[far]).masses,
+        reference.predict_mass(X[far]).masses,
+        atol=1e-9,
     )
 
 
 def test_vacuous_labels_have_no_effect():
     X = np.array([[0.0], [1.0], [2.0], [3.0]])
     family = FocalSets.simple(2, empty=False)
-    labels = MassFunctions([[1, 0, 0], [0, 0, 1], [0, 1, 0], [0, 0, 1]], family, frame="ab")
+    labels = MassFunctions(
+        [[1, 0, 0], [0, 0, 1], [0, 1, 0], [0, 0, 1]], family, frame="ab"
+    )
     some = EKNNClassifier(3, gamma=0.7).fit(X, labels)
     masses = some.predict_mass([[0.5]]).masses[0]
     s = 0.95 * np.exp(-(0.7**2) * np.array([0.25, 2.25]))
@@ -309,10 +351,13 @@ def test_soft_masses_equal_combination_of_discounted_labels():
     for i in range(len(new)):
         share = 0.95 * np.exp(-(0.8**2) * distances[i] ** 2)
         parts = [
-            labels[int(j)].discount(1 - phi) for j, phi in zip(positions[i], share, strict=True)
+            labels[int(j)].discount(1 - phi)
+            for j, phi in zip(positions[i], share, strict=True)
         ]
         combined = parts[0].combine(*parts[1:])
-        np.testing.assert_allclose(masses[i].to_dense(), combined.to_dense(), atol=1e-13)
+        np.testing.assert_allclose(
+            masses[i].to_dense(), combined.to_dense(), atol=1e-13
+        )
 
 
 def test_learning_from_soft_labels():
@@ -329,9 +374,9 @@ def test_learning_from_soft_labels():
     assert (np.diff(model.history_) <= 0).all()
     assert (model.predict(X) == np.array(names)[y]).mean() > 0.95
     for factor in (0.7, 1.4):
-        other = EKNNClassifier(model.n_neighbors_, gamma=float(model.gamma_[0] * factor)).fit(
-            X, labels
-        )
+        other = EKNNClassifier(
+            model.n_neighbors_, gamma=float(model.gamma_[0] * factor)
+        ).fit(X, labels)
         assert other.objective_ >= model.objective_ - 1e-9
 
 
@@ -344,7 +389,10 @@ def test_pipelines_searches_and_cross_validation(iris):
     assert cross_val_score(pipeline, X, y).mean() > 0.93
     search = GridSearchCV(
         pipeline,
-        {"eknnclassifier__n_neighbors": [1, 9], "eknnclassifier__reliability": [0.5, 0.95]},
+        {
+            "eknnclassifier__n_neighbors": [1, 9],
+            "eknnclassifier__reliability": [0.5, 0.95],
+        },
     )
     assert search.fit(X, y).best_score_ > 0.93
 
@@ -378,7 +426,9 @@ def test_a_class_of_one_object_uses_the_overall_mean_distance():
     X = np.array([[0.0], [1.0], [2.0], [3.0], [10.0]])
     y = ["a", "a", "a", "a", "b"]
     model = EKNNClassifier(2, optimize=False).fit(X, y)
-    assert model.gamma_[1] == pytest.approx(1 / pairwise_distances(X)[np.triu_indices(5, 1)].mean())
+    assert model.gamma_[1] == pytest.approx(
+        1 / pairwise_distances(X)[np.triu_indices(5, 1)].mean()
+    )
     assert EKNNClassifier(2).fit(X, y).predict([[9.9]]).tolist() == ["b"]
 
 
@@ -401,7 +451,9 @@ def test_invalid_distances(iris):
         with pytest.raises(InvalidInputError, match=match):
             EKNNClassifier(metric="precomputed").fit(wrong, y)
     with pytest.raises(InvalidInputError, match=r"^metric\b"):
-        EKNNClassifier(metric=lambda a, b: np.abs(a - b).sum() + max(0, a[0] - b[0])).fit(X, y)
+        EKNNClassifier(
+            metric=lambda a, b: np.abs(a - b).sum() + max(0, a[0] - b[0])
+        ).fit(X, y)
     with pytest.raises(InvalidInputError, match=r"^metric\b"):
         EKNNClassifier(metric=lambda a, b: np.nan).fit(X, y)
 
@@ -415,7 +467,9 @@ def test_too_many_intersections_of_soft_labels():
 
 def test_soft_labels_have_one_scale(iris):
     X, y = iris
-    labels = MassFunctions(0.5 * np.eye(3, 4)[y] + [0, 0, 0, 0.5], FocalSets.simple(3, empty=False))
+    labels = MassFunctions(
+        0.5 * np.eye(3, 4)[y] + [0, 0, 0, 0.5], FocalSets.simple(3, empty=False)
+    )
     with pytest.raises(InvalidInputError, match=r"^gamma\b"):
         EKNNClassifier(gamma=[1.0, 2.0, 3.0]).fit(X, labels)
 

@@ -32,7 +32,9 @@ from dempster.classify._weights import (
     [
         EvidenceFromClassifier(),
         EvidenceFromClassifier(make_pipeline(StandardScaler(), LogisticRegression())),
-        EvidenceFromClassifier(MLPClassifier(5, solver="lbfgs", max_iter=100, random_state=0)),
+        EvidenceFromClassifier(
+            MLPClassifier(5, solver="lbfgs", max_iter=100, random_state=0)
+        ),
     ]
 )
 @pytest.mark.filterwarnings("ignore")
@@ -50,7 +52,8 @@ def test_agrees_with_the_reference(reference, name):
     case = reference(name)
     if case["W"].ndim == 1:  # Their first class is the positive one.
         coefficients, intercepts = (
-            values[..., ::-1] for values in two_class_scores(case["W"][1:], case["W"][0])
+            values[..., ::-1]
+            for values in two_class_scores(case["W"][1:], case["W"][0])
         )
     else:
         coefficients = case["W"][1:]
@@ -69,7 +72,9 @@ def test_agrees_with_the_reference(reference, name):
     family = evidence_family("full", len(intercepts))
     case.assert_equal("mass", MassFunctions(evidence.masses(family), family).to_dense())
     case.assert_equal("pl", evidence.contour)
-    case.assert_equal("bel", MassFunctions(evidence.masses(family), family).singleton_belief)
+    case.assert_equal(
+        "bel", MassFunctions(evidence.masses(family), family).singleton_belief
+    )
     case.assert_equal("prob", evidence.probabilities)
     case.assert_equal("conf", evidence.conflict)
 
@@ -113,17 +118,22 @@ def combine_explicitly(support, opposition):
 def test_closed_form_equals_the_explicit_combination(n_classes):
     rng = np.random.default_rng(n_classes)
     evidence = WeightsOfEvidence(
-        *rng.exponential(size=(2, 12, n_classes)) * (rng.random((2, 12, n_classes)) < 0.7)
+        *rng.exponential(size=(2, 12, n_classes))
+        * (rng.random((2, 12, n_classes)) < 0.7)
     )
     family = evidence_family("full", n_classes)
     ours = MassFunctions(evidence.masses(family), family)
     for i in range(12):
-        combined, parts = combine_explicitly(evidence.support[i], evidence.opposition[i])
+        combined, parts = combine_explicitly(
+            evidence.support[i], evidence.opposition[i]
+        )
         np.testing.assert_allclose(ours[i].to_dense(), combined.to_dense(), atol=1e-13)
         conflict = parts[0].combine(*parts[1:], rule="conjunctive").empty
         np.testing.assert_allclose(evidence.conflict[i], conflict, atol=1e-13)
     np.testing.assert_allclose(evidence.contour, ours.contour, atol=1e-13)
-    np.testing.assert_allclose(evidence.probabilities, ours.plausibility_transform(), atol=1e-13)
+    np.testing.assert_allclose(
+        evidence.probabilities, ours.plausibility_transform(), atol=1e-13
+    )
 
 
 def test_extreme_weights():
@@ -137,7 +147,12 @@ def test_extreme_weights():
             [800, 799, 798],
         ]
     )
-    for opposition in (np.zeros((6, 3)), weights, weights[:, ::-1], np.full((6, 3), 1e4)):
+    for opposition in (
+        np.zeros((6, 3)),
+        weights,
+        weights[:, ::-1],
+        np.full((6, 3), 1e4),
+    ):
         evidence = WeightsOfEvidence(weights, opposition)
         masses = evidence.masses(evidence_family("full", 3))
         assert np.isfinite(masses).all()
@@ -145,7 +160,10 @@ def test_extreme_weights():
         assert np.isfinite(evidence.contour).all()
         assert ((evidence.conflict >= 0) & (evidence.conflict <= 1)).all()
     assert (
-        WeightsOfEvidence(weights[:1], weights[:1]).masses(evidence_family("full", 3))[0, -1] == 1
+        WeightsOfEvidence(weights[:1], weights[:1]).masses(evidence_family("full", 3))[
+            0, -1
+        ]
+        == 1
     )
 
 
@@ -208,7 +226,9 @@ def test_many_classes():
     # The mass on the frame increases all plausibilities.
     assert (masses.contour >= model.contour(X) - 1e-9).all()
     with pytest.raises(InvalidInputError, match=r"^focal_sets\b"):
-        EvidenceFromClassifier(LogisticRegression(max_iter=500), focal_sets="full").fit(X, y)
+        EvidenceFromClassifier(LogisticRegression(max_iter=500), focal_sets="full").fit(
+            X, y
+        )
 
 
 def test_simple_focal_sets(iris):
@@ -268,12 +288,16 @@ def test_soft_labels(iris):
     )
     assert soft.predict_mass(X).frame == ("v", "u", "w")
     np.testing.assert_allclose(soft.predict_proba(X), hard.predict_proba(X), atol=0.02)
-    scaled = EvidenceFromClassifier(make_pipeline(StandardScaler(), LogisticRegression()))
+    scaled = EvidenceFromClassifier(
+        make_pipeline(StandardScaler(), LogisticRegression())
+    )
     assert (
         scaled.fit(X, soft.predict_mass(X)).predict(X) == np.array(certain.frame)[y]
     ).mean() > 0.9
     with pytest.raises(InvalidInputError, match=r"^y\b"):
-        EvidenceFromClassifier(LinearDiscriminantAnalysis()).fit(X, soft.predict_mass(X))
+        EvidenceFromClassifier(LinearDiscriminantAnalysis()).fit(
+            X, soft.predict_mass(X)
+        )
 
 
 # ---- torch ---------------------------------------------------------------------------------------
@@ -298,9 +322,13 @@ def test_torch_networks(iris):
     model = EvidenceFromClassifier(net, prefit=True).fit(X, names)
     assert net.training
     net.eval()
-    theirs = torch.softmax(net(torch.tensor(X, dtype=torch.float32)), dim=1).detach().numpy()
+    theirs = (
+        torch.softmax(net(torch.tensor(X, dtype=torch.float32)), dim=1).detach().numpy()
+    )
     np.testing.assert_allclose(model.predict_proba(X), theirs, atol=1e-6)
-    np.testing.assert_allclose(model.predict_mass(X).plausibility_transform(), theirs, atol=1e-6)
+    np.testing.assert_allclose(
+        model.predict_mass(X).plausibility_transform(), theirs, atol=1e-6
+    )
     assert model.predict_mass(X).frame == ("a", "b", "c")
     for last in (torch.nn.Softmax(dim=1), torch.nn.LogSoftmax(dim=1)):
         with_end = EvidenceFromClassifier(network(torch, 3, [last]), prefit=True).fit(X)
@@ -322,7 +350,10 @@ def test_torch_network_of_images():
     torch = pytest.importorskip("torch")
     torch.manual_seed(0)
     net = torch.nn.Sequential(
-        torch.nn.Conv2d(1, 2, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(32, 3)
+        torch.nn.Conv2d(1, 2, 3),
+        torch.nn.ReLU(),
+        torch.nn.Flatten(),
+        torch.nn.Linear(32, 3),
     )
     X = np.random.default_rng(0).normal(size=(10, 1, 6, 6)).astype(np.float32)
     masses = EvidenceFromClassifier(net, prefit=True).fit(X).predict_mass(X)
@@ -338,9 +369,13 @@ def test_invalid_networks(iris):
     with pytest.raises(InvalidInputError, match=r"^y\b"):
         EvidenceFromClassifier(network(torch, 5), prefit=True).fit(X, y)
     with pytest.raises(InvalidInputError, match=r"^estimator\b"):
-        EvidenceFromClassifier(network(torch, 3, [torch.nn.ReLU()]), prefit=True).fit(X, y)
+        EvidenceFromClassifier(network(torch, 3, [torch.nn.ReLU()]), prefit=True).fit(
+            X, y
+        )
     with pytest.raises(InvalidInputError, match=r"^estimator\b"):
-        EvidenceFromClassifier(torch.nn.Sequential(torch.nn.ReLU()), prefit=True).fit(X, y)
+        EvidenceFromClassifier(torch.nn.Sequential(torch.nn.ReLU()), prefit=True).fit(
+            X, y
+        )
 
 
 # ---- scikit-learn and pandas, invalid input ------------------------------------------------------
@@ -350,8 +385,12 @@ def test_pipelines_receive_tables(iris):
     X, y = iris
     table = pd.DataFrame(X, columns=list("abcd"), index=np.arange(len(X)) + 1000)
     table["colour"] = np.where(X[:, 0] > 5.5, "red", "blue")
-    columns = make_column_transformer((StandardScaler(), ["a", "c"]), (OneHotEncoder(), ["colour"]))
-    model = EvidenceFromClassifier(make_pipeline(columns, LogisticRegression())).fit(table, y)
+    columns = make_column_transformer(
+        (StandardScaler(), ["a", "c"]), (OneHotEncoder(), ["colour"])
+    )
+    model = EvidenceFromClassifier(make_pipeline(columns, LogisticRegression())).fit(
+        table, y
+    )
     masses = model.predict_mass(table.iloc[:7])
     assert list(masses.index) == list(range(1000, 1007))
     np.testing.assert_allclose(
@@ -361,9 +400,13 @@ def test_pipelines_receive_tables(iris):
 
 def test_searches_and_cross_validation(iris):
     X, y = iris
-    model = EvidenceFromClassifier(make_pipeline(StandardScaler(), LogisticRegression()))
+    model = EvidenceFromClassifier(
+        make_pipeline(StandardScaler(), LogisticRegression())
+    )
     assert cross_val_score(model, X, y).mean() > 0.93
-    search = GridSearchCV(model, {"estimator__logisticregression__C": [0.01, 1.0]}).fit(X, y)
+    search = GridSearchCV(model, {"estimator__logisticregression__C": [0.01, 1.0]}).fit(
+        X, y
+    )
     assert search.best_params_ == {"estimator__logisticregression__C": 1.0}
 
 
@@ -389,7 +432,14 @@ def test_invalid_classifiers(iris, model, error, message):
 @pytest.mark.parametrize("prefit", [False, True])
 @pytest.mark.parametrize(
     "estimator",
-    [np.eye(2), "LogisticRegression", LogisticRegression, 0.5, list(range(100)), load_iris],
+    [
+        np.eye(2),
+        "LogisticRegression",
+        LogisticRegression,
+        0.5,
+        list(range(100)),
+        load_iris,
+    ],
 )
 def test_invalid_estimators(iris, estimator, prefit):
     model = EvidenceFromClassifier(estimator, prefit=prefit)

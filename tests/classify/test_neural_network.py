@@ -76,7 +76,9 @@ def test_agrees_with_the_reference(reference, name):
     case.assert_equal("grad_W0", by[0])
     case.assert_equal("grad_gamma0", by[1])
     case.assert_equal("grad_beta0", by[2])
-    case.assert_equal("grad_alpha0", by[3])  # exact; that of the R package is approximate
+    case.assert_equal(
+        "grad_alpha0", by[3]
+    )  # exact; that of the R package is approximate
     assert np.abs(by[3] - case["grad_alpha0_R"]).max() > 1e-6 * np.abs(by[3]).max()
     u = network.memberships(case["beta0"])
     alpha = network.reliabilities(case["alpha0"])
@@ -89,7 +91,9 @@ def test_agrees_with_the_reference(reference, name):
     masses = network.network_masses(case["xtest"], case["W"], case["gamma"], alpha, u)
     case.assert_equal("mass_test", masses, rtol=1e-7, atol=1e-9)
     sure = case["ypred_tied"] == 0
-    np.testing.assert_array_equal(masses[sure, :-1].argmax(axis=1), case["ypred_test"][sure])
+    np.testing.assert_array_equal(
+        masses[sure, :-1].argmax(axis=1), case["ypred_test"][sure]
+    )
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -100,7 +104,9 @@ def test_cost_is_not_higher_than_the_reference(reference, name):
     is_fixed = np.zeros(len(parameters), dtype=bool)
     is_fixed[: 0 if p["optimProto"] else case["W0"].size] = True
     run = minimize_free(
-        lambda t: network.network_cost(t, case["x"], targets, targets, p["lambda"], p["mu"]),
+        lambda t: network.network_cost(
+            t, case["x"], targets, targets, p["lambda"], p["mu"]
+        ),
         parameters,
         is_fixed,
         max_iter=1000,
@@ -155,10 +161,14 @@ def test_many_reliable_prototypes_do_not_underflow():
     assert np.isfinite(cost)
     assert np.isfinite(gradient).all()
     u = np.full((r, 3), 1 / 3)
-    masses = network.network_masses(X, np.zeros((r, 1)), np.ones(r), np.full(r, 0.99), u)
+    masses = network.network_masses(
+        X, np.zeros((r, 1)), np.ones(r), np.full(r, 0.99), u
+    )
     np.testing.assert_allclose(masses[:, :3], 1 / 3)
     conflicting = np.eye(3)[np.arange(r) % 2]
-    masses = network.network_masses(X, np.zeros((r, 1)), np.ones(r), np.full(r, 0.99), conflicting)
+    masses = network.network_masses(
+        X, np.zeros((r, 1)), np.ones(r), np.full(r, 0.99), conflicting
+    )
     np.testing.assert_allclose(masses.sum(axis=1), 1)
     np.testing.assert_allclose(masses[0, :2], 0.5, atol=1e-9)
 
@@ -173,9 +183,9 @@ def test_vowel(shared, n_prototypes):
         X = z["X"].astype(float)
         y = z["y"]
         train = z["train"]
-    model = EvidentialNeuralNetworkClassifier(n_prototypes, n_init=2, random_state=0).fit(
-        X[train], y[train]
-    )
+    model = EvidentialNeuralNetworkClassifier(
+        n_prototypes, n_init=2, random_state=0
+    ).fit(X[train], y[train])
     assert 1 - model.score(X[~train], y[~train]) <= 0.40
 
 
@@ -186,7 +196,9 @@ def test_glass(shared):
         y = z["y"]
     errors = []
     for seed in range(3):
-        model = EvidentialNeuralNetworkClassifier(7, random_state=seed).fit(X[:89], y[:89])
+        model = EvidentialNeuralNetworkClassifier(7, random_state=seed).fit(
+            X[:89], y[:89]
+        )
         errors.append(1 - model.score(X[89:], y[89:]))
     assert max(errors) <= 0.34
 
@@ -209,13 +221,19 @@ def test_unit_and_origin_have_no_effect(iris):
     X, y = iris
     one = quick(6).fit(X, y).predict_mass(X).masses
     np.testing.assert_allclose(
-        quick(6).fit(X * 1e200 + 3e200, y).predict_mass(X * 1e200 + 3e200).masses, one, atol=1e-3
+        quick(6).fit(X * 1e200 + 3e200, y).predict_mass(X * 1e200 + 3e200).masses,
+        one,
+        atol=1e-3,
     )
     other = quick(6).fit(X * 1000, y)
     np.testing.assert_allclose(other.predict_mass(X * 1000).masses, one, atol=1e-3)
     # The fitted attributes are in the units of the data.
     masses = network.network_masses(
-        X * 1000, other.prototypes_, other.gamma_, other.reliabilities_, other.memberships_
+        X * 1000,
+        other.prototypes_,
+        other.gamma_,
+        other.reliabilities_,
+        other.memberships_,
     )
     np.testing.assert_allclose(masses, other.predict_mass(X * 1000).masses, atol=1e-9)
 
@@ -250,12 +268,17 @@ def test_cross_validation(iris):
     assert quick(6, regularization=0.01).fit(X, y).regularization_ == 0.01
     rare = np.r_[0:50, 50:100, [149]]
     # a class with one object
-    assert quick(6, regularization=grid, cv=3).fit(X[rare], y[rare]).regularization_ in grid
+    assert (
+        quick(6, regularization=grid, cv=3).fit(X[rare], y[rare]).regularization_
+        in grid
+    )
 
 
 def test_fixed_prototypes(iris):
     X, y = iris
-    moved, fixed = (quick(6, optimize_prototypes=flag).fit(X, y) for flag in (True, False))
+    moved, fixed = (
+        quick(6, optimize_prototypes=flag).fit(X, y) for flag in (True, False)
+    )
     started = quick(6, max_iter=1, optimize_prototypes=False)
     with pytest.warns(ConvergenceWarning, match="max_iter=1 "):
         started.fit(X, y)
@@ -274,7 +297,9 @@ def test_restarts_histories_and_seeds(iris):
     assert several.history_[-1] == several.objective_
     assert several.converged_
     again = quick(6, n_init=4, n_jobs=2).fit(X, y)
-    np.testing.assert_array_equal(several.predict_mass(X).masses, again.predict_mass(X).masses)
+    np.testing.assert_array_equal(
+        several.predict_mass(X).masses, again.predict_mass(X).masses
+    )
     for state in (np.random.RandomState(0), np.random.default_rng(0), None):
         assert quick(6, random_state=state).fit(X, y).score(X, y) > 0.9
 
@@ -303,7 +328,8 @@ def test_classes_with_few_objects(iris):
     with pytest.raises(InvalidInputError, match=r"^n_prototypes\b"):
         quick(60).fit(X[rare], y[rare])
     twins = quick(4).fit(
-        np.repeat([[0.0], [1.0]], 2, axis=0).repeat(3, axis=0)[:, [0, 0]] + np.eye(12, 2),
+        np.repeat([[0.0], [1.0]], 2, axis=0).repeat(3, axis=0)[:, [0, 0]]
+        + np.eye(12, 2),
         np.arange(12) % 2,
     )
     assert np.isfinite(twins.predict_mass([[0.0, 0.0]]).masses).all()
@@ -330,12 +356,15 @@ def test_soft_labels(blobs):
     doubt = rng.uniform(0, 0.6, size=len(y))
     masses = np.eye(3, 4)[y] * (1 - doubt)[:, None]
     masses[:, 3] += doubt
-    labels = MassFunctions(masses, FocalSets.simple(3, empty=False), frame=["a", "b", "c"])
+    labels = MassFunctions(
+        masses, FocalSets.simple(3, empty=False), frame=["a", "b", "c"]
+    )
     model = quick(6).fit(X, labels)
     assert (model.predict(X) == np.array(["a", "b", "c"])[y]).mean() > 0.9
     # A pair of classes excludes the third.
     pairs = MassFunctions.from_dict(
-        [{(k, (k + 1) % 3): 1.0} if i % 3 else {k: 1.0} for i, k in enumerate(y)], range(3)
+        [{(k, (k + 1) % 3): 1.0} if i % 3 else {k: 1.0} for i, k in enumerate(y)],
+        range(3),
     )
     assert (quick(6).fit(X, pairs).predict(X) == y).mean() > 0.85
 

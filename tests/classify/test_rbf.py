@@ -53,22 +53,31 @@ def make_start(case):
 def test_agrees_with_the_reference(reference, name):
     case = reference(name)
     parameters, targets = make_start(case)
-    cost, gradient = rbf.network_cost(parameters, case["x"], targets, case.parameters["lambda"])
+    cost, gradient = rbf.network_cost(
+        parameters, case["x"], targets, case.parameters["lambda"]
+    )
     case.assert_equal("objective0", -cost)
     by = rbf.unpack(-gradient, case["x"].shape[1], targets.shape[1])
     case.assert_equal("grad_P0", by[0])
     case.assert_equal("grad_Gamma0", by[1])
     case.assert_equal("grad_W0", by[2])
-    evidence = rbf.compute_evidence(case["xtest"], case["P0"], case["Gamma0"], case["W0"])
+    evidence = rbf.compute_evidence(
+        case["xtest"], case["P0"], case["Gamma0"], case["W0"]
+    )
     family = FocalSets.full(targets.shape[1], empty=False)
     case.assert_equal("prob_test_init", evidence.probabilities)
-    case.assert_equal("mass_test_init", MassFunctions(evidence.masses(family), family).to_dense())
+    case.assert_equal(
+        "mass_test_init", MassFunctions(evidence.masses(family), family).to_dense()
+    )
     case.assert_equal("pl_test_init", evidence.contour)
     case.assert_equal("conf_test_init", evidence.conflict)
     final = rbf.compute_evidence(case["xtest"], case["P"], case["Gamma"], case["W"])
     case.assert_equal("prob_test", final.probabilities, rtol=1e-6, atol=1e-9)
     case.assert_equal(
-        "mass_test", MassFunctions(final.masses(family), family).to_dense(), rtol=1e-6, atol=1e-9
+        "mass_test",
+        MassFunctions(final.masses(family), family).to_dense(),
+        rtol=1e-6,
+        atol=1e-9,
     )
 
 
@@ -119,7 +128,9 @@ def test_iris(iris):
     assert model.score(X[1::2], y[1::2]) >= 0.93
     masses = model.predict_mass(X)
     np.testing.assert_allclose(masses.masses.sum(axis=1), 1)
-    np.testing.assert_allclose(masses.plausibility_transform(), model.predict_proba(X), atol=1e-12)
+    np.testing.assert_allclose(
+        masses.plausibility_transform(), model.predict_proba(X), atol=1e-12
+    )
     np.testing.assert_array_equal(
         model.predict(X), model.classes_[model.predict_proba(X).argmax(axis=1)]
     )
@@ -213,7 +224,9 @@ def test_soft_labels(iris):
     X, y = iris
     family = FocalSets.simple(3, empty=False)
     certain = quick(6).fit(X, MassFunctions(np.eye(3, 4)[y], family))
-    np.testing.assert_array_equal(certain.predict_proba(X), quick(6).fit(X, y).predict_proba(X))
+    np.testing.assert_array_equal(
+        certain.predict_proba(X), quick(6).fit(X, y).predict_proba(X)
+    )
     doubt = np.random.default_rng(0).uniform(0, 0.8, size=150)
     masses = np.eye(3, 4)[y] * (1 - doubt)[:, None]
     masses[:, 3] += doubt

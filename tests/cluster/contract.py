@@ -12,16 +12,27 @@ from sklearn.datasets import make_blobs
 
 from dempster import cluster
 
-__all__ = ["EXCEPTIONS", "OTHER_DEFAULTS", "SUBJECTS", "Subject", "answer", "prediction"]
+__all__ = [
+    "EXCEPTIONS",
+    "OTHER_DEFAULTS",
+    "SUBJECTS",
+    "Subject",
+    "answer",
+    "prediction",
+]
 
-POINTS = make_blobs(60, centers=[[0, 0], [6, 0], [0, 7]], cluster_std=1.2, random_state=0)[0]
-MANY = make_blobs(4200, centers=[[0, 0], [6, 0], [0, 7]], cluster_std=1.2, random_state=0)[0]
-IMAGE = np.kron([[0.0, 2.0], [5.0, 2.0]], np.ones((4, 5))) + np.random.default_rng(0).normal(
-    0, 0.5, (8, 10)
-)
-LARGE_IMAGE = np.kron([[0.0, 2.0], [5.0, 2.0]], np.ones((35, 35))) + np.random.default_rng(
+POINTS = make_blobs(
+    60, centers=[[0, 0], [6, 0], [0, 7]], cluster_std=1.2, random_state=0
+)[0]
+MANY = make_blobs(
+    4200, centers=[[0, 0], [6, 0], [0, 7]], cluster_std=1.2, random_state=0
+)[0]
+IMAGE = np.kron([[0.0, 2.0], [5.0, 2.0]], np.ones((4, 5))) + np.random.default_rng(
     0
-).normal(0, 0.5, (70, 70))
+).normal(0, 0.5, (8, 10))
+LARGE_IMAGE = np.kron(
+    [[0.0, 2.0], [5.0, 2.0]], np.ones((35, 35))
+) + np.random.default_rng(0).normal(0, 0.5, (70, 70))
 
 
 def categories(X):
@@ -47,7 +58,10 @@ DATA = {
 PERMUTED = "test_permuting_the_objects_permutes_the_result"
 EXCEPTIONS: dict[tuple[str, str], str] = {
     ("BootClus", PERMUTED): "bootstrap samples are drawn by the rows",
-    ("EKNNClus", PERMUTED): "objects are visited in an order that is drawn for the rows",
+    (
+        "EKNNClus",
+        PERMUTED,
+    ): "objects are visited in an order that is drawn for the rows",
     ("SECM", PERMUTED): "pixels that are moved have other neighbours",
 }
 
@@ -102,7 +116,9 @@ class Subject:
     def make(self, **changes: Any) -> Any:
         """Return an unfitted clusterer with fast settings and a seed."""
         quick = {"n_clusters": 3, "n_init": 2, "random_state": 0}
-        chosen = {name: value for name, value in quick.items() if name in self.parameters}
+        chosen = {
+            name: value for name, value in quick.items() if name in self.parameters
+        }
         return self.estimator(**{**chosen, **self.settings, **changes})
 
     def exact(self) -> Any:
@@ -120,7 +136,9 @@ class Subject:
         """Return the objects as a table with names."""
         names = [f"attribute {k}" for k in range(self.data.shape[1])]
         return pd.DataFrame(
-            self.data, columns=names, index=[f"object {i}" for i in range(len(self.data))]
+            self.data,
+            columns=names,
+            index=[f"object {i}" for i in range(len(self.data))],
         )
 
 

@@ -9,4 +9,6 @@ def one_thread(function, arguments):
 
 
 def prototypes(family, centers, alpha, beta, delta, metrics=None):
-    return PrototypeModel(MassStep(family, alpha, beta, delta**2, 0.0), centers, metrics)
+    return PrototypeModel(
+        MassStep(family, alpha, beta, delta**2, 0.0), centers, metrics
+    )

@@ -6,7 +6,19 @@ from scipy.spatial.distance import pdist, squareform
 from sklearn.metrics import adjusted_rand_score
 
 from dempster import FocalSets
-from dempster.cluster import BPEC, CCM, CECM, ECM, EGMM, EVCLUS, MECM, RECM, BootClus, ECMdd, WECMdd
+from dempster.cluster import (
+    BPEC,
+    CCM,
+    CECM,
+    ECM,
+    EGMM,
+    EVCLUS,
+    MECM,
+    RECM,
+    BootClus,
+    ECMdd,
+    WECMdd,
+)
 
 SIZES = {"equal": (80,) * 6, "unequal": (160, 40, 100, 30, 140, 60)}
 
@@ -35,7 +47,10 @@ EVERY = [(method, *row) for method in (ECM, CCM, RECM, EVCLUS, EGMM) for row in 
 @pytest.mark.parametrize("sizes", SIZES)
 @pytest.mark.parametrize(
     ("method", "n_clusters", "n_features"),
-    [pytest.param(*case, marks=() if case in QUICK else pytest.mark.long) for case in EVERY],
+    [
+        pytest.param(*case, marks=() if case in QUICK else pytest.mark.long)
+        for case in EVERY
+    ],
 )
 def test_clusters_in_a_row(method, n_clusters, n_features, sizes):
     X, y = row(n_clusters, n_features, sizes)
@@ -45,7 +60,10 @@ def test_clusters_in_a_row(method, n_clusters, n_features, sizes):
     else:
         alone = FocalSets.simple(n_clusters, empty=False, omega=False)
     simple = method(n_clusters, focal_sets=alone, random_state=0).fit(X)
-    assert adjusted_rand_score(y, auto.labels_) >= adjusted_rand_score(y, simple.labels_) - 0.02
+    assert (
+        adjusted_rand_score(y, auto.labels_)
+        >= adjusted_rand_score(y, simple.labels_) - 0.02
+    )
     partition = auto.credal_partition_
     place = order_of_clusters(auto, X)
     neighbors = {(k, k + 1) for k in range(n_clusters - 1)}
@@ -76,7 +94,9 @@ def test_pairs_with_mass_are_neighbors(method):
         model = BPEC(5).fit(X)
     assert adjusted_rand_score(y, model.labels_) > 0.8
     place = order_of_clusters(model, X)
-    pairs = {tuple(sorted(place[list(s)].tolist())) for s in model.focal_sets_ if len(s) == 2}
+    pairs = {
+        tuple(sorted(place[list(s)].tolist())) for s in model.focal_sets_ if len(s) == 2
+    }
     assert pairs == {(k, k + 1) for k in range(4)}
     assert max(model.focal_sets_.cardinality) == 2
 
@@ -96,7 +116,10 @@ def with_outliers(seed, n_features):
 @pytest.mark.parametrize("seed", range(3))
 def test_planted_outliers_are_found(method, n_features, seed):
     clean, planted = with_outliers(seed, n_features)
-    assert len(method(3, random_state=0).fit(clean).credal_partition_.outliers) <= 0.03 * 300
+    assert (
+        len(method(3, random_state=0).fit(clean).credal_partition_.outliers)
+        <= 0.03 * 300
+    )
     found = method(3, random_state=0).fit(planted).credal_partition_.outliers
     assert np.isin(np.arange(300, 310), found).mean() >= 0.8
 
@@ -106,11 +129,15 @@ def test_units_and_order_have_no_effect(method):
     X, _ = row(4, 2, "unequal")
     one = method(4, random_state=0).fit(X)
     kilo = method(4, random_state=0).fit(1024 * X)  # the same digits
-    np.testing.assert_array_equal(kilo.credal_partition_.masses, one.credal_partition_.masses)
+    np.testing.assert_array_equal(
+        kilo.credal_partition_.masses, one.credal_partition_.masses
+    )
     shuffled = np.random.default_rng(1).permutation(len(X))
     other = method(4, random_state=0).fit(X[shuffled])
     np.testing.assert_allclose(
-        other.credal_partition_.masses, one.credal_partition_.masses[shuffled], atol=1e-6
+        other.credal_partition_.masses,
+        one.credal_partition_.masses[shuffled],
+        atol=1e-6,
     )
 
 
@@ -129,7 +156,9 @@ def test_weights_equal_repetitions(method):
     assert repeated.focal_sets_ == weighted.focal_sets_
 
 
-@pytest.mark.parametrize("method", [ECM, CCM, CECM, RECM, MECM, ECMdd, WECMdd, EVCLUS, EGMM])
+@pytest.mark.parametrize(
+    "method", [ECM, CCM, CECM, RECM, MECM, ECMdd, WECMdd, EVCLUS, EGMM]
+)
 def test_neighbor_pairs_do_not_change_the_fit(method):
     """History and objective are those of the fit with single clusters."""
     X, _ = row(4, 2, "equal")
@@ -138,7 +167,10 @@ def test_neighbor_pairs_do_not_change_the_fit(method):
     assert np.all(np.diff(model.history_) <= 1e-9 * np.abs(model.history_[:-1]))
     if method is not EVCLUS:  # which also fits the empty set and the frame
         alone = FocalSets.simple(4, empty=False, omega=False)
-        assert method(4, focal_sets=alone, random_state=0).fit(X).objective_ == model.objective_
+        assert (
+            method(4, focal_sets=alone, random_state=0).fit(X).objective_
+            == model.objective_
+        )
 
 
 @pytest.mark.parametrize("method", [ECM, RECM, ECMdd, EVCLUS])
@@ -173,7 +205,9 @@ def test_number_of_clusters_with_weights_and_matrices(method):
     assert method("auto", random_state=0).fit(X, sample_weight=weights).n_clusters_ == 2
     if method is not ECM:
         D = np.linalg.norm(X[:, None] - X[None], axis=2)
-        assert method("auto", metric="precomputed", random_state=0).fit(D).n_clusters_ == 3
+        assert (
+            method("auto", metric="precomputed", random_state=0).fit(D).n_clusters_ == 3
+        )
     assert not hasattr(method(3, random_state=0).fit(X), "number_")
 
 
@@ -183,7 +217,9 @@ def test_number_of_clusters_with_weights_and_matrices(method):
 def test_distant_outliers_are_not_clusters(method, n_outliers):
     """Without the empty set in the first step, a prototype would move to an outlier."""
     rng = np.random.default_rng(n_outliers)
-    X = np.concatenate([rng.normal(center, 1, (60, 2)) for center in ((0, 0), (6, 0), (3, 5))])
+    X = np.concatenate(
+        [rng.normal(center, 1, (60, 2)) for center in ((0, 0), (6, 0), (3, 5))]
+    )
     direction = rng.normal(size=(n_outliers, 2))
     far = 100 * direction / np.linalg.norm(direction, axis=1, keepdims=True)
     everyone = np.concatenate([X, far])
@@ -201,6 +237,13 @@ def test_sparse_clusters_are_not_outliers(method):
     """Three dense clusters are far from five sparse ones, whose objects are far from each other."""
     rng = np.random.default_rng(0)
     dense = [rng.normal((0, 10 * k), 0.3, (600, 2)) for k in range(3)]
-    thin = [rng.normal((60 + 15 * (k % 3), 15 * (k // 3)), 2, (30, 2)) for k in range(5)]
+    thin = [
+        rng.normal((60 + 15 * (k % 3), 15 * (k // 3)), 2, (30, 2)) for k in range(5)
+    ]
     model = method(8, random_state=0).fit(np.concatenate([*dense, *thin]))
-    assert adjusted_rand_score(np.repeat(np.arange(8), [600] * 3 + [30] * 5), model.labels_) > 0.95
+    assert (
+        adjusted_rand_score(
+            np.repeat(np.arange(8), [600] * 3 + [30] * 5), model.labels_
+        )
+        > 0.95
+    )

@@ -13,7 +13,9 @@ from dempster.dissimilarity import neighbors
 
 def expected_failures(estimator):
     if estimator.metric == "precomputed":
-        return {"check_clustering": "the check passes attributes instead of dissimilarities"}
+        return {
+            "check_clustering": "the check passes attributes instead of dissimilarities"
+        }
     return {}
 
 
@@ -34,7 +36,9 @@ def blobs():
 def naive(D, n_neighbors, q):
     """Compute belief, delta and the nearest object of higher belief by definition."""
     n = len(D)
-    neighbors = [sorted((D[i, j], j) for j in range(n) if j != i)[:n_neighbors] for i in range(n)]
+    neighbors = [
+        sorted((D[i, j], j) for j in range(n) if j != i)[:n_neighbors] for i in range(n)
+    ]
     scale = [np.quantile([d for d, _ in row], q) for row in neighbors]
     belief = np.empty(n)
     for i in range(n):
@@ -59,7 +63,9 @@ def count_centers(X, y, peaks):
     """Count class means with a peak nearer than half the distance to the next class mean."""
     means = np.array([X[y == k].mean(axis=0) for k in np.unique(y)])
     apart = pairwise_distances(means) + np.diag(np.full(len(means), np.inf))
-    return int((pairwise_distances(means, X[peaks]).min(axis=1) < apart.min(axis=1) / 2).sum())
+    return int(
+        (pairwise_distances(means, X[peaks]).min(axis=1) < apart.min(axis=1) / 2).sum()
+    )
 
 
 # ---- numbers -------------------------------------------------------------------------------------
@@ -68,7 +74,9 @@ def count_centers(X, y, peaks):
 @pytest.mark.parametrize("name", ["delta_bel_fourclass", "delta_bel_s2"])
 def test_reference(reference, name):
     case = reference(name)
-    model = BeliefPeaks(n_neighbors=case.parameters["K"], q=case.parameters["q"]).fit(case["x"])
+    model = BeliefPeaks(n_neighbors=case.parameters["K"], q=case.parameters["q"]).fit(
+        case["x"]
+    )
     case.assert_equal("BelC", model.belief_)
     case.assert_equal("delta", model.delta_)
 
@@ -83,12 +91,16 @@ def test_published_peaks_of_fourclass(shared_data):
     np.testing.assert_allclose(
         model.delta_[model.peak_indices_], [4.460, 4.460, 4.127, 3.000], atol=5e-4
     )
-    assert model.prominence_[model.peak_indices_].min() > 3 * np.sort(model.prominence_)[-5]
+    assert (
+        model.prominence_[model.peak_indices_].min()
+        > 3 * np.sort(model.prominence_)[-5]
+    )
     np.testing.assert_array_equal(model.cluster_centers_, X[model.peak_indices_])
 
 
 @pytest.mark.parametrize(
-    "metric", ["euclidean", "cityblock", "cosine", "seuclidean", "mahalanobis", "callable"]
+    "metric",
+    ["euclidean", "cityblock", "cosine", "seuclidean", "mahalanobis", "callable"],
 )
 @pytest.mark.parametrize(("n_neighbors", "q"), [(1, 0.9), (7, 0.5), (39, 1.0)])
 def test_naive_loops(metric, n_neighbors, q):
@@ -113,7 +125,9 @@ def test_naive_loops(metric, n_neighbors, q):
 def test_search_in_growing_neighborhoods_and_in_blocks(monkeypatch, blobs):
     X, _ = blobs
     expected = BeliefPeaks(n_neighbors=2, n_clusters=5).fit(X)
-    n_isolated = len({*range(len(X))} - {*np.flatnonzero(expected.delta_ <= _kth_distance(X, 2))})
+    n_isolated = len(
+        {*range(len(X))} - {*np.flatnonzero(expected.delta_ <= _kth_distance(X, 2))}
+    )
     assert n_isolated > 20
     queries = []
 
@@ -168,8 +182,16 @@ def test_automatic_number_of_clusters(shared_data, name, n_clusters):
 
 @pytest.mark.parametrize("n_neighbors", [30, 40, 50, 60, 70])
 def test_automatic_number_hardly_depends_on_the_neighbors(shared_data, n_neighbors):
-    assert BeliefPeaks(n_neighbors=n_neighbors).fit(shared_data("fourclass")[0]).n_clusters_ == 4
-    assert BeliefPeaks(n_neighbors=n_neighbors + 20).fit(shared_data("d31")[0]).n_clusters_ == 31
+    assert (
+        BeliefPeaks(n_neighbors=n_neighbors)
+        .fit(shared_data("fourclass")[0])
+        .n_clusters_
+        == 4
+    )
+    assert (
+        BeliefPeaks(n_neighbors=n_neighbors + 20).fit(shared_data("d31")[0]).n_clusters_
+        == 31
+    )
 
 
 @pytest.mark.long
@@ -189,7 +211,9 @@ def test_given_number_of_clusters(blobs):
         other = BeliefPeaks(n_clusters).fit(X)
         assert len(other.peak_indices_) == other.n_clusters_ == n_clusters
         assert set(other.labels_) == set(range(n_clusters))
-        np.testing.assert_array_equal(other.peak_indices_[:5], model.peak_indices_[:n_clusters])
+        np.testing.assert_array_equal(
+            other.peak_indices_[:5], model.peak_indices_[:n_clusters]
+        )
     assert adjusted_rand_score(y, model.labels_) > 0.95
     last, following = np.sort(model.prominence_)[::-1][4:6]
     assert following < model.min_prominence_ < last
@@ -202,7 +226,11 @@ def test_thresholds(blobs):
     assert len(expected) >= 5
     assert set(model.peak_indices_) == set(expected)
     assert (np.diff(model.prominence_[model.peak_indices_]) <= 0).all()
-    assert (model.min_belief_, model.min_delta_, model.min_prominence_) == (0.3, 1.0, None)
+    assert (model.min_belief_, model.min_delta_, model.min_prominence_) == (
+        0.3,
+        1.0,
+        None,
+    )
     few = BeliefPeaks(2, min_belief=0.3, min_delta=1.0).fit(X)
     np.testing.assert_array_equal(few.peak_indices_, model.peak_indices_[:2])
     only_delta = BeliefPeaks(min_delta=1.0).fit(X)
@@ -301,7 +329,9 @@ def test_approximate_neighbors(monkeypatch, blobs):
     monkeypatch.setattr(neighbors, "ApproximateFinder", FakeFinder)
     X, _ = blobs
     exact = BeliefPeaks(neighbors="exact", metric="cityblock").fit(X)
-    model = BeliefPeaks(neighbors="approximate", metric="cityblock", random_state=7).fit(X)
+    model = BeliefPeaks(
+        neighbors="approximate", metric="cityblock", random_state=7
+    ).fit(X)
     assert (exact.neighbors_, model.neighbors_) == ("exact", "approximate")
     assert seeds == [np.random.RandomState(7).randint(1000)]
     np.testing.assert_array_equal(model.belief_, exact.belief_)
@@ -335,7 +365,9 @@ def test_automatic_number_of_neighbors():
 
 
 def test_a_fit_in_memory_forgets_the_sample_of_blocks():
-    X = np.random.default_rng(0).normal(size=(60, 2)) + np.repeat([[0], [9], [18]], 20, axis=0)
+    X = np.random.default_rng(0).normal(size=(60, 2)) + np.repeat(
+        [[0], [9], [18]], 20, axis=0
+    )
     model = BeliefPeaks(3).fit([X[:30], X[30:]])
     model.fit(X[::-1].copy())
     np.testing.assert_array_equal(model.predict(X[::-1]), model.labels_)

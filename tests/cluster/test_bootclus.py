@@ -60,9 +60,12 @@ def test_beliefs_match_the_intervals(fitted, sample):
     assert (intervals.belief <= intervals.plausibility + 1e-12).all()
     relations = fitted.credal_partition_.relational([(0, 1), (1, 2)]).masses
     np.testing.assert_allclose(frame.loc[[(0, 1), (1, 2)], "belief"], relations[:, 1])
-    np.testing.assert_allclose(frame.loc[[(0, 1), (1, 2)], "plausibility"], 1 - relations[:, 2])
+    np.testing.assert_allclose(
+        frame.loc[[(0, 1), (1, 2)], "plausibility"], 1 - relations[:, 2]
+    )
     squares = np.sum(
-        (intervals.belief - intervals.lower) ** 2 + (intervals.plausibility - intervals.upper) ** 2
+        (intervals.belief - intervals.lower) ** 2
+        + (intervals.plausibility - intervals.upper) ** 2
     )
     assert fitted.objective_ == pytest.approx(squares, rel=1e-5)
     assert np.sqrt(squares / len(intervals) / 2) < 0.06
@@ -74,7 +77,9 @@ def test_intervals_of_some_pairs(fitted, sample):
     fits = fitted.pair_probabilities(sample.data, pairs)
     assert fits.shape == (3, 60)
     bounds = fitted.pair_intervals(sample.data, pairs)
-    np.testing.assert_allclose(bounds, np.quantile(fits, [0.05, 0.95], axis=1).T, atol=1e-6)
+    np.testing.assert_allclose(
+        bounds, np.quantile(fits, [0.05, 0.95], axis=1).T, atol=1e-6
+    )
     assert bounds[1].tolist() == pytest.approx(
         [fitted.intervals_.lower[0], fitted.intervals_.upper[0]], abs=1e-6
     )
@@ -90,8 +95,12 @@ def test_coverage(fitted, sample):
     assert coverage.belief == np.mean(
         (intervals.belief <= truth) & (truth <= intervals.plausibility)
     )
-    assert coverage.confidence == np.mean((intervals.lower <= truth) & (truth <= intervals.upper))
-    assert coverage.confidence_length == pytest.approx(np.mean(intervals.upper - intervals.lower))
+    assert coverage.confidence == np.mean(
+        (intervals.lower <= truth) & (truth <= intervals.upper)
+    )
+    assert coverage.confidence_length == pytest.approx(
+        np.mean(intervals.upper - intervals.lower)
+    )
     order = [2, 0, 1]  # The numbering of the clusters does not matter.
     assert intervals.coverage(sample.posterior[:, order]) == pytest.approx(coverage)
     with pytest.raises(ValueError, match="posterior must be"):
@@ -108,9 +117,9 @@ def test_coverage_of_certain_pairs():
 
 def test_higher_confidence_gives_wider_intervals(sample):
     narrow, wide = (
-        BootClus(3, mixture="EII", n_bootstraps=40, confidence=level, random_state=0).fit(
-            sample.data
-        )
+        BootClus(
+            3, mixture="EII", n_bootstraps=40, confidence=level, random_state=0
+        ).fit(sample.data)
         for level in (0.5, 0.95)
     )
     assert (wide.intervals_.lower <= narrow.intervals_.lower + 1e-7).all()
@@ -125,7 +134,9 @@ def test_joblib_processes(sample):
     with parallel_config("loky", n_jobs=2):
         other = clone(model).fit(sample.data)
     np.testing.assert_array_equal(other.bootstraps_.means, model.bootstraps_.means)
-    np.testing.assert_array_equal(other.credal_partition_.masses, model.credal_partition_.masses)
+    np.testing.assert_array_equal(
+        other.credal_partition_.masses, model.credal_partition_.masses
+    )
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -139,12 +150,15 @@ def test_joblib_dask(sample):
         parallel_config("dask"),
     ):
         other = clone(model).fit(sample.data)
-    np.testing.assert_array_equal(other.credal_partition_.masses, model.credal_partition_.masses)
+    np.testing.assert_array_equal(
+        other.credal_partition_.masses, model.credal_partition_.masses
+    )
 
 
 def test_fits_are_aligned(fitted):
     gap = np.linalg.norm(
-        fitted.bootstraps_.means[:, :, None] - fitted.mixture_.means_[None, None], axis=3
+        fitted.bootstraps_.means[:, :, None] - fitted.mixture_.means_[None, None],
+        axis=3,
     )
     assert (gap.argmin(axis=2) == np.arange(3)).all()
     swapped = np.array([[0.1, 0.9, 0], [0.9, 0.1, 0], [0, 0, 1.0]])
@@ -167,7 +181,9 @@ def test_new_objects_match_the_intervals(fitted, sample):
         pairs = [(i, 20 + j) for j in range(150)]
         lower, upper = fitted.pair_intervals(both, pairs).T
         A = np.vstack([M @ S, M @ C])
-        expected = solve_simplex_qp(2 * A.T @ A, -2 * A.T @ np.concatenate([lower, 1 - upper]))
+        expected = solve_simplex_qp(
+            2 * A.T @ A, -2 * A.T @ np.concatenate([lower, 1 - upper])
+        )
         np.testing.assert_allclose(masses[i], expected, atol=1e-5)
 
 
@@ -235,16 +251,18 @@ def test_selected_pairs_are_those_of_similar_clusters():
         random_state=0,
     ).fit(X)
     order = np.argsort(np.argsort(model.mixture_.means_.ravel()))
-    found = {frozenset(order[list(s)].tolist()) for s in model.focal_sets_ if len(s) == 2}
+    found = {
+        frozenset(order[list(s)].tolist()) for s in model.focal_sets_ if len(s) == 2
+    }
     assert {frozenset({0, 1}), frozenset({2, 3})} <= found
     assert frozenset({0, 4}) not in found
 
 
 def test_the_empty_set_gets_no_mass(sample, fitted):
     family = FocalSets.from_sets(3, [(), (0,), (1,), (2,), (0, 1), (0, 2), (1, 2)])
-    model = BootClus(3, mixture="EII", n_bootstraps=60, focal_sets=family, random_state=0).fit(
-        sample.data
-    )
+    model = BootClus(
+        3, mixture="EII", n_bootstraps=60, focal_sets=family, random_state=0
+    ).fit(sample.data)
     assert model.focal_sets_ == family
     assert not model.credal_partition_.empty.any()
     np.testing.assert_allclose(
@@ -276,9 +294,13 @@ def test_samples_of_each_model(sample):
     counts = {fitted.model: count for fitted, count in fits}
     assert len(counts) > 3
     assert sum(counts.values()) == 1000
-    np.testing.assert_allclose([counts.get(name, 0) for name in table.index], expected, atol=1)
+    np.testing.assert_allclose(
+        [counts.get(name, 0) for name in table.index], expected, atol=1
+    )
     gap = np.linalg.norm([fitted.means - mixture.means_ for fitted, _ in fits], axis=2)
-    assert gap.max() < 1  # Component k of every fit is component k of the selected mixture.
+    assert (
+        gap.max() < 1
+    )  # Component k of every fit is component k of the selected mixture.
     # ten objects for each of the 17 parameters of VVV
     many = make_gaussian_mixture(1, 170, random_state=0)[0]
     assert [
@@ -287,7 +309,8 @@ def test_samples_of_each_model(sample):
     ] == [("VVV", 20)]
     mixture.set_params(model="EEE").fit(sample.data)
     assert [
-        (fitted.model, count) for fitted, count in bootstrap._weigh_models(mixture, sample.data, 20)
+        (fitted.model, count)
+        for fitted, count in bootstrap._weigh_models(mixture, sample.data, 20)
     ] == [("EEE", 20)]
 
 
@@ -307,10 +330,16 @@ def test_many_objects_are_fitted_as_closely_as_few():
 
 
 def test_number_of_clusters(sample):
-    model = BootClus(None, mixture="EII", n_bootstraps=5, random_state=0).fit(sample.data)
+    model = BootClus(None, mixture="EII", n_bootstraps=5, random_state=0).fit(
+        sample.data
+    )
     assert model.n_clusters_ == model.credal_partition_.n_clusters == 3
     given = BootClus(
-        None, focal_sets=FocalSets.pairs(2), mixture="EII", n_bootstraps=5, random_state=0
+        None,
+        focal_sets=FocalSets.pairs(2),
+        mixture="EII",
+        n_bootstraps=5,
+        random_state=0,
     )
     assert given.fit(sample.data).n_clusters_ == 2
 
@@ -351,7 +380,9 @@ def test_identical_rows():
     np.testing.assert_array_equal(
         model.credal_partition_.masses[80:120], model.credal_partition_.masses[:40]
     )
-    np.testing.assert_array_equal(model.predict_mass(X).masses, model.credal_partition_.masses)
+    np.testing.assert_array_equal(
+        model.predict_mass(X).masses, model.credal_partition_.masses
+    )
 
 
 def test_constant_column():
@@ -379,7 +410,9 @@ def test_samples_that_lose_a_cluster_are_drawn_again():
 def test_error_if_every_sample_loses_a_cluster(sample, monkeypatch):
     lost = SimpleNamespace(problems=5 * ["component 1 collapsed"])
     monkeypatch.setattr(bootstrap.Bootstraps, "refit_em", lambda *a, **k: lost)
-    with pytest.raises(ValueError, match="101 bootstrap samples .*component 1 collapsed"):
+    with pytest.raises(
+        ValueError, match="101 bootstrap samples .*component 1 collapsed"
+    ):
         BootClus(3, mixture="EII", n_bootstraps=5, n_jobs=1).fit(sample.data)
 
 
@@ -388,19 +421,28 @@ def fits(monkeypatch):
     """Return a list with one entry for each fit of mixtures."""
     calls = []
     monkeypatch.setattr(
-        bootclus, "fit_mixtures", lambda *arguments: calls.append(1) or fit_mixtures(*arguments)
+        bootclus,
+        "fit_mixtures",
+        lambda *arguments: calls.append(1) or fit_mixtures(*arguments),
     )
     return calls
 
 
 def test_warm_start(fits):
     X = make_gaussian_mixture(2, 60, random_state=0)[0]
-    settings = {"n_clusters": 3, "n_bootstraps": 20, "mixture": "EEE", "random_state": 1}
+    settings = {
+        "n_clusters": 3,
+        "n_bootstraps": 20,
+        "mixture": "EEE",
+        "random_state": 1,
+    }
     warm = BootClus(**settings).fit(X)
     warm.set_params(warm_start=True, confidence=0.95, focal_sets="simple").fit(X)
     assert len(fits) == 1
     cold = BootClus(**settings, confidence=0.95, focal_sets="simple").fit(X)
-    np.testing.assert_array_equal(warm.credal_partition_.masses, cold.credal_partition_.masses)
+    np.testing.assert_array_equal(
+        warm.credal_partition_.masses, cold.credal_partition_.masses
+    )
     np.testing.assert_array_equal(warm.intervals_.lower, cold.intervals_.lower)
     fits.clear()
     for change in (
@@ -422,7 +464,9 @@ def test_warm_start(fits):
 def test_warm_start_depends_on_the_random_state(fits, kind):
     X = make_gaussian_mixture(2, 60, random_state=0)[0]
     state = kind(3)
-    warm = BootClus(3, n_bootstraps=5, mixture="EEE", warm_start=True, random_state=state).fit(X)
+    warm = BootClus(
+        3, n_bootstraps=5, mixture="EEE", warm_start=True, random_state=state
+    ).fit(X)
     warm.set_params(confidence=0.5).fit(X)  # unchanged state
     assert len(fits) == 1
     state.normal()
@@ -433,13 +477,17 @@ def test_warm_start_depends_on_the_random_state(fits, kind):
     warm.set_params(
         mixture=ParsimoniousGaussianMixture(model="EEE", init=np.repeat([0, 1, 2], 20))
     ).fit(X)
-    warm.set_params(mixture=ParsimoniousGaussianMixture(model="EEE", init=np.arange(60) % 3)).fit(X)
+    warm.set_params(
+        mixture=ParsimoniousGaussianMixture(model="EEE", init=np.arange(60) % 3)
+    ).fit(X)
     assert len(fits) == 5
 
 
 def test_progress_of_models_and_samples():
     notes = []
-    with report_progress_to(lambda name, done, total, unit, note: notes.append((unit, note))):
+    with report_progress_to(
+        lambda name, done, total, unit, note: notes.append((unit, note))
+    ):
         BootClus(2, n_bootstraps=10, mixture="EII", random_state=0).fit(
             make_gaussian_mixture(1, 60, random_state=0)[0]
         )

@@ -13,9 +13,11 @@ from dempster.persistence import load, save
 
 PROPORTIONS = np.array([0.4, 0.35, 0.25])
 THETA = np.full((3, 8, 3), 0.12)
-THETA[np.arange(3)[:, None], np.arange(8), (np.arange(3)[:, None] * (1 + np.arange(8) % 2)) % 3] = (
-    0.76
-)
+THETA[
+    np.arange(3)[:, None],
+    np.arange(8),
+    (np.arange(3)[:, None] * (1 + np.arange(8) % 2)) % 3,
+] = 0.76
 NAMES = np.array(["never", "rarely", "often"])
 
 
@@ -23,7 +25,9 @@ def draw(n, seed, missing=0.0):
     """Return a table, its classes and their true probabilities."""
     rng = np.random.default_rng(seed)
     classes = rng.choice(3, n, p=PROPORTIONS)
-    codes = (rng.random((n, 8, 1)) > THETA.cumsum(axis=2)[classes]).sum(axis=2).clip(max=2)
+    codes = (
+        (rng.random((n, 8, 1)) > THETA.cumsum(axis=2)[classes]).sum(axis=2).clip(max=2)
+    )
     lost = rng.random(codes.shape) < missing
     logs = np.where(lost, 0.0, np.log(THETA[:, np.arange(8), codes])).sum(axis=2)
     posterior = PROPORTIONS[:, None] * np.exp(logs)
@@ -68,7 +72,8 @@ def test_attributes(fitted, sample):
     )
     # Component k of every refit is component k of the mixture.
     gaps = np.abs(
-        fitted.bootstraps_.probabilities[:, :, None] - fitted.mixture_.parameters_.probabilities
+        fitted.bootstraps_.probabilities[:, :, None]
+        - fitted.mixture_.parameters_.probabilities
     ).sum(axis=3)
     assert (gaps.argmin(axis=2) == np.arange(3)).all()
 
@@ -92,9 +97,13 @@ def test_pair_probabilities(fitted, sample):
         [posterior(table.iloc[i], b) @ posterior(table.iloc[j], b) for b in range(40)]
         for i, j in pairs
     ]
-    np.testing.assert_allclose(fitted.pair_probabilities(table, pairs), expected, atol=1e-5)
+    np.testing.assert_allclose(
+        fitted.pair_probabilities(table, pairs), expected, atol=1e-5
+    )
     bounds = fitted.pair_intervals(table, pairs)
-    np.testing.assert_allclose(bounds, np.quantile(expected, [0.05, 0.95], axis=1).T, atol=1e-5)
+    np.testing.assert_allclose(
+        bounds, np.quantile(expected, [0.05, 0.95], axis=1).T, atol=1e-5
+    )
     frame = fitted.intervals_.to_frame()
     np.testing.assert_allclose(frame.loc[pairs, ["lower", "upper"]], bounds, atol=1e-5)
 
@@ -120,7 +129,9 @@ def test_new_objects(fitted, sample):
     unknown.iloc[2, 3] = "always"
     with pytest.raises(ValueError, match="'d' that was not in fit: 'always' in row 2"):
         fitted.predict(unknown)
-    ignoring = make(mixture=LatentClassModel(n_init=3, handle_unknown="ignore")).fit(table)
+    ignoring = make(mixture=LatentClassModel(n_init=3, handle_unknown="ignore")).fit(
+        table
+    )
     np.testing.assert_array_equal(
         ignoring.predict_mass(unknown).masses,
         fitted.predict_mass(unknown.replace("always", None)).masses,
@@ -135,7 +146,9 @@ def test_number_of_clusters(sample):
         .fit(table)
     )
     assert by_bic.n_clusters_ == by_bic.mixture_.n_components_ == 3
-    assert make(n_bootstraps=10).set_params(n_clusters="auto").fit(table).n_clusters_ >= 2
+    assert (
+        make(n_bootstraps=10).set_params(n_clusters="auto").fit(table).n_clusters_ >= 2
+    )
     many = make(n_bootstraps=10).set_params(n_clusters=5).fit(table)
     assert 5 < len(many.focal_sets_) <= 15
 
@@ -146,7 +159,8 @@ def test_partners(sample):
     some = make(n_partners=60).fit(table)
     assert len(some.reference_indices_) < 150
     a, b = (
-        model.credal_partition_.relational([(0, 149), (3, 77)]).masses for model in (every, some)
+        model.credal_partition_.relational([(0, 149), (3, 77)]).masses
+        for model in (every, some)
     )
     np.testing.assert_allclose(a, b, atol=0.1)
 
@@ -157,17 +171,27 @@ def test_warm_start_and_other_mixtures(sample):
     first = model.bootstraps_
     assert model.set_params(confidence=0.5).fit(table).bootstraps_ is first
     assert (
-        model.set_params(mixture=LatentClassModel(n_init=3, smoothing=5.0)).fit(table).bootstraps_
+        model.set_params(mixture=LatentClassModel(n_init=3, smoothing=5.0))
+        .fit(table)
+        .bootstraps_
         is not first
     )
-    numbers = np.random.default_rng(0).normal(size=(60, 2)) + 5 * (np.arange(60) % 3)[:, None]
-    assert model.set_params(mixture="EII").fit(numbers).bootstraps_.means.shape == (40, 3, 2)
+    numbers = (
+        np.random.default_rng(0).normal(size=(60, 2)) + 5 * (np.arange(60) % 3)[:, None]
+    )
+    assert model.set_params(mixture="EII").fit(numbers).bootstraps_.means.shape == (
+        40,
+        3,
+        2,
+    )
     assert model.predict(numbers).shape == (60,)
 
 
 def test_threads_give_the_same_result(fitted, sample):
     other = make(n_jobs=1).fit(sample[0])
-    np.testing.assert_array_equal(other.credal_partition_.masses, fitted.credal_partition_.masses)
+    np.testing.assert_array_equal(
+        other.credal_partition_.masses, fitted.credal_partition_.masses
+    )
 
 
 def test_explanation(fitted, sample):
@@ -197,7 +221,9 @@ def test_saving(fitted, tmp_path):
     save(fitted, tmp_path / "model.dempster")
     same = load(tmp_path / "model.dempster")
     new = draw(20, 8)[0]
-    np.testing.assert_array_equal(same.predict_mass(new).masses, fitted.predict_mass(new).masses)
+    np.testing.assert_array_equal(
+        same.predict_mass(new).masses, fitted.predict_mass(new).masses
+    )
     np.testing.assert_array_equal(same.mixture_.weights_, fitted.mixture_.weights_)
 
 

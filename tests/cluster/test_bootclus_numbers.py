@@ -67,14 +67,18 @@ def test_quantiles_equal_those_of_numpy(n_fits, confidence):
 def test_intervals_of_given_mixtures(reference, name):
     case = reference(name)
     n_fits = case.parameters["B"]
-    fits = Bootstraps(case["boot_pro"], case["boot_mean"], case["boot_cov"], np.zeros(n_fits), 0)
+    fits = Bootstraps(
+        case["boot_pro"], case["boot_mean"], case["boot_cov"], np.zeros(n_fits), 0
+    )
     P = fits.posteriors(case["x"])
     first = P[:, :, 0].astype(float)
     case.assert_equal("P_first", first @ first.T)
     with block_map(2) as apply:
         bounds = np.stack(compute_pair_intervals(P, case.parameters["conf"], apply))
     case.assert_equal(
-        "CI", bounds, where=np.broadcast_to(~np.eye(P.shape[0], dtype=bool), bounds.shape)
+        "CI",
+        bounds,
+        where=np.broadcast_to(~np.eye(P.shape[0], dtype=bool), bounds.shape),
     )
 
 
@@ -89,7 +93,8 @@ def problem(lower, upper):
 
 
 @pytest.mark.parametrize(
-    "name", ["bootclus_masses_iris", "bootclus_masses_faithful", "bootclus_masses_iris_simple"]
+    "name",
+    ["bootclus_masses_iris", "bootclus_masses_faithful", "bootclus_masses_iris_simple"],
 )
 def test_masses_of_given_bounds(reference, name):
     case = reference(name)
@@ -100,7 +105,9 @@ def test_masses_of_given_bounds(reference, name):
     descend_intervals(masses, targets, family.forms, np.arange(n), 1, 0.0)
     case.assert_equal("mass_pass1", np.column_stack([np.zeros(n), masses]))
     masses = case["m0"].copy()
-    history, converged = descend_intervals(masses, targets, family.forms, np.arange(n), 1000, 1e-8)
+    history, converged = descend_intervals(
+        masses, targets, family.forms, np.arange(n), 1000, 1e-8
+    )
     assert converged
     case.assert_equal("mass", np.column_stack([np.zeros(n), masses]))
     case.assert_equal("sum_squares", 2 * history[-1])
@@ -114,7 +121,8 @@ def test_masses_of_given_bounds(reference, name):
 
 
 @pytest.mark.parametrize(
-    "family", [FOCAL_3, FocalSets.full(3, empty=False), FocalSets.simple(3, empty=False)]
+    "family",
+    [FOCAL_3, FocalSets.full(3, empty=False), FocalSets.simple(3, empty=False)],
 )
 def test_objective_never_increases(family):
     rng = np.random.default_rng(0)
@@ -131,14 +139,18 @@ def test_objective_never_increases(family):
     sets = list(family)
     for i in range(n):
         for j in range(i + 1, n):
-            together = sum(masses[i, a] * masses[j, a] for a, s in enumerate(sets) if len(s) == 1)
+            together = sum(
+                masses[i, a] * masses[j, a] for a, s in enumerate(sets) if len(s) == 1
+            )
             apart = sum(
                 masses[i, a] * masses[j, b]
                 for a, s in enumerate(sets)
                 for b, t in enumerate(sets)
                 if not set(s) & set(t)
             )
-            naive += (together - targets[0, i, j]) ** 2 + (apart - targets[1, i, j]) ** 2
+            naive += (together - targets[0, i, j]) ** 2 + (
+                apart - targets[1, i, j]
+            ) ** 2
     assert history[-1] == pytest.approx(naive, rel=1e-9)
 
 
@@ -150,7 +162,12 @@ def test_exact_intervals_are_recovered():
     family = PairFamily.from_focal_sets(FOCAL_3)
     masses = family.initial_masses(posterior).masses
     history, _ = descend_intervals(
-        masses, problem(relations[1], 1 - relations[2]), family.forms, np.arange(60), 5000, 1e-9
+        masses,
+        problem(relations[1], 1 - relations[2]),
+        family.forms,
+        np.arange(60),
+        5000,
+        1e-9,
     )
     assert history[-1] < 1e-5
     np.testing.assert_allclose(masses, truth.masses, atol=0.02)
@@ -167,4 +184,6 @@ def test_references_of_every_cluster():
     assert counts[0] >= 90
     assert counts[1] >= 20
     assert counts[2] == 5
-    assert draw_references(labels, 5000, np.random.default_rng(0)).tolist() == list(range(1000))
+    assert draw_references(labels, 5000, np.random.default_rng(0)).tolist() == list(
+        range(1000)
+    )

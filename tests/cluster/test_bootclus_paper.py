@@ -18,7 +18,9 @@ def iris():
 # ---- calibration ---------------------------------------------------------------------------------
 
 
-def coverages(mixture, models, n_datasets, n_bootstraps, levels, first_seed=0, focal_sets="pairs"):
+def coverages(
+    mixture, models, n_datasets, n_bootstraps, levels, first_seed=0, focal_sets="pairs"
+):
     """Return the mean coverage of both intervals over simulated datasets of 300 objects."""
     found = {}
     for seed in range(first_seed, first_seed + n_datasets):
@@ -35,15 +37,32 @@ def coverages(mixture, models, n_datasets, n_bootstraps, levels, first_seed=0, f
                     confidence=level,
                     random_state=seed,
                 ).fit(sample.data)
-                found.setdefault((model, level), []).append(e.intervals_.coverage(sample.posterior))
+                found.setdefault((model, level), []).append(
+                    e.intervals_.coverage(sample.posterior)
+                )
     return {key: np.mean(values, axis=0) for key, values in found.items()}
 
 
 # Coverage of [Bel, Pl] in Tables 2 to 4 of Denoeux (2020), at levels 0.90 and 0.95.
 TABLES = {
-    1: {"EII": (0.90, 0.94), "EEE": (0.90, 0.94), "VVV": (0.91, 0.94), "Auto": (0.89, 0.93)},
-    2: {"EII": (0.50, 0.56), "EEE": (0.91, 0.95), "VVV": (0.89, 0.92), "Auto": (0.90, 0.94)},
-    3: {"EII": (0.58, 0.65), "EEE": (0.64, 0.73), "VVV": (0.89, 0.93), "Auto": (0.70, 0.78)},
+    1: {
+        "EII": (0.90, 0.94),
+        "EEE": (0.90, 0.94),
+        "VVV": (0.91, 0.94),
+        "Auto": (0.89, 0.93),
+    },
+    2: {
+        "EII": (0.50, 0.56),
+        "EEE": (0.91, 0.95),
+        "VVV": (0.89, 0.92),
+        "Auto": (0.90, 0.94),
+    },
+    3: {
+        "EII": (0.58, 0.65),
+        "EEE": (0.64, 0.73),
+        "VVV": (0.89, 0.93),
+        "Auto": (0.70, 0.78),
+    },
 }
 
 
@@ -62,7 +81,9 @@ def test_calibration_of_the_paper(mixture, model):
 def test_calibration_with_default_parameters(mixture):
     """200 datasets of 300 objects, 200 samples each, with other seeds than those on which the rule was chosen."""
     levels = [0.5, 0.9, 0.95]
-    found = coverages(mixture, [None], 200, 200, levels, first_seed=3000, focal_sets="auto")
+    found = coverages(
+        mixture, [None], 200, 200, levels, first_seed=3000, focal_sets="auto"
+    )
     for level in levels:
         confidence, belief = found[None, level][:2]
         assert confidence == pytest.approx(level, abs=0.03)
@@ -89,9 +110,9 @@ def test_iris(iris):
     X, y = iris
     selected = ParsimoniousGaussianMixture(3).fit(X).model_
     assert selected == "VEV"
-    model = BootClus(3, focal_sets="pairs", mixture=selected, n_bootstraps=500, random_state=0).fit(
-        X
-    )
+    model = BootClus(
+        3, focal_sets="pairs", mixture=selected, n_bootstraps=500, random_state=0
+    ).fit(X)
     hard = model.mixture_.predict(X)
     assert adjusted_rand_score(y, hard) == pytest.approx(0.90, abs=0.005)
     assert adjusted_rand_score(y, model.labels_) > 0.88
@@ -105,8 +126,13 @@ def test_iris(iris):
         assert best[number - 1] == doubt
     assert masses[84 - 1, sets.index(virginica)] == pytest.approx(0.882, abs=0.1)
     columns = [frozenset({0}), frozenset({1}), virginica, doubt]
-    table = [[sum(best[i] == s for i in np.flatnonzero(y == k)) for s in columns] for k in range(3)]
-    np.testing.assert_allclose(table, [[50, 0, 0, 0], [0, 38, 1, 11], [0, 0, 47, 3]], atol=4)
+    table = [
+        [sum(best[i] == s for i in np.flatnonzero(y == k)) for s in columns]
+        for k in range(3)
+    ]
+    np.testing.assert_allclose(
+        table, [[50, 0, 0, 0], [0, 38, 1, 11], [0, 0, 47, 3]], atol=4
+    )
 
 
 def test_diabetes(shared_data):
@@ -124,9 +150,14 @@ def test_diabetes(shared_data):
     _, best = by_species(model.credal_partition_, y, range(3))
     columns = [frozenset(s) for s in [(0,), (1,), (2,), (0, 1)]]
     table = np.array(
-        [[sum(best[i] == s for i in np.flatnonzero(y == k)) for s in columns] for k in range(3)]
+        [
+            [sum(best[i] == s for i in np.flatnonzero(y == k)) for s in columns]
+            for k in range(3)
+        ]
     )
-    np.testing.assert_allclose(table, [[18, 6, 0, 8], [2, 68, 0, 6], [2, 0, 25, 0]], atol=5)
+    np.testing.assert_allclose(
+        table, [[18, 6, 0, 8], [2, 68, 0, 6], [2, 0, 25, 0]], atol=5
+    )
     # on pairs of overt with another class
     rest = [np.sum(y == k) - table[k].sum() for k in range(3)]
     np.testing.assert_allclose(rest, [4, 0, 6], atol=5)
@@ -137,33 +168,46 @@ def test_gvhd(shared_data):
     """Pairs of mutually most similar clusters (K = 2): five in the paper, three to six in other draws of cells."""
     X, _ = shared_data("gvhd_pos")
     X = X[np.random.default_rng(11).choice(len(X), 1000, replace=False)]
-    model = BootClus(7, focal_sets="selected", mixture="VVV", n_bootstraps=30, random_state=0).fit(
-        X
-    )
+    model = BootClus(
+        7, focal_sets="selected", mixture="VVV", n_bootstraps=30, random_state=0
+    ).fit(X)
     posterior = model.mixture_.predict_proba(X)
     similarity = np.array(
-        [[np.sum(posterior[:, k] * posterior[:, m]) for m in range(7)] for k in range(7)]
+        [
+            [np.sum(posterior[:, k] * posterior[:, m]) for m in range(7)]
+            for k in range(7)
+        ]
     )
     nearest = [
-        set(sorted(set(range(7)) - {k}, key=lambda m, k=k: -similarity[k, m])[:2]) for k in range(7)
+        set(sorted(set(range(7)) - {k}, key=lambda m, k=k: -similarity[k, m])[:2])
+        for k in range(7)
     ]
-    mutual = {(k, m) for k in range(7) for m in range(k) if k in nearest[m] and m in nearest[k]}
-    assert {tuple(sorted(s, reverse=True)) for s in model.focal_sets_ if len(s) == 2} == mutual
+    mutual = {
+        (k, m)
+        for k in range(7)
+        for m in range(k)
+        if k in nearest[m] and m in nearest[k]
+    }
+    assert {
+        tuple(sorted(s, reverse=True)) for s in model.focal_sets_ if len(s) == 2
+    } == mutual
     assert 3 <= len(mutual) <= 6
     assert len(model.focal_sets_) == 7 + len(mutual)
     assert len(model.credal_partition_.ambiguous) > 0
-    singles = BootClus(7, mixture="VVV", n_bootstraps=30, focal_sets="simple", random_state=0).fit(
-        X
-    )
+    singles = BootClus(
+        7, mixture="VVV", n_bootstraps=30, focal_sets="simple", random_state=0
+    ).fit(X)
     assert model.objective_ < singles.objective_
 
 
 def test_ambiguous_objects_between_three_close_clusters():
     """Examples 3 and 4: some objects have their largest mass on a pair."""
     rng = np.random.default_rng(5)
-    X = np.array([[0, 1], [1, 0], [1, 1]])[np.arange(30) % 3] + np.sqrt(0.1) * rng.normal(
-        size=(30, 2)
-    )
-    model = BootClus(3, focal_sets="pairs", mixture="EII", n_bootstraps=300, random_state=0).fit(X)
+    X = np.array([[0, 1], [1, 0], [1, 1]])[np.arange(30) % 3] + np.sqrt(
+        0.1
+    ) * rng.normal(size=(30, 2))
+    model = BootClus(
+        3, focal_sets="pairs", mixture="EII", n_bootstraps=300, random_state=0
+    ).fit(X)
     sizes = model.focal_sets_.cardinality[model.credal_partition_.masses.argmax(axis=1)]
     assert 1 <= np.sum(sizes == 2) <= 12

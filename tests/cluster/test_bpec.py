@@ -19,7 +19,9 @@ def fitted(case, **changes):
     ).fit(case["x"])  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["bpec_fourclass_full_euclid", "bpec_fourclass_pairs_maha"])
+@pytest.mark.parametrize(
+    "name", ["bpec_fourclass_full_euclid", "bpec_fourclass_pairs_maha"]
+)
 def test_reference(reference, name):
     case = reference(name)
     model = fitted(case)
@@ -33,9 +35,14 @@ def test_reference(reference, name):
     free = case["y_pl_tied"] == 0
     case.assert_equal("y_pl", model.labels_, where=free)
     if model.metric == "adaptive":
-        sets = model.focal_sets_.membership[1:] / model.focal_sets_.cardinality[1:, None]
+        sets = (
+            model.focal_sets_.membership[1:] / model.focal_sets_.cardinality[1:, None]
+        )
         case.assert_equal(
-            "S", np.einsum("jk,kde->jde", sets, model.metric_matrices_), rtol=0, atol=3e-5
+            "S",
+            np.einsum("jk,kde->jde", sets, model.metric_matrices_),
+            rtol=0,
+            atol=3e-5,
         )
 
 
@@ -63,14 +70,21 @@ def test_metrics_are_a_minimum(reference):
     model = fitted(case)
     rng = np.random.default_rng(0)
     for _ in range(20):
-        changed = model.metric_matrices_ @ (np.eye(4) + 1e-2 * rng.normal(size=(3, 4, 4)))
+        changed = model.metric_matrices_ @ (
+            np.eye(4) + 1e-2 * rng.normal(size=(3, 4, 4))
+        )
         changed = changed @ changed.transpose(0, 2, 1)
         changed = np.stack([np.linalg.cholesky(m) for m in changed])
         values, vectors = np.linalg.eigh(np.einsum("kde,kfe->kdf", changed, changed))
         nearby = np.einsum("kde,ke,kfe->kdf", vectors, np.sqrt(values), vectors)
         nearby /= np.linalg.det(nearby)[:, None, None] ** 0.25
         other = prototypes(
-            model.focal_sets_, model.cluster_centers_, model.alpha, model.beta, model.delta_, nearby
+            model.focal_sets_,
+            model.cluster_centers_,
+            model.alpha,
+            model.beta,
+            model.delta_,
+            nearby,
         )
         assert (
             other.statistics(case["x"], np.empty(0), one_thread).objective
@@ -83,17 +97,23 @@ def test_published_peaks_of_fourclass(shared_data):
     model = BPEC(init=BeliefPeaks(n_neighbors=50)).fit(X)
     assert model.n_clusters_ == 4
     assert (model.belief_peaks_.peak_indices_ + 1).tolist() == [132, 386, 252, 57]
-    np.testing.assert_array_equal(model.cluster_centers_, X[model.belief_peaks_.peak_indices_])
+    np.testing.assert_array_equal(
+        model.cluster_centers_, X[model.belief_peaks_.peak_indices_]
+    )
     assert adjusted_rand_score(y, model.labels_) > 0.7
     display = DeltaBelDisplay.from_estimator(model.belief_peaks_)
     assert display.peaks.tolist() == model.belief_peaks_.peak_indices_.tolist()
 
 
-@pytest.mark.parametrize(("name", "printed"), [("s2", 0.93), ("s4", 0.65), ("d31", 0.94)])
+@pytest.mark.parametrize(
+    ("name", "printed"), [("s2", 0.93), ("s4", 0.65), ("d31", 0.94)]
+)
 def test_published_results(shared_data, name, printed):
     """Denoeux (2021), NN-EVCLUS, Table 3."""
     X, y = shared_data(name, standardise=True)
-    model = BPEC(len(np.unique(y)), focal_sets="selected", delta=5, metric="adaptive").fit(X)
+    model = BPEC(
+        len(np.unique(y)), focal_sets="selected", delta=5, metric="adaptive"
+    ).fit(X)
     assert adjusted_rand_score(y, model.labels_) == pytest.approx(printed, abs=0.02)
     assert np.all(np.diff(model.history_) <= 1e-9 * model.history_[:-1])
 
@@ -131,11 +151,16 @@ def test_number_of_clusters(blobs):
 def test_predicting_the_training_objects_gives_their_masses(blobs, metric):
     X, _ = blobs
     model = BPEC(metric=metric).fit(X)
-    np.testing.assert_array_equal(model.predict_mass(X).masses, model.credal_partition_.masses)
+    np.testing.assert_array_equal(
+        model.predict_mass(X).masses, model.credal_partition_.masses
+    )
     certain = model.credal_partition_[model.belief_peaks_.peak_indices_]
     np.testing.assert_array_equal(certain.labels, np.arange(5))
     np.testing.assert_allclose(certain.masses.max(axis=1), 1)
-    assert model.predict_mass(X.mean(axis=0) + 1e4 * np.eye(2)).outliers.tolist() == [0, 1]
+    assert model.predict_mass(X.mean(axis=0) + 1e4 * np.eye(2)).outliers.tolist() == [
+        0,
+        1,
+    ]
 
 
 def test_masses_of_ecm_with_the_same_prototypes(blobs):
@@ -150,7 +175,9 @@ def test_masses_of_ecm_with_the_same_prototypes(blobs):
 
 @pytest.mark.parametrize("family", ["auto", "simple", "pairs", "full", "selected"])
 def test_all_families(family):
-    X, y = make_blobs(200, 2, centers=[[0, 0], [9, 1], [1, 10], [20, 12]], random_state=1)
+    X, y = make_blobs(
+        200, 2, centers=[[0, 0], [9, 1], [1, 10], [20, 12]], random_state=1
+    )
     for metric in ("euclidean", "adaptive"):
         model = BPEC(focal_sets=family, metric=metric).fit(X)
         assert adjusted_rand_score(y, model.labels_) > 0.9
@@ -160,11 +187,16 @@ def test_all_families(family):
 def test_elongated_clusters():
     rng = np.random.default_rng(0)
     X = np.concatenate(
-        [rng.normal(size=(200, 2)) * [6, 0.4], rng.normal(size=(200, 2)) * [6, 0.4] + [0, 5]]
+        [
+            rng.normal(size=(200, 2)) * [6, 0.4],
+            rng.normal(size=(200, 2)) * [6, 0.4] + [0, 5],
+        ]
     )
     y = np.repeat([0, 1], 200)
     init = [[0.0, 0.0], [0.0, 5.0]]
-    adaptive, plain = (BPEC(init=init, metric=m).fit(X) for m in ("adaptive", "euclidean"))
+    adaptive, plain = (
+        BPEC(init=init, metric=m).fit(X) for m in ("adaptive", "euclidean")
+    )
     assert adjusted_rand_score(y, adaptive.labels_) > 0.95
     assert (
         adaptive.credal_partition_.nonspecificity_index()
@@ -181,7 +213,10 @@ def test_elongated_clusters():
         ({"beta": 1}, "beta must be .* got 1"),
         ({"delta": 0}, "delta must be .* got 0"),
         ({"metric": "cosine"}, "metric must be .* got 'cosine'"),
-        ({"n_clusters": 2, "focal_sets": FocalSets.simple(3)}, "focal_sets .* n_clusters=2"),
+        (
+            {"n_clusters": 2, "focal_sets": FocalSets.simple(3)},
+            "focal_sets .* n_clusters=2",
+        ),
         ({"focal_sets": FocalSets.from_sets(2, [(), (0,), (0, 1)])}, "focal_sets"),
         ({"init": "k-means++"}, "init must be"),
         ({"init": np.zeros((2, 3))}, r"init must have shape \(2, 2\)"),

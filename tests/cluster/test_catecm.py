@@ -118,8 +118,12 @@ def test_polars_tables():
     text = np.array(["ash", "birch", "cedar", "oak"])[X]
     frame = pd.DataFrame(text, columns=[f"t{d}" for d in range(8)])
     a = CatECM(3, random_state=0).fit(frame)
-    b = CatECM(3, random_state=0).fit(polars.DataFrame({name: list(frame[name]) for name in frame}))
-    np.testing.assert_array_equal(a.credal_partition_.masses, b.credal_partition_.masses)
+    b = CatECM(3, random_state=0).fit(
+        polars.DataFrame({name: list(frame[name]) for name in frame})
+    )
+    np.testing.assert_array_equal(
+        a.credal_partition_.masses, b.credal_partition_.masses
+    )
 
 
 def test_missing_values():
@@ -127,12 +131,15 @@ def test_missing_values():
     table = as_table(X)
     table.loc[5, "tree4"] = None
     with pytest.raises(
-        ValueError, match=r"missing values \(NaN, None\) in column 'tree4', the first in row 5"
+        ValueError,
+        match=r"missing values \(NaN, None\) in column 'tree4', the first in row 5",
     ):
         CatECM(3).fit(table)
     model = CatECM(3, missing="category", random_state=0).fit(table)
     assert model.categories_[4].tolist() == ["ash", "birch", "cedar", "oak", None]
-    np.testing.assert_array_equal(model.predict_mass(table).masses, model.credal_partition_.masses)
+    np.testing.assert_array_equal(
+        model.predict_mass(table).masses, model.credal_partition_.masses
+    )
     known = CatECM(3, random_state=0).fit(as_table(X))
     with pytest.raises(ValueError, match="missing values"):
         known.predict(table)
@@ -154,9 +161,13 @@ def test_unknown_categories():
     new.loc[1, "tree5"] = "yew"
     with pytest.raises(ValueError, match="column 'tree5'"):
         model.predict(new)
-    lenient = CatECM(3, focal_sets="pairs", handle_unknown="ignore", random_state=0).fit(table)
+    lenient = CatECM(
+        3, focal_sets="pairs", handle_unknown="ignore", random_state=0
+    ).fit(table)
     masses = lenient.predict_mass(new).masses
-    np.testing.assert_array_equal(masses[[0, 2]], lenient.credal_partition_.masses[[0, 2]])
+    np.testing.assert_array_equal(
+        masses[[0, 2]], lenient.credal_partition_.masses[[0, 2]]
+    )
     assert (masses[1] != lenient.credal_partition_.masses[1]).any()
     strange = pd.DataFrame({name: ["yew"] for name in table})
     strange["tree1"] = [True]
@@ -166,8 +177,12 @@ def test_unknown_categories():
         model.predict(table.rename(columns={"tree0": "shrub"}))
     # whatever the sets, an object that agrees in nothing is an outlier
     for family in ("auto", "simple", "pairs"):
-        lenient = CatECM(3, focal_sets=family, handle_unknown="ignore", random_state=0).fit(X)
-        assert lenient.predict_mass(np.full((1, X.shape[1]), 99)).outliers.tolist() == [0]
+        lenient = CatECM(
+            3, focal_sets=family, handle_unknown="ignore", random_state=0
+        ).fit(X)
+        assert lenient.predict_mass(np.full((1, X.shape[1]), 99)).outliers.tolist() == [
+            0
+        ]
 
 
 def test_object_equal_to_a_prototype():
@@ -186,7 +201,9 @@ def test_object_equal_to_a_prototype():
     st.sampled_from([-0.5, 0.0, 1.0]),
     st.sampled_from(["k-modes++", "random"]),
 )
-def test_objective_never_increases_and_masses_are_valid(seed, family, beta, alpha, init):
+def test_objective_never_increases_and_masses_are_valid(
+    seed, family, beta, alpha, init
+):
     X, _ = categories(60, keep=0.4, seed=seed)
     model = CatECM(
         3,
@@ -228,11 +245,15 @@ def test_renamed_categories_have_no_effect():
     X, _ = categories()
     a = CatECM(3, random_state=0).fit(X)
     b = CatECM(3, random_state=0).fit(10 + 3 * X)
-    np.testing.assert_array_equal(a.credal_partition_.masses, b.credal_partition_.masses)
+    np.testing.assert_array_equal(
+        a.credal_partition_.masses, b.credal_partition_.masses
+    )
     np.testing.assert_array_equal(10 + 3 * a.cluster_centers_, b.cluster_centers_)
     constant = np.column_stack([X, np.full(len(X), 7)])
     c = CatECM(3, random_state=0).fit(constant)
-    np.testing.assert_array_equal(c.credal_partition_.masses, a.credal_partition_.masses)
+    np.testing.assert_array_equal(
+        c.credal_partition_.masses, a.credal_partition_.masses
+    )
 
 
 def test_many_objects_start_on_a_sample(monkeypatch):
@@ -253,7 +274,8 @@ def test_both_ways_to_find_distinct_rows():
 
 
 @pytest.mark.parametrize(
-    "family", ["auto", "simple", "pairs", "full", "selected", FocalSets.full(3, omega=False)]
+    "family",
+    ["auto", "simple", "pairs", "full", "selected", FocalSets.full(3, omega=False)],
 )
 def test_all_families(family):
     X, y = categories()
@@ -296,12 +318,18 @@ def test_invalid_parameters(change, message):
 
 
 def test_invalid_data():
-    with pytest.raises(ValueError, match="n_clusters=3 is more than the 2 different objects"):
+    with pytest.raises(
+        ValueError, match="n_clusters=3 is more than the 2 different objects"
+    ):
         CatECM(3).fit([["a", "b"]] * 5 + [["a", "c"]] * 5)
-    with pytest.raises(ValueError, match="n_clusters=2 is more than the 1 different objects"):
+    with pytest.raises(
+        ValueError, match="n_clusters=2 is more than the 1 different objects"
+    ):
         CatECM(2).fit(pd.DataFrame({"a": ["x"] * 5}))
     with pytest.raises(ValueError, match="at least one row"):
         CatECM(2).fit(pd.DataFrame({"a": []}))
     with pytest.raises(TypeError, match="column 'when'"):
         CatECM(2).fit(pd.DataFrame({"when": pd.date_range("2020", periods=5)}))
-    assert (CatECM(1, random_state=0).fit(pd.DataFrame({"a": ["x"] * 5})).labels_ == 0).all()
+    assert (
+        CatECM(1, random_state=0).fit(pd.DataFrame({"a": ["x"] * 5})).labels_ == 0
+    ).all()

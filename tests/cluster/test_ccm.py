@@ -29,7 +29,9 @@ def naive_objective(model, X, centers=None, masses=None):
                 total += model.delta_**2 * mass**model.beta_
                 continue
             own = centers[list(clusters)]
-            cost = ((x - own) ** 2).sum() + model.gamma * ((x - own.mean(axis=0)) ** 2).sum()
+            cost = ((x - own) ** 2).sum() + model.gamma * (
+                (x - own.mean(axis=0)) ** 2
+            ).sum()
             total += mass**model.beta_ * cost / (len(clusters) + model.gamma)
     return total
 
@@ -68,13 +70,17 @@ def test_objective_never_increases_and_masses_are_valid(seed, family, beta, gamm
 def test_result_is_a_local_minimum():
     X, _ = make_blobs(60, 2, centers=3, random_state=1)
     exactly = {"beta": 2.0, "max_iter": 20_000, "tol": 1e-14}
-    model = CCM(3, focal_sets="full", gamma=0.7, n_init=1, random_state=0, **exactly).fit(X)
+    model = CCM(
+        3, focal_sets="full", gamma=0.7, n_init=1, random_state=0, **exactly
+    ).fit(X)
     best = naive_objective(model, X)
     rng = np.random.default_rng(0)
     for _ in range(20):
         moved = model.cluster_centers_ + 1e-3 * rng.normal(size=(3, 2))
         assert naive_objective(model, X, centers=moved) >= best - 1e-9
-        shifted = np.clip(model.credal_partition_.masses + 1e-3 * rng.normal(size=(60, 8)), 0, None)
+        shifted = np.clip(
+            model.credal_partition_.masses + 1e-3 * rng.normal(size=(60, 8)), 0, None
+        )
         shifted /= shifted.sum(axis=1, keepdims=True)
         assert naive_objective(model, X, masses=shifted) >= best - 1e-9
 
@@ -90,7 +96,8 @@ def test_three_clusters_in_a_row():
     init = [[-4.0], [0.0], [4.0]]
     family = FocalSets.pairs(3)
     ecm, ccm = (
-        m(3, focal_sets=family, beta=2.0, init=init).fit(X).credal_partition_ for m in (ECM, CCM)
+        m(3, focal_sets=family, beta=2.0, init=init).fit(X).credal_partition_
+        for m in (ECM, CCM)
     )
     middle = slice(21, 42)
     outer = family.index({0, 2})
@@ -103,7 +110,9 @@ def test_three_clusters_in_a_row():
 
 
 def test_butterfly():
-    model = CCM(2, focal_sets="full", beta=2.0, delta=5, random_state=0).fit(load_butterfly().data)
+    model = CCM(2, focal_sets="full", beta=2.0, delta=5, random_state=0).fit(
+        load_butterfly().data
+    )
     assert 5 in model.credal_partition_.ambiguous
     assert model.credal_partition_.outliers.tolist() == [11]
 
@@ -133,10 +142,13 @@ def test_starts():
 
 
 @pytest.mark.parametrize(
-    "family", ["auto", "simple", "pairs", "full", "selected", FocalSets.max_cardinality(4, 3)]
+    "family",
+    ["auto", "simple", "pairs", "full", "selected", FocalSets.max_cardinality(4, 3)],
 )
 def test_all_families(family):
-    X, y = make_blobs(200, 2, centers=[[0, 0], [9, 1], [1, 10], [20, 12]], random_state=1)
+    X, y = make_blobs(
+        200, 2, centers=[[0, 0], [9, 1], [1, 10], [20, 12]], random_state=1
+    )
     model = CCM(4, focal_sets=family, random_state=0).fit(X)
     assert adjusted_rand_score(y, model.labels_) > 0.8
 
@@ -155,9 +167,15 @@ def test_warning_if_clusters_coincide():
         ({"beta": 1}, "beta must"),
         ({"delta": 0}, "delta must"),
         ({"focal_sets": FocalSets.simple(3)}, "focal_sets must"),
-        ({"focal_sets": FocalSets.from_sets(2, [(), (0,), (0, 1)])}, "every single cluster"),
         (
-            {"focal_sets": FocalSets.from_sets(2, [(), (0,), (0, 1)]), "init": "belief-peaks"},
+            {"focal_sets": FocalSets.from_sets(2, [(), (0,), (0, 1)])},
+            "every single cluster",
+        ),
+        (
+            {
+                "focal_sets": FocalSets.from_sets(2, [(), (0,), (0, 1)]),
+                "init": "belief-peaks",
+            },
             "every single cluster",
         ),
         ({"init": "middle"}, "init must"),
@@ -172,14 +190,20 @@ def test_invalid_parameters(change, message):
 
 
 def test_invalid_data():
-    with pytest.raises(ValueError, match="n_clusters=3 is more than the 2 different objects"):
+    with pytest.raises(
+        ValueError, match="n_clusters=3 is more than the 2 different objects"
+    ):
         CCM(3).fit(np.repeat([[0.0, 0], [1, 1]], 10, axis=0))
 
 
-@pytest.mark.parametrize(("name", "printed"), [("iris", 0.63), ("seeds", 0.79), ("heart", 0.37)])
+@pytest.mark.parametrize(
+    ("name", "printed"), [("iris", 0.63), ("seeds", 0.79), ("heart", 0.37)]
+)
 def test_published_results(shared_data, name, printed):
     """Denoeux (2021), Table 3: standardized data, gamma = 1, beta = 2, delta = 5, pairs and the frame."""
     X, y = shared_data(name, standardise=True)
     c = len(np.unique(y))
-    model = CCM(c, focal_sets="pairs", beta=2.0, delta=5, n_init=5, random_state=0).fit(X)
+    model = CCM(c, focal_sets="pairs", beta=2.0, delta=5, n_init=5, random_state=0).fit(
+        X
+    )
     assert adjusted_rand_score(y, model.labels_) == pytest.approx(printed, abs=0.03)

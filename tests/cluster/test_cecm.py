@@ -29,7 +29,9 @@ def known_pairs(case):
 
 
 def blobs(n=60, seed=3):
-    return make_blobs(n, 2, centers=[[0, 0], [4, 0], [2, 4]], cluster_std=1.5, random_state=seed)
+    return make_blobs(
+        n, 2, centers=[[0, 0], [4, 0], [2, 4]], cluster_std=1.5, random_state=seed
+    )
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -45,7 +47,9 @@ def test_agrees_with_the_reference(reference, name):
     case.assert_equal("g", model.cluster_centers_)
     case.assert_equal("N", model.credal_partition_.nonspecificity_index())
     case.assert_equal("crit", model.objective_)
-    assert model.objective_ <= case["crit_runs"].min()  # the published program stops early
+    assert (
+        model.objective_ <= case["crit_runs"].min()
+    )  # the published program stops early
     case.assert_equal("y_pl", model.labels_, where=case["y_pl_tied"] == 0)
 
 
@@ -69,7 +73,9 @@ def test_one_step_agrees_with_the_reference(reference, name):
         sets = model.step.sets
         case.assert_equal(
             "step_S",
-            np.einsum("jk,kde->jde", sets / sets.sum(axis=1, keepdims=True), model.metrics),
+            np.einsum(
+                "jk,kde->jde", sets / sets.sum(axis=1, keepdims=True), model.metrics
+            ),
         )
     barycentres, metrics, *_ = model.kernel_arguments(np.dtype(float))
     found = np.empty((len(X), barycentres.shape[1]))
@@ -89,21 +95,26 @@ def test_mass_step_agrees_with_the_reference(reference, name):
     n, f = case["qp_mass"].shape
     size = family.cardinality[1:]
     costs = (
-        np.column_stack([np.full(n, p["delta"] ** 2), size ** p["alpha"] * case["qp_D"]])
+        np.column_stack(
+            [np.full(n, p["delta"] ** 2), size ** p["alpha"] * case["qp_D"]]
+        )
         * (1 - p["xi"])
         / (n * f)
     )
     linked = LinkedObjects(X, known)
     link_costs = LinkCosts.from_program(family, known, p["xi"], 0.0)
     weights = 1 / costs
-    masses = weights / weights.sum(axis=1, keepdims=True)  # right for those without constraints
+    masses = weights / weights.sum(
+        axis=1, keepdims=True
+    )  # right for those without constraints
     at = np.full((len(linked), f), 1 / f)
     for _ in range(100):
         at = linked.improve_masses(at, costs[linked.places], link_costs)
     masses[linked.places] = at
     case.assert_equal("qp_mass", masses)
     objective = (
-        np.sum(costs * masses**2) / 2 + (linked.constraint_cost(at, link_costs) - p["xi"]) / 2
+        np.sum(costs * masses**2) / 2
+        + (linked.constraint_cost(at, link_costs) - p["xi"]) / 2
     )
     assert objective <= case["qp_objective"] + 1e-5 * abs(case["qp_objective"])
     case.assert_equal("qp_objective", objective)
@@ -127,7 +138,12 @@ def naive_objective(model, X, known, xi, delta, weights=None):
                 metric = np.eye(len(x))
             else:
                 metric = matrices[list(clusters)].mean(axis=0)
-            total += weights[i] * len(clusters) ** model.alpha * mass**2 * (gap @ metric @ gap)
+            total += (
+                weights[i]
+                * len(clusters) ** model.alpha
+                * mass**2
+                * (gap @ metric @ gap)
+            )
     total *= (1 - xi) / (weights.sum() * len(family))
     pairs = 0.0
     for kind, links in (("must", known.must_link), ("cannot", known.cannot_link)):
@@ -136,7 +152,9 @@ def naive_objective(model, X, known, xi, delta, weights=None):
                 for b, B in enumerate(family):
                     if not A or not B:
                         continue
-                    together = bool(set(A) & set(B))  # plausible that they are in the same cluster
+                    together = bool(
+                        set(A) & set(B)
+                    )  # plausible that they are in the same cluster
                     apart = not (A == B and len(A) == 1)  # plausible that they are not
                     if apart if kind == "must" else together:
                         pairs += cp.masses[i, a] * cp.masses[j, b]
@@ -150,7 +168,9 @@ def test_objective_equals_its_definition(metric, family):
     known = Constraints.from_labels(y, 25, random_state=0)
     paper = {"convention": "paper", "xi": 0.3, "delta": 3, "random_state": 0}
     model = CECM(3, focal_sets=family, metric=metric, **paper).fit(X, constraints=known)
-    assert model.objective_ == pytest.approx(naive_objective(model, X, known, 0.3, 3), rel=1e-9)
+    assert model.objective_ == pytest.approx(
+        naive_objective(model, X, known, 0.3, 3), rel=1e-9
+    )
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -171,15 +191,21 @@ def test_result_is_a_local_minimum(weighted):
     centers = model.cluster_centers_
     for _ in range(20):
         model.cluster_centers_ = centers + 1e-3 * rng.normal(size=centers.shape)
-        assert naive_objective(model, X, known, 0.4, model.delta_, weights) >= best - 1e-10
+        assert (
+            naive_objective(model, X, known, 0.4, model.delta_, weights) >= best - 1e-10
+        )
     model.cluster_centers_ = centers
     for _ in range(30):
-        i = rng.integers(len(X))  # one object at a time: jointly the objective is not convex
+        i = rng.integers(
+            len(X)
+        )  # one object at a time: jointly the objective is not convex
         moved = masses.copy()
         moved[i] = np.clip(moved[i] + 1e-3 * rng.normal(size=moved.shape[1]), 0, None)
         moved[i] /= moved[i].sum()
         model.credal_partition_ = CredalPartition(moved, model.focal_sets_)
-        assert naive_objective(model, X, known, 0.4, model.delta_, weights) >= best - 1e-10
+        assert (
+            naive_objective(model, X, known, 0.4, model.delta_, weights) >= best - 1e-10
+        )
 
 
 @settings(deadline=None, max_examples=25)
@@ -254,7 +280,12 @@ def test_units_have_no_effect():
         atol=1e-8,
     )
     program.fit(1000 * X, constraints=known)
-    assert np.abs(program.credal_partition_.masses - as_given.credal_partition_.masses).max() > 0.1
+    assert (
+        np.abs(
+            program.credal_partition_.masses - as_given.credal_partition_.masses
+        ).max()
+        > 0.1
+    )
 
 
 @pytest.mark.parametrize("convention", ["scaled", "program", "paper"])
@@ -283,7 +314,8 @@ def test_sample_weights(convention):
     kept = np.arange(60) != linked[0]
     c = CECM(3, **exactly).fit(X, sample_weight=kept, constraints=known)
     pairs = [
-        links[(links != linked[0]).all(axis=1)] for links in (known.must_link, known.cannot_link)
+        links[(links != linked[0]).all(axis=1)]
+        for links in (known.must_link, known.cannot_link)
     ]
     moved = [links - (links > linked[0]) for links in pairs]
     d = CECM(3, **exactly).fit(X[kept], constraints=Constraints(*moved))
@@ -297,7 +329,10 @@ def test_start_from_belief_peaks():
     X, y = make_blobs(200, 2, centers=[[0, 0], [9, 1], [1, 10]], random_state=1)
     known = Constraints.from_labels(y, 20, random_state=0)
     for init in ("belief-peaks", BeliefPeaks(n_neighbors=40)):
-        assert adjusted_rand_score(y, CECM(3, init=init).fit(X, constraints=known).labels_) > 0.9
+        assert (
+            adjusted_rand_score(y, CECM(3, init=init).fit(X, constraints=known).labels_)
+            > 0.9
+        )
 
 
 def test_constraints_improve_the_labels():
@@ -333,9 +368,9 @@ def test_linked_objects_on_the_empty_set():
         ("penalty", "paper", 1.0),
         ("program", "program", 0.0),
     ):
-        model = CECM(3, convention=convention, empty_penalty=penalty, random_state=0).fit(
-            X, constraints=known
-        )
+        model = CECM(
+            3, convention=convention, empty_penalty=penalty, random_state=0
+        ).fit(X, constraints=known)
         empty[name] = model.credal_partition_.empty[linked].mean()
     assert empty["penalty"] < 1e-6
     assert empty["program"] < empty["paper"]
@@ -346,13 +381,20 @@ def test_predict():
     known = Constraints.from_labels(y, 40, random_state=0)
     for metric in ("euclidean", "adaptive"):
         model = CECM(3, metric=metric, random_state=0).fit(X, constraints=known)
-        np.testing.assert_array_equal(model.predict_mass(X).masses, model.credal_partition_.masses)
+        np.testing.assert_array_equal(
+            model.predict_mass(X).masses, model.credal_partition_.masses
+        )
         np.testing.assert_array_equal(model.predict(X), model.labels_)
         # new objects have no constraints
         new = X + 1e-9
         matrices = getattr(model, "metric_matrices_", None)
         plain = prototypes(
-            model.focal_sets_, model.cluster_centers_, model.alpha, 2.0, model.delta_, matrices
+            model.focal_sets_,
+            model.cluster_centers_,
+            model.alpha,
+            2.0,
+            model.delta_,
+            matrices,
         )
         np.testing.assert_allclose(
             model.predict_mass(new).masses, plain.masses(new, one_thread), atol=1e-6
@@ -360,8 +402,13 @@ def test_predict():
     # linked objects are known again in another precision
     linked = np.unique(np.concatenate([known.must_link, known.cannot_link]))
     single = model.predict_mass(X.astype(np.float32)).masses
-    np.testing.assert_allclose(single[linked], model.credal_partition_.masses[linked], atol=1e-6)
-    assert model.predict_mass(X.mean(axis=0) + 1e4 * np.eye(2)).outliers.tolist() == [0, 1]
+    np.testing.assert_allclose(
+        single[linked], model.credal_partition_.masses[linked], atol=1e-6
+    )
+    assert model.predict_mass(X.mean(axis=0) + 1e4 * np.eye(2)).outliers.tolist() == [
+        0,
+        1,
+    ]
 
 
 def test_permuting_the_objects_permutes_the_result():
@@ -371,7 +418,11 @@ def test_permuting_the_objects_permutes_the_result():
     place = np.argsort(order)
     moved = Constraints(place[known.must_link], place[known.cannot_link])
     for metric in ("euclidean", "adaptive"):
-        a = CECM(3, metric=metric, random_state=0).fit(X, constraints=known).credal_partition_
+        a = (
+            CECM(3, metric=metric, random_state=0)
+            .fit(X, constraints=known)
+            .credal_partition_
+        )
         b = (
             CECM(3, metric=metric, random_state=0)
             .fit(X[order], constraints=moved)
@@ -381,7 +432,8 @@ def test_permuting_the_objects_permutes_the_result():
 
 
 @pytest.mark.parametrize(
-    "family", ["auto", "simple", "pairs", "full", "selected", FocalSets.full(3, empty=False)]
+    "family",
+    ["auto", "simple", "pairs", "full", "selected", FocalSets.full(3, empty=False)],
 )
 def test_all_families(family):
     X, y = blobs()
@@ -403,7 +455,9 @@ def test_contradictory_constraints():
     with pytest.raises(TypeError, match="constraints must"):
         CECM(3).fit(X, constraints=[(0, 1)])
     with pytest.warns(UserWarning, match="contradict"):
-        CECM(3, random_state=0).fit(X, constraints=Constraints([(0, 1), (1, 2)], [(0, 2)]))
+        CECM(3, random_state=0).fit(
+            X, constraints=Constraints([(0, 1), (1, 2)], [(0, 2)])
+        )
 
 
 @pytest.mark.parametrize(
@@ -432,5 +486,7 @@ def test_invalid_data():
     broken[3, 1] = np.nan
     with pytest.raises(ValueError, match="NaN"):
         CECM(2).fit(broken)
-    with pytest.raises(ValueError, match="n_clusters=2 is more than the 1 different objects"):
+    with pytest.raises(
+        ValueError, match="n_clusters=2 is more than the 1 different objects"
+    ):
         CECM(2).fit(np.ones((10, 2)), constraints=Constraints([(0, 1)]))

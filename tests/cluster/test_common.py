@@ -74,7 +74,9 @@ VARIANTS = [
     WMVEC(focal_sets="selected", views="attributes"),
     WMVEC(metric="precomputed"),
     BootClus(n_bootstraps=20, n_partners=10, mixture="VII"),
-    BootClus(n_bootstraps=10, mixture=LatentClassModel(handle_unknown="ignore", n_init=2)),
+    BootClus(
+        n_bootstraps=10, mixture=LatentClassModel(handle_unknown="ignore", n_init=2)
+    ),
 ]
 
 
@@ -117,7 +119,8 @@ def expected_failures(estimator):
 
 # SECM says in its tags that it takes images, so that scikit-learn has one check for it only.
 @parametrize_with_checks(
-    [quick(estimator) for estimator in CLUSTERERS], expected_failed_checks=expected_failures
+    [quick(estimator) for estimator in CLUSTERERS],
+    expected_failed_checks=expected_failures,
 )
 @pytest.mark.filterwarnings("ignore")
 def test_scikit_learn_checks(estimator, check):
@@ -126,7 +129,8 @@ def test_scikit_learn_checks(estimator, check):
 
 @pytest.mark.long
 @parametrize_with_checks(
-    [quick(estimator) for estimator in VARIANTS], expected_failed_checks=expected_failures
+    [quick(estimator) for estimator in VARIANTS],
+    expected_failed_checks=expected_failures,
 )
 @pytest.mark.filterwarnings("ignore")
 def test_scikit_learn_checks_of_variants(estimator, check):

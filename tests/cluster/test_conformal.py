@@ -15,7 +15,13 @@ from sklearn.preprocessing import StandardScaler
 
 from dempster._errors import InvalidInputError
 from dempster.classify import EKNNClassifier
-from dempster.cluster import ECM, EGMM, ConformalClustering, ConformalNoveltyDetector, conformal
+from dempster.cluster import (
+    ECM,
+    EGMM,
+    ConformalClustering,
+    ConformalNoveltyDetector,
+    conformal,
+)
 
 CENTERS = [[0, 0], [3, 0], [0, 3]]
 X, y = make_blobs(400, centers=CENTERS, random_state=0)
@@ -37,7 +43,9 @@ def test_results_agree(model):
     masses = model.predict_mass(NEW)
     np.testing.assert_allclose(masses.contour, model.classifier_.p_values(NEW))
     np.testing.assert_array_equal(sets, masses.contour > 0.1 + 1e-9)
-    np.testing.assert_array_equal(model.sets_, model.credal_partition_.contour > 0.1 + 1e-9)
+    np.testing.assert_array_equal(
+        model.sets_, model.credal_partition_.contour > 0.1 + 1e-9
+    )
     np.testing.assert_allclose(model.soft_labels_.sum(axis=1), 1)
     assert model.n_clusters_ == 3
     assert np.mean(model.predict(NEW) == TRUTH) > 0.87
@@ -52,13 +60,17 @@ def test_coverage_of_new_and_of_clustered_objects(model):
 
 def test_same_seed_gives_the_same_result(model):
     again = clone(model).fit(X)
-    np.testing.assert_array_equal(again.credal_partition_.masses, model.credal_partition_.masses)
+    np.testing.assert_array_equal(
+        again.credal_partition_.masses, model.credal_partition_.masses
+    )
     np.testing.assert_array_equal(again.predict_set(NEW), model.predict_set(NEW))
 
 
 def test_stability(model):
     noise = np.random.default_rng(0).normal(size=(400, 2))
-    unstable = ConformalClustering(GaussianMixture(3, random_state=0), random_state=0).fit(noise)
+    unstable = ConformalClustering(
+        GaussianMixture(3, random_state=0), random_state=0
+    ).fit(noise)
     assert unstable.stability_ < 0.92 < model.stability_ <= 1
     single = ConformalClustering(MIXTURE, n_refits=0, random_state=0).fit(X)
     assert np.isnan(single.stability_)
@@ -76,7 +88,9 @@ def test_soft_labels_of_refits(threshold, merge, monkeypatch):
     for _ in range(3):
         fits.append(MIXTURE.fit(X[np.sort(rng.choice(400, 400))]).predict_proba(X))
     expected = merge(fits, axis=0)
-    np.testing.assert_allclose(model.soft_labels_, expected / expected.sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(
+        model.soft_labels_, expected / expected.sum(axis=1, keepdims=True)
+    )
 
 
 @pytest.mark.parametrize(
@@ -89,10 +103,12 @@ def test_soft_labels_of_refits(threshold, merge, monkeypatch):
     ids=["ECM", "EGMM", "pipeline"],
 )
 def test_evidential_clusterers(clusterer):
-    table = pd.DataFrame(X, columns=["a", "b"], index=[f"object {i}" for i in range(400)])
-    model = ConformalClustering(clusterer, EKNNClassifier(15), n_refits=1, random_state=0).fit(
-        table
+    table = pd.DataFrame(
+        X, columns=["a", "b"], index=[f"object {i}" for i in range(400)]
     )
+    model = ConformalClustering(
+        clusterer, EKNNClassifier(15), n_refits=1, random_state=0
+    ).fit(table)
     assert list(model.credal_partition_.index) == list(table.index)
     assert list(model.predict_mass(table[:5]).index) == list(table.index[:5])
     assert model.predict_set(table).mean() < 0.7
@@ -129,9 +145,9 @@ def test_one_large_cluster():
         InvalidInputError,
         match=r"two clusters with at least 10 objects, got sizes \[200, 2\]",
     ):
-        ConformalClustering(GaussianMixture(2, random_state=0), n_refits=0, random_state=0).fit(
-            rows
-        )
+        ConformalClustering(
+            GaussianMixture(2, random_state=0), n_refits=0, random_state=0
+        ).fit(rows)
 
 
 # ---- novelty -------------------------------------------------------------------------------------
@@ -151,7 +167,10 @@ def test_false_alarms():
 
 @pytest.mark.parametrize(
     "detector",
-    [IsolationForest(n_estimators=20, random_state=0), ECM(3, n_init=1, random_state=0)],
+    [
+        IsolationForest(n_estimators=20, random_state=0),
+        ECM(3, n_init=1, random_state=0),
+    ],
     ids=["forest", "empty set"],
 )
 def test_detections(detector):

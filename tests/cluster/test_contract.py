@@ -12,7 +12,13 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from dempster.cluster import ECM
-from tests.cluster.contract import EXCEPTIONS, OTHER_DEFAULTS, SUBJECTS, answer, prediction
+from tests.cluster.contract import (
+    EXCEPTIONS,
+    OTHER_DEFAULTS,
+    SUBJECTS,
+    answer,
+    prediction,
+)
 from tests.docstrings import section
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -60,8 +66,12 @@ def test_fit_returns_a_partition_of_the_objects(subject):
 
 def test_predict_agrees_with_fit(subject):
     model = subject.fitted()
-    np.testing.assert_allclose(prediction(model, subject.data), answer(model), atol=1e-7)
-    np.testing.assert_array_equal(np.ravel(model.predict(subject.data)), np.ravel(model.labels_))
+    np.testing.assert_allclose(
+        prediction(model, subject.data), answer(model), atol=1e-7
+    )
+    np.testing.assert_array_equal(
+        np.ravel(model.predict(subject.data)), np.ravel(model.labels_)
+    )
 
 
 def test_history_and_objective_agree(subject):
@@ -91,7 +101,10 @@ def test_float32_is_kept(subject):
     model = subject.make().fit(subject.data.astype(np.float32))
     if hasattr(model, "credal_partition_"):
         assert model.credal_partition_.masses.dtype == np.float32
-        assert model.predict_mass(subject.data.astype(np.float32)).masses.dtype == np.float32
+        assert (
+            model.predict_mass(subject.data.astype(np.float32)).masses.dtype
+            == np.float32
+        )
         agree = np.mean(np.ravel(model.labels_) == np.ravel(subject.fitted().labels_))
         assert agree > 0.9
 
@@ -118,9 +131,14 @@ def test_same_seed_and_any_number_of_threads(subject):
         for name, value in {"n_init": 2, "max_iter": 2}.items()
         if name in subject.parameters
     }
-    one, two = (subject.make(n_jobs=n_jobs, **few).fit(subject.many) for n_jobs in (1, 2))
+    one, two = (
+        subject.make(n_jobs=n_jobs, **few).fit(subject.many) for n_jobs in (1, 2)
+    )
     same_bits(one, two)
-    assert prediction(one, subject.many).tobytes() == prediction(two, subject.many).tobytes()
+    assert (
+        prediction(one, subject.many).tobytes()
+        == prediction(two, subject.many).tobytes()
+    )
     for n_jobs in (1, None):
         same_bits(subject.fitted(), subject.make(n_jobs=n_jobs).fit(subject.data))
     with parallel_config(n_jobs=2):
@@ -198,9 +216,13 @@ def test_clone_and_parameters(subject):
     assert {k: repr(v) for k, v in copied.get_params(deep=False).items()} == {
         k: repr(v) for k, v in given.items()
     }
-    assert not [name for name in vars(copied) if name.endswith("_") and not name.startswith("_")]
+    assert not [
+        name for name in vars(copied) if name.endswith("_") and not name.startswith("_")
+    ]
     marker = object()
-    for name in subject.parameters:  # the constructor stores what it is given, and nothing else
+    for name in (
+        subject.parameters
+    ):  # the constructor stores what it is given, and nothing else
         assert getattr(subject.estimator(**{name: marker}), name) is marker
     assert set(vars(subject.estimator())) == set(subject.parameters)
 
@@ -209,14 +231,21 @@ def test_pickle(subject):
     model = subject.fitted()
     again = pickle.loads(pickle.dumps(model))
     same_bits(model, again)
-    assert prediction(again, subject.data).tobytes() == prediction(model, subject.data).tobytes()
+    assert (
+        prediction(again, subject.data).tobytes()
+        == prediction(model, subject.data).tobytes()
+    )
 
 
 def test_failed_fit_does_not_change_the_model(subject):
     model = subject.make().fit(subject.data)
     before = dict(vars(model))
     known = prediction(model, subject.data)
-    garbage = [np.full(subject.data.shape, np.nan), subject.too_few, np.array("garbage")]
+    garbage = [
+        np.full(subject.data.shape, np.nan),
+        subject.too_few,
+        np.array("garbage"),
+    ]
     for wrong in garbage:
         with pytest.raises((ValueError, TypeError)):
             model.fit(wrong)
@@ -259,7 +288,10 @@ def damaged(X, value):
     [
         (lambda s: damaged(s.data, np.nan), "NaN|missing"),
         (lambda s: damaged(s.data, np.inf), "infinity|infinite|finite|NaN"),
-        (lambda s: damaged(s.data, "nonsense"), "could not convert|numbers|numeric|float"),
+        (
+            lambda s: damaged(s.data, "nonsense"),
+            "could not convert|numbers|numeric|float",
+        ),
         (lambda s: s.data.ravel(), "2D|dimension|shape|axes"),
         (lambda s: s.data[:0], "sample|empty|object|pixel"),
         (lambda s: s.too_few, r"n_clusters|sample|object|neighbo|different|pixel"),
@@ -325,17 +357,21 @@ def test_order_and_defaults_of_parameters(subject):
     assert parameters == wanted
     for name, parameter in subject.parameters.items():
         assert parameter.kind is (
-            parameter.POSITIONAL_OR_KEYWORD if name == "n_clusters" else parameter.KEYWORD_ONLY
+            parameter.POSITIONAL_OR_KEYWORD
+            if name == "n_clusters"
+            else parameter.KEYWORD_ONLY
         )
         if name in DEFAULTS:
-            assert parameter.default == OTHER_DEFAULTS.get((str(subject), name), DEFAULTS[name]), (
-                name
-            )
+            assert parameter.default == OTHER_DEFAULTS.get(
+                (str(subject), name), DEFAULTS[name]
+            ), name
     assert {"random_state", "n_jobs"} <= set(parameters)
 
 
 def test_order_of_the_arguments_of_fit(subject):
-    found = [str(p) for p in inspect.signature(subject.estimator.fit).parameters.values()]
+    found = [
+        str(p) for p in inspect.signature(subject.estimator.fit).parameters.values()
+    ]
     names = [part.split(":")[0].split("=")[0].strip() for part in found]
     order = ["self", "X", "y", "sample_weight", "constraints", "dissimilarities"]
     assert names == [name for name in order if name in names]
@@ -361,7 +397,9 @@ def test_docstring_lists_parameters_and_attributes(subject):
     attributes = section(text, "Attributes")
     assert list(parameters) == list(subject.parameters)
     fitted = {
-        name for name in vars(subject.fitted()) if name.endswith("_") and not name.startswith("_")
+        name
+        for name in vars(subject.fitted())
+        if name.endswith("_") and not name.startswith("_")
     }
     assert fitted - set(attributes) <= {"feature_names_in_"}
     ours = section(ECM.__doc__, "Parameters")

@@ -20,7 +20,9 @@ from dempster.persistence import load, save
 def spirals(n, noise, seed):
     rng = np.random.default_rng(seed)
     t = np.sqrt(rng.uniform(0.05, 1, n)) * 3 * np.pi
-    arm = np.column_stack([t * np.cos(t), t * np.sin(t)]) / 9 + rng.normal(0, noise, (n, 2))
+    arm = np.column_stack([t * np.cos(t), t * np.sin(t)]) / 9 + rng.normal(
+        0, noise, (n, 2)
+    )
     return np.concatenate([arm, -arm]), np.repeat([0, 1], n)
 
 
@@ -49,7 +51,9 @@ CONNECTED = {
 }
 
 
-@pytest.mark.parametrize(("name", "n_clusters"), [("moons", "auto"), ("rings", 2), ("spirals", 2)])
+@pytest.mark.parametrize(
+    ("name", "n_clusters"), [("moons", "auto"), ("rings", 2), ("spirals", 2)]
+)
 def test_connected_clusters_are_found(name, n_clusters):
     X, y = CONNECTED[name]
     model = CredalClustering(n_clusters, random_state=0).fit(X)
@@ -103,7 +107,9 @@ def test_a_single_candidate_is_not_averaged(blobs, shape):
     X, _ = blobs
     model = CredalClustering(3, shape=shape, random_state=0).fit(X)
     expected = EVCLUS(3, shape=shape, random_state=0).fit(X)
-    np.testing.assert_array_equal(model.credal_partition_.masses, expected.credal_partition_.masses)
+    np.testing.assert_array_equal(
+        model.credal_partition_.masses, expected.credal_partition_.masses
+    )
     np.testing.assert_array_equal(
         model.predict_mass(X[:5]).masses, expected.predict_mass(X[:5]).masses
     )
@@ -131,14 +137,17 @@ def test_plausibilities_are_weighted_means_over_the_candidates(iris):
             for order in permutations(range(3))
         ]
         likeness = [
-            np.sum(contour * normalized_contour(model.credal_partition_)) for contour in contours
+            np.sum(contour * normalized_contour(model.credal_partition_))
+            for contour in contours
         ]
         mean += weight * contours[int(np.argmax(likeness))]
     expected = mean / mean.max(axis=1, keepdims=True)
     second = np.sort(expected, axis=1)[:, 1]
     np.testing.assert_array_equal(expected.argmax(axis=1), model.labels_)
     np.testing.assert_allclose(
-        np.sort(normalized_contour(model.credal_partition_), axis=1)[:, 1], second, atol=1e-6
+        np.sort(normalized_contour(model.credal_partition_), axis=1)[:, 1],
+        second,
+        atol=1e-6,
     )
     np.testing.assert_array_equal(
         model.credal_partition_.masses[:, 0], compact.credal_partition_.masses[:, 0]
@@ -162,7 +171,9 @@ def test_outliers_are_found_whatever_the_shape():
     X, _ = load_iris(return_X_y=True)
     far = np.concatenate([X, [[20.0, 20, 20, 20], [-9, 12, -9, 12]]])
     for shape in ("compact", "elongated", "connected"):
-        partition = CredalClustering(3, shape=shape, random_state=0).fit(far).credal_partition_
+        partition = (
+            CredalClustering(3, shape=shape, random_state=0).fit(far).credal_partition_
+        )
         assert {150, 151} <= set(partition.outliers), shape
 
 
@@ -229,7 +240,9 @@ def test_save_and_explain(blobs, shape, tmp_path):
     model = CredalClustering(3, shape=shape, random_state=0).fit(X)
     save(model, tmp_path / "model.dempster")
     again = load(tmp_path / "model.dempster")
-    np.testing.assert_array_equal(again.predict_mass(X).masses, model.predict_mass(X).masses)
+    np.testing.assert_array_equal(
+        again.predict_mass(X).masses, model.predict_mass(X).masses
+    )
     pd.testing.assert_frame_equal(again.candidates_, model.candidates_)
     assert f"cluster {model.labels_[0]}" in str(explain_object(again, X, 0))
 
@@ -237,7 +250,9 @@ def test_save_and_explain(blobs, shape, tmp_path):
 def test_points_between_touching_shapes_are_ambiguous_and_distant_points_are_outliers():
     X, moon = make_moons(500, noise=0.13, random_state=1)
     X = np.concatenate([X, [[4.0, 3.0], [-4.0, -2.0]]])
-    partition = CredalClustering(2, shape="connected", random_state=0).fit(X).credal_partition_
+    partition = (
+        CredalClustering(2, shape="connected", random_state=0).fit(X).credal_partition_
+    )
     assert {500, 501} <= set(partition.outliers)
     wrong = np.flatnonzero(
         partition.labels[:500] != (moon if partition.labels[0] == moon[0] else 1 - moon)
@@ -256,9 +271,13 @@ def test_few_objects_are_not_compared():
 def test_the_number_is_compared_with_other_numbers():
     def explain(n_clusters):
         best = SimpleNamespace(n_clusters=n_clusters)
-        return credal.Selection(best, scores={2: 0.86, 3: 0.87, 4: 0.7}).explain_number()
+        return credal.Selection(
+            best, scores={2: 0.86, 3: 0.87, 4: 0.7}
+        ).explain_number()
 
-    assert explain(2).endswith("next 3 (0.87), 4 (0.70); 3 clusters are about as plausible")
+    assert explain(2).endswith(
+        "next 3 (0.87), 4 (0.70); 3 clusters are about as plausible"
+    )
     assert explain(5) == "5; clearly separated in the density tree"
 
 
@@ -277,7 +296,9 @@ def test_selected_candidate_without_agreement_has_all_the_weight(shape):
     ]
     best = next(one for one in candidates if one.shape == shape)
     rejected = tuple(one for one in candidates if one is not best)
-    weights = credal.pool_weights(None, credal.Selection(best, tuple(candidates), rejected))
+    weights = credal.pool_weights(
+        None, credal.Selection(best, tuple(candidates), rejected)
+    )
     assert next(iter(weights)).shape == "compact"
     assert [weights.get(one, 0.0) for one in candidates] == [
         float(one is best) for one in candidates

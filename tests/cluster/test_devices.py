@@ -20,7 +20,9 @@ def device(request):
 
 def groups(dtype=np.float64, n=400, p=3):
     rng = np.random.default_rng(0)
-    return np.concatenate([rng.normal(4 * k, 1, (n, p)) for k in range(4)]).astype(dtype)
+    return np.concatenate([rng.normal(4 * k, 1, (n, p)) for k in range(4)]).astype(
+        dtype
+    )
 
 
 METHODS = {
@@ -51,13 +53,19 @@ def test_fit_on_a_device_equals_that_on_the_cpu(name, weighted, device, monkeypa
         kind(4, random_state=0, device=where, **options).fit(X, sample_weight=weights)
         for where in ("cpu", device)
     )
-    np.testing.assert_allclose(there.cluster_centers_, here.cluster_centers_, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        there.cluster_centers_, here.cluster_centers_, rtol=1e-9, atol=1e-9
+    )
     np.testing.assert_allclose(there.history_, here.history_, rtol=1e-9)
     np.testing.assert_allclose(
         there.credal_partition_.masses, here.credal_partition_.masses, atol=1e-7
     )
     new = np.concatenate(
-        [X[:10], np.random.default_rng(2).uniform(-9, 20, (50, 3)), here.cluster_centers_]
+        [
+            X[:10],
+            np.random.default_rng(2).uniform(-9, 20, (50, 3)),
+            here.cluster_centers_,
+        ]
     )
     np.testing.assert_allclose(
         there.predict_mass(new).masses, here.predict_mass(new).masses, atol=1e-6
@@ -67,7 +75,9 @@ def test_fit_on_a_device_equals_that_on_the_cpu(name, weighted, device, monkeypa
 @pytest.mark.parametrize("kind", [ECM, CCM, EGMM, EVCLUS])
 def test_single_precision_is_kept(kind, device):
     X = groups(np.float32)
-    here, there = (kind(4, random_state=0, device=where).fit(X) for where in ("cpu", device))
+    here, there = (
+        kind(4, random_state=0, device=where).fit(X) for where in ("cpu", device)
+    )
     assert there.credal_partition_.masses.dtype == np.float32
     np.testing.assert_allclose(
         there.credal_partition_.masses, here.credal_partition_.masses, atol=2e-3
@@ -99,7 +109,8 @@ def test_order_of_the_objects(device):
         np.zeros((5, 2)),
     ):
         order, repeated = (
-            found.cpu().numpy() for found in order_on_device(torch.tensor(X, device=device))
+            found.cpu().numpy()
+            for found in order_on_device(torch.tensor(X, device=device))
         )
         assert np.array_equal(order, order_along_line(X))
         rows = np.where(np.isnan(X), np.inf, X)[order]

@@ -10,7 +10,10 @@ from dempster.cluster import EGMM, EVCLUS, CredalClustering
 rng = np.random.default_rng(3)
 CENTERS = np.array([[0, 0], [4, 0], [8, 0.5], [3, 5]])
 X = np.concatenate(
-    [center + rng.normal(size=(n, 2)) for center, n in zip(CENTERS, (40, 25, 30, 20), strict=True)]
+    [
+        center + rng.normal(size=(n, 2))
+        for center, n in zip(CENTERS, (40, 25, 30, 20), strict=True)
+    ]
 )
 X = np.concatenate([X, [[20.0, 20.0], [-12.0, 9.0]]])
 NEW = rng.uniform(-4, 12, (30, 2))
@@ -19,7 +22,9 @@ NEW = rng.uniform(-4, 12, (30, 2))
 def gabriel_graph(apart):
     """Return the pairs of clusters with no third cluster in the ball between them, given squared distances."""
     c = len(apart)
-    others = [[j for j in range(c) if j not in (k, m)] for k in range(c) for m in range(c)]
+    others = [
+        [j for j in range(c) if j not in (k, m)] for k in range(c) for m in range(c)
+    ]
     return [
         (k, m)
         for (k, m), third in zip(np.ndindex(c, c), others, strict=True)
@@ -33,12 +38,18 @@ def consonant_masses(plausibility, neighbors, empty):
     near = [m for m in range(len(plausibility)) if (k, m) in neighbors]
     m = max(near, key=lambda one: plausibility[one])
     ratio = plausibility[m] / plausibility[k]
-    return {(): empty, (k,): (1 - empty) * (1 - ratio), tuple(sorted((k, m))): (1 - empty) * ratio}
+    return {
+        (): empty,
+        (k,): (1 - empty) * (1 - ratio),
+        tuple(sorted((k, m))): (1 - empty) * ratio,
+    }
 
 
 def assert_masses(partition, expected):
     table = np.zeros_like(partition.masses)
-    sets = [tuple(np.flatnonzero(row).tolist()) for row in partition.focal_sets.membership]
+    sets = [
+        tuple(np.flatnonzero(row).tolist()) for row in partition.focal_sets.membership
+    ]
     for row, masses in zip(table, expected, strict=True):
         for members, mass in masses.items():
             if mass > 0 or members in sets:
@@ -79,7 +90,9 @@ def evclus_masses(objects, references, labels, c, is_training):
         members = [compared & (labels == k) for k in range(c)]
         affinity = np.array([alike[who].sum() / np.sqrt(who.sum()) for who in members])
         above = (np.log(nearest[4] / third) - 2 * width) / (width / 8)
-        yield consonant_masses(affinity, neighbors, 1 / (1 + np.exp(-np.clip(above, -50, 50))))
+        yield consonant_masses(
+            affinity, neighbors, 1 / (1 + np.exp(-np.clip(above, -50, 50)))
+        )
 
 
 def test_evclus():
@@ -94,10 +107,15 @@ def test_evclus():
 
 @pytest.mark.parametrize("covariance", ["tied", "own"])
 def test_egmm(covariance):
-    model = EGMM(4, covariance=covariance, n_init=2, random_state=0, n_jobs=1).fit(X[:-2])
+    model = EGMM(4, covariance=covariance, n_init=2, random_state=0, n_jobs=1).fit(
+        X[:-2]
+    )
     own = np.broadcast_to(model.covariance_, (4, 2, 2))
     single = model.weights_[model.focal_sets_.singleton_index]
-    density = [single[k] * multivariate_normal(model.means_[k], own[k]).pdf(NEW) for k in range(4)]
+    density = [
+        single[k] * multivariate_normal(model.means_[k], own[k]).pdf(NEW)
+        for k in range(4)
+    ]
     inverse = np.linalg.inv(np.tensordot(single, own, axes=1))
     gap = model.means_[:, None] - model.means_
     neighbors = gabriel_graph(np.einsum("kmd,de,kme->km", gap, inverse, gap))
@@ -120,7 +138,8 @@ def test_credal_clustering():
         for part, one, order in zip(parts, pool.models, pool.orders, strict=True)
     ]
     pooled = sum(
-        w * pl / pl.max(axis=1, keepdims=True) for w, pl in zip(pool.weights, contours, strict=True)
+        w * pl / pl.max(axis=1, keepdims=True)
+        for w, pl in zip(pool.weights, contours, strict=True)
     )
     sets = [np.flatnonzero(row) for one, order in zip(pool.models, pool.orders, strict=True)
             for row in one.family.membership[:, order] if row.sum() == 2]  # fmt: skip
@@ -130,5 +149,9 @@ def test_credal_clustering():
         model.predict_mass(NEW),
         [consonant_masses(p, neighbors, e) for p, e in zip(pooled, empty, strict=True)],
     )
-    shown = [one["weight"] for one in model.candidates_.to_dict("records") if one["weight"] > 0]
+    shown = [
+        one["weight"]
+        for one in model.candidates_.to_dict("records")
+        if one["weight"] > 0
+    ]
     np.testing.assert_allclose(pool.weights, shown)

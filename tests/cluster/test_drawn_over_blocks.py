@@ -8,7 +8,15 @@ import pytest
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
-from dempster.cluster import BPEC, EVCLUS, NNEVCLUS, BeliefPeaks, BootClus, EKNNClus, Training
+from dempster.cluster import (
+    BPEC,
+    EVCLUS,
+    NNEVCLUS,
+    BeliefPeaks,
+    BootClus,
+    EKNNClus,
+    Training,
+)
 from dempster.cluster import belief_peaks as peaks_module
 from dempster.cluster.evclus import _network_loss as _objective
 from dempster.cluster.evclus import nnevclus as _streamed
@@ -44,18 +52,23 @@ def test_same_landmarks_give_the_same_masses_as_in_memory():
     assert expected.sampling_ == "landmarks"
     for data in (pieces(X), lazily(X)):
         model = EVCLUS(3, random_state=0).fit(data)
-        np.testing.assert_array_equal(model.landmark_indices_, expected.landmark_indices_)
+        np.testing.assert_array_equal(
+            model.landmark_indices_, expected.landmark_indices_
+        )
         np.testing.assert_array_equal(model.history_, expected.history_)
         assert (model.d0_, model.stress_) == (expected.d0_, expected.stress_)
         np.testing.assert_allclose(
-            model.credal_partition_.compute().masses, expected.credal_partition_.masses, atol=1e-12
+            model.credal_partition_.compute().masses,
+            expected.credal_partition_.masses,
+            atol=1e-12,
         )
 
 
 @pytest.mark.usefixtures("few_drawn")
 def test_landmarks_do_not_depend_on_the_blocks():
     models = [
-        EVCLUS(3, random_state=0).fit(data) for data in ([SORTED], pieces(SORTED), lazily(SORTED))
+        EVCLUS(3, random_state=0).fit(data)
+        for data in ([SORTED], pieces(SORTED), lazily(SORTED))
     ]
     first = models[0]
     share = np.bincount(first.landmark_indices_ // 1000) / len(first.landmark_indices_)
@@ -73,7 +86,13 @@ def test_landmarks_do_not_depend_on_the_blocks():
 @pytest.mark.usefixtures("few_drawn")
 def test_number_of_landmarks():
     model = EVCLUS(
-        3, n_landmarks=1600, focal_sets="simple", d0=8.0, n_init=1, max_iter=3, random_state=0
+        3,
+        n_landmarks=1600,
+        focal_sets="simple",
+        d0=8.0,
+        n_init=1,
+        max_iter=3,
+        random_state=0,
     )
     with pytest.warns(match="did not converge"):
         model.fit(pieces(X))
@@ -92,7 +111,9 @@ def test_network_of_few_objects_equals_that_in_memory():
     model = NNEVCLUS(**SHORT).fit(pieces(X))
     np.testing.assert_array_equal(model.history_, expected.history_)
     np.testing.assert_allclose(
-        model.credal_partition_.compute().masses, expected.credal_partition_.masses, atol=1e-6
+        model.credal_partition_.compute().masses,
+        expected.credal_partition_.masses,
+        atol=1e-6,
     )
 
 
@@ -101,7 +122,12 @@ def test_mini_batches_equal_those_in_memory(monkeypatch):
     """With the same weights and scale, the same objects are used in the same order."""
     # an epoch sees 512 of the 3,000 objects
     monkeypatch.setattr(_objective, "_MAX_STEPS_PER_EPOCH", 2)
-    settings = {**SHORT, "init": "random", "d0": 8.0, "training": Training(batch_size=256)}
+    settings = {
+        **SHORT,
+        "init": "random",
+        "d0": 8.0,
+        "training": Training(batch_size=256),
+    }
     read = []
     monkeypatch.setattr(_streamed, "_MAX_CACHED_CELLS", 3000)  # in several passes
     monkeypatch.setattr(
@@ -109,7 +135,10 @@ def test_mini_batches_equal_those_in_memory(monkeypatch):
         "take",
         lambda self, rows, purpose: read.append(purpose) or self.source.take(rows),
     )
-    models = [NNEVCLUS(**settings).fit(data) for data in (SORTED, pieces(SORTED), lazily(SORTED))]
+    models = [
+        NNEVCLUS(**settings).fit(data)
+        for data in (SORTED, pieces(SORTED), lazily(SORTED))
+    ]
     assert read[0].startswith("the objects of epochs 1 to ")
     assert len(read) > 2
     for model in models[1:]:
@@ -190,9 +219,9 @@ def several_starts():
     return {
         "EKNNClus": lambda: EKNNClus(n_init=3, random_state=0).fit(X[:400]),
         "EVCLUS": lambda: EVCLUS(3, n_init=3, d0=8.0, random_state=0).fit(X[:400]),
-        "BootClus": lambda: BootClus(3, n_bootstraps=12, mixture="EII", random_state=0).fit(
-            X[:200]
-        ),
+        "BootClus": lambda: BootClus(
+            3, n_bootstraps=12, mixture="EII", random_state=0
+        ).fit(X[:200]),
     }
 
 

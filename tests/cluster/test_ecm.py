@@ -12,7 +12,11 @@ from sklearn.metrics import adjusted_rand_score
 from dempster import CredalPartition, FocalSets
 from dempster.cluster import CCM, ECM
 from dempster.datasets import load_butterfly
-from dempster.partition import consistency_index, credal_rand_index, pairwise_nonspecificity
+from dempster.partition import (
+    consistency_index,
+    credal_rand_index,
+    pairwise_nonspecificity,
+)
 from tests.cluster.models import one_thread, prototypes
 
 CASES = [
@@ -57,7 +61,9 @@ def test_agrees_with_the_reference(reference, name):
 def test_masses_of_new_objects_agree_with_the_reference(reference, name):
     case = reference(name)
     p = case.parameters
-    model = prototypes(FocalSets(case["F"]), case["g"], p["alpha"], p["beta"], p["delta"])
+    model = prototypes(
+        FocalSets(case["F"]), case["g"], p["alpha"], p["beta"], p["delta"]
+    )
     case.assert_equal("mass", model.masses(case["xnew"], one_thread))
 
 
@@ -69,14 +75,18 @@ def test_published_results_of_butterfly():
     assert cp.masses[5, cp.focal_sets.index({0, 1})] == pytest.approx(0.9983, abs=1e-4)
     assert cp.masses[11, 0] == pytest.approx(0.7512, abs=1e-4)
     centers = model.cluster_centers_[np.argsort(model.cluster_centers_[:, 0])]
-    np.testing.assert_allclose(centers, [[-3.526843, 0.005658], [3.636537, 0.068879]], atol=1e-4)
-    assert exact(2, focal_sets="full", delta=10, random_state=0).fit(X).objective_ == pytest.approx(
-        60.02538, abs=1e-5
+    np.testing.assert_allclose(
+        centers, [[-3.526843, 0.005658], [3.636537, 0.068879]], atol=1e-4
     )
+    assert exact(2, focal_sets="full", delta=10, random_state=0).fit(
+        X
+    ).objective_ == pytest.approx(60.02538, abs=1e-5)
     truth = np.repeat([0, 1], 6)
     assert consistency_index(cp, truth) == pytest.approx(0.7274, abs=1e-4)
     assert credal_rand_index(cp, truth) == pytest.approx(0.5783, abs=1e-4)
-    assert credal_rand_index(cp, truth, distance="belief") == pytest.approx(0.5846, abs=1e-4)
+    assert credal_rand_index(cp, truth, distance="belief") == pytest.approx(
+        0.5846, abs=1e-4
+    )
     assert pairwise_nonspecificity(cp) == pytest.approx(0.5097, abs=1e-4)
 
 
@@ -90,7 +100,9 @@ def test_published_results_of_fourclass(shared_data):
     assert cp.nonspecificity_index() == pytest.approx(0.2515, abs=1e-4)
     assert consistency_index(cp, y) == pytest.approx(0.7949, abs=1e-3)
     assert credal_rand_index(cp, y) == pytest.approx(0.6229, abs=1e-3)
-    assert credal_rand_index(cp, y, distance="belief") == pytest.approx(0.6292, abs=1e-3)
+    assert credal_rand_index(cp, y, distance="belief") == pytest.approx(
+        0.6292, abs=1e-3
+    )
     assert pairwise_nonspecificity(cp) == pytest.approx(0.4508, abs=1e-3)
     model = exact(4, focal_sets="full", delta=np.sqrt(20), random_state=0).fit(X)
     assert model.objective_ == pytest.approx(265.379, abs=1e-3)
@@ -100,7 +112,9 @@ def test_published_results_of_fourclass(shared_data):
 def test_iris_from_given_prototypes(metric):
     """Compare with earlier results of this implementation, on data of scikit-learn."""
     X = load_iris().data
-    model = exact(3, focal_sets="full", delta=10, init=X[[8, 79, 113]], metric=metric).fit(X)
+    model = exact(
+        3, focal_sets="full", delta=10, init=X[[8, 79, 113]], metric=metric
+    ).fit(X)
     assert model.objective_ == pytest.approx(naive_objective(model, X), rel=1e-9)
     assert model.objective_ == pytest.approx(
         {"euclidean": 38.96437, "adaptive": 22.83348}[metric], abs=1e-4
@@ -122,7 +136,9 @@ def naive_objective(model, X):
                 metric = np.eye(len(x))
             else:
                 metric = matrices[list(clusters)].mean(axis=0)
-            total += len(clusters) ** model.alpha * mass**model.beta_ * (gap @ metric @ gap)
+            total += (
+                len(clusters) ** model.alpha * mass**model.beta_ * (gap @ metric @ gap)
+            )
     return total
 
 
@@ -134,7 +150,9 @@ def naive_objective(model, X):
     st.sampled_from([1.1, 1.5, 2.0, 3.0]),
     st.sampled_from([0.0, 1.0, 2.0]),
 )
-def test_objective_never_increases_and_masses_are_valid(seed, family, metric, beta, alpha):
+def test_objective_never_increases_and_masses_are_valid(
+    seed, family, metric, beta, alpha
+):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(40, 2)) + 3 * rng.integers(0, 3, (40, 1))
     model = ECM(
@@ -164,7 +182,9 @@ def test_objective_never_increases_and_masses_are_valid(seed, family, metric, be
 def test_result_is_a_local_minimum(metric, beta):
     """The result is a stationary point of the published criterion in masses and prototypes."""
     X, _ = make_blobs(60, 2, centers=3, random_state=1)
-    model = exact(3, focal_sets="full", metric=metric, beta=beta, n_init=1, random_state=0).fit(X)
+    model = exact(
+        3, focal_sets="full", metric=metric, beta=beta, n_init=1, random_state=0
+    ).fit(X)
     best = naive_objective(model, X)
     rng = np.random.default_rng(0)
     moved = copy.copy(model)
@@ -203,7 +223,11 @@ def test_selected_pairs_are_mutual_neighbors():
     model = ECM(5, focal_sets="selected", random_state=0).fit(X)
     pairs = [s for s in model.focal_sets_ if len(s) == 2]
     near = {
-        tuple(sorted(np.argsort(((model.cluster_centers_ - c) ** 2).sum(axis=1))[:2].tolist()))
+        tuple(
+            sorted(
+                np.argsort(((model.cluster_centers_ - c) ** 2).sum(axis=1))[:2].tolist()
+            )
+        )
         for c in centers[:4]
     }
     assert near <= set(pairs)
@@ -213,17 +237,22 @@ def test_selected_pairs_are_mutual_neighbors():
 
 
 @pytest.mark.parametrize(
-    "family", ["auto", "simple", "pairs", "full", "selected", FocalSets.full(4, omega=False)]
+    "family",
+    ["auto", "simple", "pairs", "full", "selected", FocalSets.full(4, omega=False)],
 )
 def test_all_families(family):
-    X, y = make_blobs(200, 2, centers=[[0, 0], [9, 1], [1, 10], [20, 12]], random_state=1)
+    X, y = make_blobs(
+        200, 2, centers=[[0, 0], [9, 1], [1, 10], [20, 12]], random_state=1
+    )
     model = ECM(4, focal_sets=family, random_state=0).fit(X)
     assert adjusted_rand_score(y, model.labels_) > 0.8
     if isinstance(family, FocalSets):
         assert model.focal_sets_ == family
 
 
-@pytest.mark.parametrize("n_clusters", [1, 2, 4, pytest.param(7, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "n_clusters", [1, 2, 4, pytest.param(7, marks=pytest.mark.long)]
+)
 @pytest.mark.parametrize("metric", ["euclidean", "adaptive"])
 def test_auto_adds_neighbor_pairs_to_the_fit_of_single_clusters(n_clusters, metric):
     """The empty set and the pairs of neighbors are added.
@@ -233,7 +262,9 @@ def test_auto_adds_neighbor_pairs_to_the_fit_of_single_clusters(n_clusters, metr
     X, _ = make_blobs(200, 2, centers=5, random_state=1)
     auto = ECM(n_clusters, metric=metric, n_init=1, random_state=0).fit(X)
     alone = FocalSets.simple(n_clusters, empty=False, omega=False)
-    single = ECM(n_clusters, metric=metric, focal_sets=alone, n_init=1, random_state=0).fit(X)
+    single = ECM(
+        n_clusters, metric=metric, focal_sets=alone, n_init=1, random_state=0
+    ).fit(X)
     assert auto.focal_sets_ == FocalSets.neighbors(auto.cluster_centers_)
     np.testing.assert_array_equal(auto.cluster_centers_, single.cluster_centers_)
     np.testing.assert_array_equal(auto.history_, single.history_)
@@ -250,7 +281,10 @@ def test_auto_adds_neighbor_pairs_to_the_fit_of_single_clusters(n_clusters, metr
 def test_adaptive_metric_finds_elongated_clusters():
     rng = np.random.default_rng(0)
     X = np.concatenate(
-        [rng.normal(size=(150, 2)) * [6, 0.4], rng.normal(size=(150, 2)) * [6, 0.4] + [0, 4]]
+        [
+            rng.normal(size=(150, 2)) * [6, 0.4],
+            rng.normal(size=(150, 2)) * [6, 0.4] + [0, 4],
+        ]
     )
     y = np.repeat([0, 1], 150)
     adaptive = ECM(2, metric="adaptive", random_state=0).fit(X)
@@ -261,7 +295,9 @@ def test_adaptive_metric_finds_elongated_clusters():
 
 def test_adaptive_metric_with_a_constant_column():
     X, y = make_blobs(100, 2, centers=[[0, 0], [6, 6]], random_state=0)
-    model = ECM(2, metric="adaptive", random_state=0).fit(np.column_stack([X, np.zeros(100)]))
+    model = ECM(2, metric="adaptive", random_state=0).fit(
+        np.column_stack([X, np.zeros(100)])
+    )
     assert np.isfinite(model.credal_partition_.masses).all()
     assert adjusted_rand_score(y, model.labels_) > 0.9
 
@@ -272,7 +308,9 @@ def test_starting_partition():
     for family in ("auto", "pairs"):
         model = ECM(3, focal_sets=family, init=start, random_state=0).fit(X)
         assert (model.labels_ == y).mean() > 0.8  # keeps the numbering of the start
-    continued = ECM(3, focal_sets="pairs", init=model.credal_partition_, delta=model.delta_).fit(X)
+    continued = ECM(
+        3, focal_sets="pairs", init=model.credal_partition_, delta=model.delta_
+    ).fit(X)
     assert continued.n_iter_ <= 3
     with pytest.raises(ValueError, match="partition of 90 objects into 3 clusters"):
         ECM(3, init=start[:50]).fit(X)
@@ -322,7 +360,10 @@ def test_metadata_describe_the_fit():
         ({"metric": "cosine"}, "metric must"),
         ({"focal_sets": "all"}, "focal_sets must"),
         ({"focal_sets": FocalSets.simple(3)}, "focal_sets must"),
-        ({"focal_sets": FocalSets.from_sets(2, [(), (0,), (0, 1)])}, "every single cluster"),
+        (
+            {"focal_sets": FocalSets.from_sets(2, [(), (0,), (0, 1)])},
+            "every single cluster",
+        ),
         ({"init": "middle"}, "init must"),
         ({"init": np.zeros((3, 2))}, r"init must"),
         ({"init": np.full((2, 2), np.nan)}, "init must"),
@@ -342,9 +383,13 @@ def test_invalid_data():
         broken[3, 1] = value
         with pytest.raises(ValueError, match="NaN|infinity"):
             ECM(2).fit(broken)
-    with pytest.raises(ValueError, match="n_clusters=3 is more than the 2 different objects"):
+    with pytest.raises(
+        ValueError, match="n_clusters=3 is more than the 2 different objects"
+    ):
         ECM(3).fit(np.repeat([[0.0, 0], [1, 1]], 10, axis=0))
-    with pytest.raises(ValueError, match="n_clusters=2 is more than the 1 different objects"):
+    with pytest.raises(
+        ValueError, match="n_clusters=2 is more than the 1 different objects"
+    ):
         ECM(2).fit([[0.0], [1.0], [0.0]], sample_weight=[1, 0, 2])
 
 
@@ -370,4 +415,8 @@ def test_large_cluster_is_not_divided(method):
         6, focal_sets=FocalSets.simple(6, empty=False, omega=False), random_state=0
     ).fit(X)
     assert smallest.objective_ < model.objective_
-    assert adjusted_rand_score(y, model.labels_) > 0.95 > adjusted_rand_score(y, smallest.labels_)
+    assert (
+        adjusted_rand_score(y, model.labels_)
+        > 0.95
+        > adjusted_rand_score(y, smallest.labels_)
+    )

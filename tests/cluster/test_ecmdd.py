@@ -39,19 +39,32 @@ def naive(D, medoids, family, *, alpha, beta, delta2, eta, gamma):
         powers = np.append(delta2, weighted[i]) ** (-1 / (beta - 1))
         masses[i] = powers / powers.sum()
         objective += float(np.append(delta2, weighted[i]) @ masses[i] ** beta)
-    following = [int(np.argmin(masses[:, 1 + k] ** beta @ D)) for k in range(len(medoids))]
+    following = [
+        int(np.argmin(masses[:, 1 + k] ** beta @ D)) for k in range(len(medoids))
+    ]
     return masses, set_medoids, objective, following
 
 
-@pytest.mark.parametrize("family", [FocalSets.simple(3), FocalSets.pairs(3), FocalSets.full(3)])
-@pytest.mark.parametrize("parameters", [{}, {"alpha": 1.0, "beta": 1.5, "eta": 0.3, "gamma": 0.2}])
+@pytest.mark.parametrize(
+    "family", [FocalSets.simple(3), FocalSets.pairs(3), FocalSets.full(3)]
+)
+@pytest.mark.parametrize(
+    "parameters", [{}, {"alpha": 1.0, "beta": 1.5, "eta": 0.3, "gamma": 0.2}]
+)
 def test_iterations_follow_the_definitions(family, parameters):
     X, _ = make_blobs(50, 2, centers=3, random_state=1)
     D = pairwise_distances(X)
     model = ECMdd(
-        3, metric="precomputed", focal_sets=family, delta=2.0, random_state=0, **parameters
+        3,
+        metric="precomputed",
+        focal_sets=family,
+        delta=2.0,
+        random_state=0,
+        **parameters,
     ).fit(D)
-    settings = {name: getattr(model, name) for name in ("alpha", "beta", "eta", "gamma")}
+    settings = {
+        name: getattr(model, name) for name in ("alpha", "beta", "eta", "gamma")
+    }
     settings["eta"] *= D.mean()
     masses, set_medoids, objective, following = naive(
         D, model.medoid_indices_, family, delta2=4.0, **settings
@@ -62,7 +75,12 @@ def test_iterations_follow_the_definitions(family, parameters):
     assert following == model.medoid_indices_.tolist()
     medoids = [0, 1, 2]
     longer = ECMdd(
-        3, metric="precomputed", focal_sets=family, delta=2.0, init=medoids, **parameters
+        3,
+        metric="precomputed",
+        focal_sets=family,
+        delta=2.0,
+        init=medoids,
+        **parameters,
     ).fit(D)
     trace = []
     for _ in range(longer.n_iter_):
@@ -78,9 +96,15 @@ def test_power_of_the_dissimilarities():
     a = ECMdd(3, metric="precomputed", **settings).fit(D**2)
     b = ECMdd(3, metric="precomputed", power=2, **settings).fit(D)
     c = ECMdd(3, power=2, **settings).fit(X)
-    np.testing.assert_allclose(a.credal_partition_.masses, b.credal_partition_.masses, atol=1e-9)
-    np.testing.assert_allclose(a.credal_partition_.masses, c.credal_partition_.masses, atol=1e-9)
-    np.testing.assert_allclose(c.predict_mass(X).masses, a.predict_mass(D**2).masses, atol=1e-9)
+    np.testing.assert_allclose(
+        a.credal_partition_.masses, b.credal_partition_.masses, atol=1e-9
+    )
+    np.testing.assert_allclose(
+        a.credal_partition_.masses, c.credal_partition_.masses, atol=1e-9
+    )
+    np.testing.assert_allclose(
+        c.predict_mass(X).masses, a.predict_mass(D**2).masses, atol=1e-9
+    )
 
 
 STEP = MassStep(FocalSets.simple(1), 1.0, 2.0, 1.0, 0.0)
@@ -93,7 +117,8 @@ def carousel(medoids):
 
 
 @pytest.mark.parametrize(
-    ("max_iter", "history", "converged"), [(3, [9, 5, 4], False), (50, [9, 5, 4, 6, 5, 4], True)]
+    ("max_iter", "history", "converged"),
+    [(3, [9, 5, 4], False), (50, [9, 5, 4, 6, 5, 4], True)],
 )
 def test_iterations_stop_at_a_cycle_of_medoids(max_iter, history, converged):
     run = descend_until_cycle(carousel, Medoids(STEP, np.array([0])), max_iter)
@@ -103,7 +128,9 @@ def test_iterations_stop_at_a_cycle_of_medoids(max_iter, history, converged):
         assert run.model.positions.tolist() == [2]
 
 
-@pytest.mark.parametrize(("name", "printed"), [("iris", 0.54), ("seeds", 0.45), ("wine", 0.24)])
+@pytest.mark.parametrize(
+    ("name", "printed"), [("iris", 0.54), ("seeds", 0.45), ("wine", 0.24)]
+)
 def test_at_least_the_published_results(shared_data, name, printed):
     """Denoeux (2021), Table 3: alpha = beta = 2, eta = gamma = 1, the best of five runs."""
     X, y = shared_data(name, standardise=True)
@@ -114,7 +141,9 @@ def test_at_least_the_published_results(shared_data, name, printed):
 def test_proteins(shared_data):
     D, y = shared_data("protein")
     model = ECMdd(4, metric="precomputed", random_state=0).fit(D)
-    assert adjusted_rand_score(y, model.labels_) >= 0.4  # Denoeux (2021), Table 6: 0.402
+    assert (
+        adjusted_rand_score(y, model.labels_) >= 0.4
+    )  # Denoeux (2021), Table 6: 0.402
 
 
 @pytest.mark.parametrize("invalid", [{"eta": -1}, {"gamma": -1}, {"power": 0}])

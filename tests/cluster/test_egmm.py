@@ -23,7 +23,9 @@ def joint_densities(model, X):
     for j, clusters in enumerate(model.focal_sets_):
         if clusters:
             mean = model.means_[list(clusters)].mean(axis=0)
-            out[:, j] = model.weights_[j] * multivariate_normal(mean, model.covariance_).pdf(X)
+            out[:, j] = model.weights_[j] * multivariate_normal(
+                mean, model.covariance_
+            ).pdf(X)
     return out
 
 
@@ -53,9 +55,13 @@ def test_masses_and_densities(family):
     X = load_iris().data
     model = EGMM(3, focal_sets=family, random_state=0).fit(X)
     joint = joint_densities(model, X)
-    np.testing.assert_allclose(model.score_samples(X), np.log(joint.sum(axis=1)), atol=1e-9)
     np.testing.assert_allclose(
-        model.credal_partition_.masses, joint / joint.sum(axis=1, keepdims=True), atol=1e-9
+        model.score_samples(X), np.log(joint.sum(axis=1)), atol=1e-9
+    )
+    np.testing.assert_allclose(
+        model.credal_partition_.masses,
+        joint / joint.sum(axis=1, keepdims=True),
+        atol=1e-9,
     )
     assert model.log_likelihood_ == pytest.approx(np.log(joint.sum(axis=1)).sum())
     assert model.score(X) == pytest.approx(model.log_likelihood_ / len(X))
@@ -78,7 +84,8 @@ def test_em_steps():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         first, second = (
-            EGMM(3, init=X[:3], max_iter=k, tol=0, reg_covar=1e-3).fit(X) for k in (1, 2)
+            EGMM(3, init=X[:3], max_iter=k, tol=0, reg_covar=1e-3).fit(X)
+            for k in (1, 2)
         )
     weights, means, covariance = em_step(first, X, ridge)
     np.testing.assert_allclose(second.weights_, weights, atol=1e-9)
@@ -96,15 +103,29 @@ def test_likelihood_never_decreases(seed, family, ridge):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(40, 2)) + 3 * rng.integers(0, 3, (40, 1))
     model = EGMM(
-        3, focal_sets=family, reg_covar=ridge, n_init=1, max_iter=40, tol=0, random_state=seed
+        3,
+        focal_sets=family,
+        reg_covar=ridge,
+        n_init=1,
+        max_iter=40,
+        tol=0,
+        random_state=seed,
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(X)
     assert np.all(np.diff(model.history_) <= 1e-9 * np.abs(model.history_[:-1]))
-    penalty = ridge * X.var(axis=0).mean() * len(X) / 2 * np.trace(np.linalg.inv(model.covariance_))
+    penalty = (
+        ridge
+        * X.var(axis=0).mean()
+        * len(X)
+        / 2
+        * np.trace(np.linalg.inv(model.covariance_))
+    )
     assert model.objective_ == pytest.approx(penalty - model.log_likelihood_, rel=1e-7)
-    np.testing.assert_allclose(model.credal_partition_.masses.sum(axis=1), 1, atol=1e-12)
+    np.testing.assert_allclose(
+        model.credal_partition_.masses.sum(axis=1), 1, atol=1e-12
+    )
     assert model.weights_.sum() == pytest.approx(1)
 
 
@@ -114,9 +135,9 @@ def test_recovers_the_mixture():
     sets = [(0,), (1,), (2,), (0, 1)]
     which = rng.choice(4, 6000, p=[0.3, 0.3, 0.3, 0.1])
     covariance = np.array([[1.0, 0.4], [0.4, 0.7]])
-    X = np.stack([means[list(s)].mean(axis=0) for s in sets])[which] + rng.multivariate_normal(
-        [0, 0], covariance, 6000
-    )
+    X = np.stack([means[list(s)].mean(axis=0) for s in sets])[
+        which
+    ] + rng.multivariate_normal([0, 0], covariance, 6000)
     model = EGMM(3, focal_sets="full", random_state=0).fit(X)
     order = [int(np.argmin(((model.means_ - m) ** 2).sum(axis=1))) for m in means]
     np.testing.assert_allclose(model.means_[order], means, atol=0.1)
@@ -128,15 +149,22 @@ def test_recovers_the_mixture():
 
 
 def test_number_of_clusters_by_ebic():
-    X, _ = make_blobs(500, 2, centers=[[0, 0], [9, 1], [1, 10], [11, 12]], random_state=1)
-    scores = [EGMM(c, focal_sets="simple", random_state=0).fit(X).ebic_ for c in range(1, 7)]
+    X, _ = make_blobs(
+        500, 2, centers=[[0, 0], [9, 1], [1, 10], [11, 12]], random_state=1
+    )
+    scores = [
+        EGMM(c, focal_sets="simple", random_state=0).fit(X).ebic_ for c in range(1, 7)
+    ]
     assert int(np.argmax(scores)) + 1 == 4
 
 
 def test_empty_set():
     X, y = make_blobs(100, 2, centers=2, random_state=1)
     assert EGMM(2, random_state=0).fit(X).focal_sets_.empty_index is None
-    assert EGMM(2, focal_sets="selected", random_state=0).fit(X).focal_sets_.empty_index is None
+    assert (
+        EGMM(2, focal_sets="selected", random_state=0).fit(X).focal_sets_.empty_index
+        is None
+    )
     given_sets = EGMM(2, focal_sets=FocalSets.full(2), random_state=0).fit(X)
     assert given_sets.focal_sets_ == FocalSets.full(2)
     assert (given_sets.credal_partition_.masses[:, 0] == 0).all()
@@ -158,7 +186,9 @@ def test_far_from_the_origin_and_outliers():
 
 def test_large_data_start_on_a_sample():
     X, y = make_blobs(50_000, 3, centers=5, random_state=0)
-    assert adjusted_rand_score(y, EGMM(5, n_init=3, random_state=0).fit(X).labels_) > 0.95
+    assert (
+        adjusted_rand_score(y, EGMM(5, n_init=3, random_state=0).fit(X).labels_) > 0.95
+    )
 
 
 def test_starting_partition_means_and_peaks():
@@ -169,10 +199,16 @@ def test_starting_partition_means_and_peaks():
     peaks = BeliefPeaks(3, n_neighbors=20).fit(X)
     by_name, by_finder, given = (
         EGMM(3, init=init).fit(X).means_
-        for init in ("belief-peaks", BeliefPeaks(n_neighbors=20), peaks.cluster_centers_)
+        for init in (
+            "belief-peaks",
+            BeliefPeaks(n_neighbors=20),
+            peaks.cluster_centers_,
+        )
     )
     np.testing.assert_array_equal(by_finder, given)
-    np.testing.assert_allclose(np.sort(by_name, axis=0), np.sort(given, axis=0), atol=1e-3)
+    np.testing.assert_allclose(
+        np.sort(by_name, axis=0), np.sort(given, axis=0), atol=1e-3
+    )
 
 
 @pytest.mark.parametrize(
@@ -236,18 +272,29 @@ def test_own_covariances_agree_with_scikit_learn():
     start = X[[0, 60, 120]]
     gap = X - start[((X[:, None] - start) ** 2).sum(axis=2).argmin(axis=1)]
     initial = {"means_init": start, "weights_init": np.full(3, 1 / 3)}
-    initial["precisions_init"] = np.repeat(np.linalg.inv(gap.T @ gap / 150)[None], 3, axis=0)
-    expected = GaussianMixture(3, reg_covar=1e-12, tol=1e-12, max_iter=5000, **initial).fit(X)
+    initial["precisions_init"] = np.repeat(
+        np.linalg.inv(gap.T @ gap / 150)[None], 3, axis=0
+    )
+    expected = GaussianMixture(
+        3, reg_covar=1e-12, tol=1e-12, max_iter=5000, **initial
+    ).fit(X)
     # The components are in another order than the clusters.
     model = own(
-        3, init=start, reg_covar=1e-12, focal_sets=FocalSets.from_sets(3, [(2,), (0,), (1,)])
+        3,
+        init=start,
+        reg_covar=1e-12,
+        focal_sets=FocalSets.from_sets(3, [(2,), (0,), (1,)]),
     ).fit(X)
     assert model.log_likelihood_ == pytest.approx(150 * expected.score(X), rel=1e-9)
     np.testing.assert_allclose(
-        model.credal_partition_.masses, expected.predict_proba(X)[:, [2, 0, 1]], atol=1e-5
+        model.credal_partition_.masses,
+        expected.predict_proba(X)[:, [2, 0, 1]],
+        atol=1e-5,
     )
     np.testing.assert_allclose(model.covariance_, expected.covariances_, atol=1e-5)
-    np.testing.assert_allclose(model.score_samples(X), expected.score_samples(X), atol=1e-5)
+    np.testing.assert_allclose(
+        model.score_samples(X), expected.score_samples(X), atol=1e-5
+    )
     assert model.ebic_ == pytest.approx(
         model.log_likelihood_ - (2 + 3 * 4 + 3 * 10) * np.log(150) / 2
     )
@@ -262,7 +309,8 @@ def test_own_covariances_by_a_naive_em_step():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         first, second = (
-            own(reg_covar=0.05, max_iter=k, tol=0).fit(X, sample_weight=weights) for k in (2, 3)
+            own(reg_covar=0.05, max_iter=k, tol=0).fit(X, sample_weight=weights)
+            for k in (2, 3)
         )
     center = weights @ X / weights.sum()
     ridge = 0.05 * (weights @ (X - center) ** 2).mean() / weights.sum()
@@ -280,7 +328,9 @@ def test_own_covariances_by_a_naive_em_step():
     masses = penalized(first)
     assert first.objective_ == pytest.approx(-weights @ np.log(masses.sum(axis=1)))
     masses *= weights[:, None] / masses.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(second.weights_[:2], masses.sum(axis=0) / weights.sum(), atol=1e-12)
+    np.testing.assert_allclose(
+        second.weights_[:2], masses.sum(axis=0) / weights.sum(), atol=1e-12
+    )
     for k, m in enumerate(masses.T):
         mean = m @ X / m.sum()
         np.testing.assert_allclose(second.means_[k], mean, atol=1e-10)
@@ -309,12 +359,15 @@ def test_own_covariances_in_blocks_with_weights_and_in_parts():
     counts = np.random.default_rng(1).integers(1, 4, len(CROSS))
     expected = own().fit(np.repeat(X, counts, axis=0))
     in_blocks = own().fit(
-        [X[:7], X[7:300], X[300:]], sample_weight=[counts[:7], counts[7:300], counts[300:]]
+        [X[:7], X[7:300], X[300:]],
+        sample_weight=[counts[:7], counts[7:300], counts[300:]],
     )
     several = own(n_jobs=2).fit(X, sample_weight=counts)
     for model in (in_blocks, several):
         np.testing.assert_allclose(model.covariance_, expected.covariance_, atol=1e-6)
-        assert model.log_likelihood_ == pytest.approx(expected.log_likelihood_, rel=1e-9)
+        assert model.log_likelihood_ == pytest.approx(
+            expected.log_likelihood_, rel=1e-9
+        )
     np.testing.assert_allclose(
         own().fit(X.astype(np.float32)).covariance_, own().fit(X).covariance_, atol=1e-3
     )
@@ -322,7 +375,9 @@ def test_own_covariances_in_blocks_with_weights_and_in_parts():
         expected = own(max_iter=2, reg_covar=0.05).fit(X)
     online = own(reg_covar=0.05).partial_fit(X)
     np.testing.assert_allclose(online.covariance_, expected.covariance_, atol=1e-10)
-    np.testing.assert_allclose(online.partial_fit(X[:9]).means_, expected.means_, atol=0.3)
+    np.testing.assert_allclose(
+        online.partial_fit(X[:9]).means_, expected.means_, atol=0.3
+    )
 
 
 def test_own_covariances_of_degenerate_clusters():
@@ -331,6 +386,10 @@ def test_own_covariances_of_degenerate_clusters():
         model = own(10, init="k-means++", reg_covar=reg_covar).fit(X)
         assert np.isfinite(model.credal_partition_.masses).all()
     # a cluster without mass
-    model = own(3, init=[[3.0, 0.0], [0.0, 3.0], [900.0, 900.0]], reg_covar=1e-3).fit(CROSS)
-    assert model.weights_[model.focal_sets_.singleton_index[2]] == pytest.approx(0, abs=1e-12)
+    model = own(3, init=[[3.0, 0.0], [0.0, 3.0], [900.0, 900.0]], reg_covar=1e-3).fit(
+        CROSS
+    )
+    assert model.weights_[model.focal_sets_.singleton_index[2]] == pytest.approx(
+        0, abs=1e-12
+    )
     assert (np.linalg.eigvalsh(model.covariance_) > 0).all()

@@ -17,7 +17,12 @@ from sklearn.neighbors import KNeighborsTransformer, kneighbors_graph
 from dempster import CredalPartition, FocalSets, MassFunctions
 from dempster.cluster import ECM, EKNNClus
 from dempster.cluster import eknnclus as _method
-from dempster.cluster.eknnclus import Evidence, NeighborGraph, nearest_stored, neighbor_distances
+from dempster.cluster.eknnclus import (
+    Evidence,
+    NeighborGraph,
+    nearest_stored,
+    neighbor_distances,
+)
 from dempster.dissimilarity.neighbors import make_finder
 from dempster.dissimilarity.sources import AttributeSource, MatrixSource
 from dempster.optimize.blocks import block_map
@@ -32,12 +37,16 @@ def blobs():
 
 def random_graph(rng, n, density=0.2):
     """Return a symmetric matrix of weights, some of them equal."""
-    W = np.triu(rng.integers(1, 6, size=(n, n)) * (rng.random((n, n)) < density), 1).astype(float)
+    W = np.triu(
+        rng.integers(1, 6, size=(n, n)) * (rng.random((n, n)) < density), 1
+    ).astype(float)
     return W + W.T
 
 
 def naive_agreement(W, labels):
-    return sum(W[i, j] for i in range(len(W)) for j in range(i) if labels[i] == labels[j])
+    return sum(
+        W[i, j] for i in range(len(W)) for j in range(i) if labels[i] == labels[j]
+    )
 
 
 def inline(function, arguments):
@@ -55,10 +64,14 @@ def test_agrees_with_the_reference(reference, name):
         source = MatrixSource(case["D"])
     else:
         source = AttributeSource(case["x"])
-    neighbors = neighbor_distances(make_finder(source, "exact", 0, 1), len(source), p["K"])
+    neighbors = neighbor_distances(
+        make_finder(source, "exact", 0, 1), len(source), p["K"]
+    )
     case.assert_equal("nn_dist", neighbors.data.reshape(len(source), -1))
     case.assert_equal("nn_index", neighbors.indices.reshape(len(source), -1))
-    weights = Evidence.from_neighbors(neighbors, p["q"], p["b"]).weight_graph(neighbors, inline)
+    weights = Evidence.from_neighbors(neighbors, p["q"], p["b"]).weight_graph(
+        neighbors, inline
+    )
     case.assert_equal("W", weights.data.reshape(len(source), -1))
     graph = NeighborGraph.from_weights(weights, "directed", inline)
     orders = iter(case["order"].astype(np.int64))
@@ -67,11 +80,15 @@ def test_agrees_with_the_reference(reference, name):
     assert converged
     assert len(history) == p["passes"]
     case.assert_equal("crit", history[-1])
-    np.testing.assert_allclose(history, case["crit_trace"][len(source) :: len(source)], rtol=1e-8)
+    np.testing.assert_allclose(
+        history, case["crit_trace"][len(source) :: len(source)], rtol=1e-8
+    )
     with block_map(1) as apply:
         masses = graph.masses(labels, p["clusters"], apply)
     family = FocalSets(case["F"])
-    partition = CredalPartition(masses, FocalSets.simple(p["clusters"])).to_family(family)
+    partition = CredalPartition(masses, FocalSets.simple(p["clusters"])).to_family(
+        family
+    )
     case.assert_equal("mass", partition.masses)
     case.assert_equal("N", CredalPartition(partition).nonspecificity_index())
 
@@ -79,11 +96,17 @@ def test_agrees_with_the_reference(reference, name):
 def test_reference_neighbors(reference):
     case = reference("knn_dist")
     found = nearest_stored(
-        sparse.csr_matrix(case["D"] + np.eye(40)), case.parameters["K"], drop_diagonal=True
+        sparse.csr_matrix(case["D"] + np.eye(40)),
+        case.parameters["K"],
+        drop_diagonal=True,
     )
     order = np.argsort(found.data.reshape(40, -1), axis=1)
-    case.assert_equal("nn_dist", np.take_along_axis(found.data.reshape(40, -1), order, axis=1))
-    case.assert_equal("nn_index", np.take_along_axis(found.indices.reshape(40, -1), order, axis=1))
+    case.assert_equal(
+        "nn_dist", np.take_along_axis(found.data.reshape(40, -1), order, axis=1)
+    )
+    case.assert_equal(
+        "nn_index", np.take_along_axis(found.indices.reshape(40, -1), order, axis=1)
+    )
 
 
 def test_masses_are_dempsters_combination(blobs):
@@ -105,16 +128,24 @@ def test_masses_are_dempsters_combination(blobs):
     D = pairwise_distances(X[100:110], X[:100])
     for new, d in zip(model.predict_mass(X[100:110]).masses, D, strict=True):
         nearest = np.argsort(d)[:7]
-        np.testing.assert_allclose(new, combined(d[nearest], model.labels_[nearest]), atol=1e-12)
+        np.testing.assert_allclose(
+            new, combined(d[nearest], model.labels_[nearest]), atol=1e-12
+        )
     D = pairwise_distances(X[:100])
     near = np.argsort(np.argsort(D, axis=1), axis=1)
     for i in (0, 50):
-        who = np.flatnonzero(((near[i] <= 7) | (near[:, i] <= 7)) & (np.arange(100) != i))
+        who = np.flatnonzero(
+            ((near[i] <= 7) | (near[:, i] <= 7)) & (np.arange(100) != i)
+        )
         assert len(who) >= 7
         np.testing.assert_allclose(
-            model.credal_partition_.masses[i], combined(D[i, who], model.labels_[who]), atol=1e-12
+            model.credal_partition_.masses[i],
+            combined(D[i, who], model.labels_[who]),
+            atol=1e-12,
         )
-    np.testing.assert_allclose(evidence.weights(np.array([0.0, 1e300])), [20.723, 1e-6], rtol=1e-4)
+    np.testing.assert_allclose(
+        evidence.weights(np.array([0.0, 1e300])), [20.723, 1e-6], rtol=1e-4
+    )
 
 
 @pytest.mark.parametrize("kind", ["union", "mean"])
@@ -133,28 +164,42 @@ def test_plausibility_never_decreases_and_no_move_improves(kind, seed, n):
         support = np.bincount(labels, W[i], minlength=n)
         assert support[labels[i]] == support.max()
         if support.max() > 0:
-            assert labels[i] == support.argmax()  # the lowest label on ties, as in the masses
+            assert (
+                labels[i] == support.argmax()
+            )  # the lowest label on ties, as in the masses
     assert set(labels) == set(range(labels.max() + 1))
 
 
 def test_skipping_rows_without_changes(blobs):
     """Rows whose neighbors have not moved are skipped in a symmetric graph, with the same result."""
     X, _ = blobs
-    neighbors = neighbor_distances(make_finder(AttributeSource(X), "exact", 0, 1), len(X), 10)
+    neighbors = neighbor_distances(
+        make_finder(AttributeSource(X), "exact", 0, 1), len(X), 10
+    )
     weights = Evidence.from_neighbors(neighbors, 0.9, 2).weight_graph(neighbors, inline)
     graph = NeighborGraph.from_weights(weights, "union", inline)
-    complete = NeighborGraph(graph.indptr, graph.indices, graph.weights, symmetric=False)
-    ends = [g.search(np.arange(len(X)), np.random.default_rng(3), 100) for g in (graph, complete)]
+    complete = NeighborGraph(
+        graph.indptr, graph.indices, graph.weights, symmetric=False
+    )
+    ends = [
+        g.search(np.arange(len(X)), np.random.default_rng(3), 100)
+        for g in (graph, complete)
+    ]
     np.testing.assert_array_equal(ends[0][0], ends[1][0])
     np.testing.assert_allclose(ends[0][1], ends[1][1])
 
 
 def test_order_of_the_graph_does_not_matter(blobs):
     X, _ = blobs
-    neighbors = neighbor_distances(make_finder(AttributeSource(X), "exact", 0, 1), len(X), 10)
+    neighbors = neighbor_distances(
+        make_finder(AttributeSource(X), "exact", 0, 1), len(X), 10
+    )
     weights = Evidence.from_neighbors(neighbors, 0.9, 2).weight_graph(neighbors, inline)
     order = np.random.default_rng(0).permutation(len(X))
-    graphs = [NeighborGraph.from_weights(weights, "union", inline, each) for each in (None, order)]
+    graphs = [
+        NeighborGraph.from_weights(weights, "union", inline, each)
+        for each in (None, order)
+    ]
     ends = [g.search(np.arange(len(X)), np.random.default_rng(3), 100) for g in graphs]
     np.testing.assert_array_equal(ends[0][0], ends[1][0])
     np.testing.assert_allclose(ends[0][1], ends[1][1])
@@ -183,10 +228,13 @@ def test_number_of_clusters_and_agreement(shared_data, seed):
 
 def test_number_of_clusters_decreases_with_neighbors_and_quantile(blobs):
     X, _ = blobs
-    counts = [EKNNClus(n_neighbors=k, random_state=0).fit(X).n_clusters_ for k in (3, 10, 40)]
+    counts = [
+        EKNNClus(n_neighbors=k, random_state=0).fit(X).n_clusters_ for k in (3, 10, 40)
+    ]
     assert counts[0] > counts[1] > counts[2] >= 4
     counts = [
-        EKNNClus(n_neighbors=10, q=q, random_state=0).fit(X).n_clusters_ for q in (0.1, 0.5, 1.0)
+        EKNNClus(n_neighbors=10, q=q, random_state=0).fit(X).n_clusters_
+        for q in (0.1, 0.5, 1.0)
     ]
     assert counts[0] > counts[1] > counts[2]
 
@@ -221,7 +269,10 @@ def test_given_labels_a_partition_and_a_number_of_clusters(blobs):
 
 
 def test_objectives_are_compared_between_equal_numbers_of_clusters():
-    assert _method.select_search([(3, -9.0), (4, -7.0), (4, -7.5), (4, -7.5), (2, -11.0)]) == 2
+    assert (
+        _method.select_search([(3, -9.0), (4, -7.0), (4, -7.5), (4, -7.5), (2, -11.0)])
+        == 2
+    )
     assert _method.select_search([(3, -9.0), (4, -7.0)]) == 0
     assert _method.select_search([(5, -1.0)]) == 0
 
@@ -249,7 +300,11 @@ def test_search_on_a_sample(monkeypatch):
         model.labels_, EKNNClus(random_state=0, init="sample").fit(X).labels_
     )
     assert (
-        len(EKNNClus(random_state=0, init=300, n_neighbors=60, n_init=2).fit(X).n_clusters_found_)
+        len(
+            EKNNClus(random_state=0, init=300, n_neighbors=60, n_init=2)
+            .fit(X)
+            .n_clusters_found_
+        )
         == 2
     )
 
@@ -311,7 +366,8 @@ def test_square_matrix_and_sparse_graph_agree_with_attributes(blobs):
     with_self = KNeighborsTransformer(n_neighbors=K, mode="distance").fit_transform(X)
     assert with_self.nnz == len(X) * (K + 1)
     graphs = [
-        EKNNClus(random_state=0, metric="precomputed").fit(g) for g in (without_self, with_self)
+        EKNNClus(random_state=0, metric="precomputed").fit(g)
+        for g in (without_self, with_self)
     ]
     for model in (square, *graphs):
         assert adjusted_rand_score(model.labels_, plain.labels_) > 0.9
@@ -319,7 +375,9 @@ def test_square_matrix_and_sparse_graph_agree_with_attributes(blobs):
     np.testing.assert_allclose(
         graphs[1].predict_mass(with_self).masses, graphs[1].credal_partition_.masses
     )
-    fewer = EKNNClus(n_neighbors=5, random_state=0, metric="precomputed").fit(without_self)
+    fewer = EKNNClus(n_neighbors=5, random_state=0, metric="precomputed").fit(
+        without_self
+    )
     small = EKNNClus(n_neighbors=5, random_state=0).fit(X)
     assert fewer.scale_ == pytest.approx(small.scale_)
     new = kneighbors_graph(X, K, mode="distance")[:3]
@@ -371,7 +429,10 @@ def most_plausible_partition(weights):
     # A small cost selects the finest solution.
     gains = np.array([weights[pair] or -1e-3 for pair in number])
     found = milp(
-        -gains, integrality=1, bounds=(0, 1), constraints=LinearConstraint(np.array(rows), ub=1)
+        -gains,
+        integrality=1,
+        bounds=(0, 1),
+        constraints=LinearConstraint(np.array(rows), ub=1),
     )
     joined = [pair for pair, x in zip(number, found.x, strict=True) if x > 0.5]
     together = sparse.coo_matrix((np.ones(len(joined)), np.transpose(joined)), (n, n))
@@ -387,10 +448,14 @@ def test_log_plausibility_of_given_partitions(seed):
     D = pairwise_distances(X) + np.diag(np.full(10, np.inf))
     near = np.sort(D, axis=1)[:, 3:4] >= D
     w = np.where(
-        near | near.T, -np.log1p(-np.exp(-((D / model.scale_) ** 2)).clip(1e-6, 1 - 1e-9)), 0
+        near | near.T,
+        -np.log1p(-np.exp(-((D / model.scale_) ** 2)).clip(1e-6, 1 - 1e-9)),
+        0,
     )
     for labels in (rng.integers(3, size=10), model.labels_, np.arange(10)):
-        apart = sum(w[i, j] for i, j in combinations(range(10), 2) if labels[i] != labels[j])
+        apart = sum(
+            w[i, j] for i, j in combinations(range(10), 2) if labels[i] != labels[j]
+        )
         assert model.log_plausibility(X, labels) == pytest.approx(-apart)
     assert -model.objective_ - w.sum() / 2 == pytest.approx(
         model.log_plausibility(X, model.labels_), abs=1e-9

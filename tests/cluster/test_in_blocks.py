@@ -56,14 +56,20 @@ def test_blocks_give_the_same_result_as_memory(method, focal_sets):
     expected = fitted(method, X, **settings)
     for data in (blocks("single rows"), lazy_array("some")):
         model = fitted(method, data, **settings)
-        np.testing.assert_allclose(model.cluster_centers_, expected.cluster_centers_, atol=1e-10)
+        np.testing.assert_allclose(
+            model.cluster_centers_, expected.cluster_centers_, atol=1e-10
+        )
         np.testing.assert_allclose(model.objective_, expected.objective_, rtol=1e-10)
         assert model.focal_sets_ == expected.focal_sets_
         found = model.credal_partition_.compute()
-        np.testing.assert_allclose(found.masses, expected.credal_partition_.masses, atol=1e-8)
+        np.testing.assert_allclose(
+            found.masses, expected.credal_partition_.masses, atol=1e-8
+        )
         np.testing.assert_array_equal(np.asarray(model.labels_), expected.labels_)
         if method is EGMM:
-            np.testing.assert_allclose(model.log_likelihood_, expected.log_likelihood_, rtol=1e-10)
+            np.testing.assert_allclose(
+                model.log_likelihood_, expected.log_likelihood_, rtol=1e-10
+            )
             np.testing.assert_allclose(model.ebic_, expected.ebic_, rtol=1e-10)
 
 
@@ -71,7 +77,9 @@ def test_blocks_give_the_same_result_as_memory(method, focal_sets):
 def test_few_objects_have_the_same_starts_as_in_memory(method):
     expected = fitted(method, X)
     model = fitted(method, blocks("some"))
-    np.testing.assert_allclose(model.cluster_centers_, expected.cluster_centers_, atol=1e-10)
+    np.testing.assert_allclose(
+        model.cluster_centers_, expected.cluster_centers_, atol=1e-10
+    )
     np.testing.assert_array_equal(model.sample_indices_, np.arange(900))
 
 
@@ -79,17 +87,25 @@ def test_few_objects_have_the_same_starts_as_in_memory(method):
 @pytest.mark.parametrize("method", SWEPT)
 def test_starts_are_compared_on_a_sample(method):
     models = [
-        fitted(method, kind(cuts), tol=1e-12) for cuts in CUTS for kind in (blocks, lazy_array)
+        fitted(method, kind(cuts), tol=1e-12)
+        for cuts in CUTS
+        for kind in (blocks, lazy_array)
     ]
     for model in models:
         np.testing.assert_array_equal(model.sample_indices_, models[0].sample_indices_)
-        np.testing.assert_allclose(model.cluster_centers_, models[0].cluster_centers_, atol=1e-10)
+        np.testing.assert_allclose(
+            model.cluster_centers_, models[0].cluster_centers_, atol=1e-10
+        )
     assert len(models[0].sample_indices_) == 200
     # all objects had a say: the end is a fixed point of iterations over all of them
     again = fitted(method, X, init=models[0].cluster_centers_, tol=1e-12)
-    np.testing.assert_allclose(again.cluster_centers_, models[0].cluster_centers_, atol=1e-4)
+    np.testing.assert_allclose(
+        again.cluster_centers_, models[0].cluster_centers_, atol=1e-4
+    )
     # read by this process, the same to the last bit however they come
-    np.testing.assert_array_equal(models[0].cluster_centers_, models[2].cluster_centers_)
+    np.testing.assert_array_equal(
+        models[0].cluster_centers_, models[2].cluster_centers_
+    )
     same = fitted(method, lazy_array("some"), tol=1e-12)
     np.testing.assert_array_equal(same.cluster_centers_, models[3].cluster_centers_)
 
@@ -99,8 +115,12 @@ def test_adaptive_metric():
     settings = {"metric": "adaptive", "init": START + 1e5, "tol": 1e-12}
     expected = fitted(ECM, X + 1e5, **settings)
     model = fitted(ECM, [b + 1e5 for b in blocks("some")], **settings)
-    np.testing.assert_allclose(model.cluster_centers_, expected.cluster_centers_, atol=1e-7)
-    np.testing.assert_allclose(model.metric_matrices_, expected.metric_matrices_, atol=1e-7)
+    np.testing.assert_allclose(
+        model.cluster_centers_, expected.cluster_centers_, atol=1e-7
+    )
+    np.testing.assert_allclose(
+        model.metric_matrices_, expected.metric_matrices_, atol=1e-7
+    )
 
 
 @pytest.mark.usefixtures("few_drawn")
@@ -115,7 +135,9 @@ def test_other_methods_are_fitted_to_a_sample(method):
         model = method(random_state=0, **more[method]).fit(kind("some"))
         expected = method(random_state=0, **more[method]).fit(X[model.sample_indices_])
         np.testing.assert_allclose(
-            model.credal_partition_.compute().masses, expected.predict_mass(X).masses, atol=1e-10
+            model.credal_partition_.compute().masses,
+            expected.predict_mass(X).masses,
+            atol=1e-10,
         )
         assert len(model.labels_.compute()) == 900
     if method is EVCLUS:
@@ -164,10 +186,14 @@ def test_options_of_lazy_methods(lazily):
         np.asarray(lazy.nonspecificity()), memory.nonspecificity(), atol=1e-14
     )
     rule = "interval_dominance"
-    np.testing.assert_array_equal(np.asarray(lazy.assignment(rule)), memory.assignment(rule))
+    np.testing.assert_array_equal(
+        np.asarray(lazy.assignment(rule)), memory.assignment(rule)
+    )
     for k in range(3):
         np.testing.assert_array_equal(lazy.lower(k).compute(), memory.lower(k))
-        np.testing.assert_array_equal(lazy.upper(k, rule).compute(), memory.upper(k, rule))
+        np.testing.assert_array_equal(
+            lazy.upper(k, rule).compute(), memory.upper(k, rule)
+        )
     np.testing.assert_array_equal(np.asarray(lazy.ambiguous), memory.ambiguous)
     np.testing.assert_array_equal(np.asarray(lazy.outliers), memory.outliers)
     with pytest.raises(ValueError, match="cluster must"):
@@ -179,9 +205,13 @@ def test_files_of_parts(lazily, tmp_path):
     lazy, memory = lazily
     paths = lazy.to_parquet(tmp_path / "out" / "parts")
     parts = [read_partition(path) for path in paths]
-    np.testing.assert_array_equal(np.concatenate([part.masses for part in parts]), memory.masses)
+    np.testing.assert_array_equal(
+        np.concatenate([part.masses for part in parts]), memory.masses
+    )
     names = [
-        name for part in parts for name in (range(len(part)) if part.index is None else part.index)
+        name
+        for part in parts
+        for name in (range(len(part)) if part.index is None else part.index)
     ]
     assert names == list(range(900))
     with pytest.raises(ValueError, match="new or empty"):
@@ -202,11 +232,17 @@ def test_dask_is_lazy():
         touched.append(len(block))
         return block
 
-    data = da.map_blocks(touch, lazy_array("some").rechunk({1: 2}), dtype=float, meta=X[:0])
+    data = da.map_blocks(
+        touch, lazy_array("some").rechunk({1: 2}), dtype=float, meta=X[:0]
+    )
     model = fitted(ECM, X)
     partition = model.predict_mass(data)
     assert partition.masses.shape == (900, len(model.focal_sets_))
-    assert (partition.labels.ndim, partition.lower(0).ndim, partition.outliers.ndim) == (1, 1, 1)
+    assert (
+        partition.labels.ndim,
+        partition.lower(0).ndim,
+        partition.outliers.ndim,
+    ) == (1, 1, 1)
     assert "dask" in type(model.predict(data)).__module__
     assert not touched
     partition.summary()
@@ -223,7 +259,9 @@ def test_names_of_columns(method, tmp_path):
     model = fitted(method, str(tmp_path / "x.parquet"))
     assert list(model.feature_names_in_) == ["a", "b"]
     np.testing.assert_allclose(
-        model.predict_mass(FRAME).masses, np.asarray(model.credal_partition_.masses), atol=1e-12
+        model.predict_mass(FRAME).masses,
+        np.asarray(model.credal_partition_.masses),
+        atol=1e-12,
     )
     with pytest.raises(ValueError, match="feature names"):
         model.predict_mass([FRAME.rename(columns={"a": "z"})])
@@ -232,7 +270,9 @@ def test_names_of_columns(method, tmp_path):
 
 def test_dask_frames():
     model = fitted(ECM, dd.from_pandas(FRAME, npartitions=3))
-    np.testing.assert_allclose(model.cluster_centers_, fitted(ECM, X).cluster_centers_, atol=1e-10)
+    np.testing.assert_allclose(
+        model.cluster_centers_, fitted(ECM, X).cluster_centers_, atol=1e-10
+    )
     assert len(model.credal_partition_) == 900
 
 
@@ -269,13 +309,22 @@ def test_progress_and_messages(capsys, caplog):
             lambda: ECM(3, checkpoint="a").fit(blocks("some")),
             "random_state must",
         ),
-        (lambda: ECM(3, init=CredalPartition.from_hard(Y)).fit(blocks("some")), "init must"),
+        (
+            lambda: ECM(3, init=CredalPartition.from_hard(Y)).fit(blocks("some")),
+            "init must",
+        ),
         (lambda: EVCLUS(3, metric="precomputed").fit(blocks("some")), "X must"),
         (lambda: ECM(3).fit([X[:1], X[1:2]]), "n_samples=2 should be >= n_clusters=3"),
         (lambda: ECM(3).fit([X[:0]]), "X must"),
-        (lambda: ECM(3).fit([np.full((9, 2), 4.0)]), "n_clusters=3 is more than the 1 different"),
+        (
+            lambda: ECM(3).fit([np.full((9, 2), 4.0)]),
+            "n_clusters=3 is more than the 1 different",
+        ),
         (lambda: ECM(3).fit([X * 1e-90]), "differ by at least"),
-        (lambda: ECM(3).fit([X, np.full((2, 2), np.nan)]), "row 0 of block 1 has nan in column 0"),
+        (
+            lambda: ECM(3).fit([X, np.full((2, 2), np.nan)]),
+            "row 0 of block 1 has nan in column 0",
+        ),
         (lambda: fitted(ECM, X).predict_mass([X[:, :1]]), "1 features"),
         (lambda: fitted(ECM, X).predict_mass([X, X * np.inf]).compute(), "block 1"),
     ],
@@ -287,7 +336,9 @@ def test_unsupported_settings(act, words):
 
 def test_one_cluster_and_one_object():
     assert ECM(1, random_state=0).fit([X[:1]]).labels_.compute().tolist() == [0]
-    assert EGMM(1, random_state=0).fit(blocks("some")).credal_partition_.counts() == {(0,): 900}
+    assert EGMM(1, random_state=0).fit(blocks("some")).credal_partition_.counts() == {
+        (0,): 900
+    }
 
 
 def test_failed_fit_does_not_change_the_model():

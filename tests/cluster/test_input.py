@@ -39,7 +39,9 @@ def valid_masses(model):
 @pytest.mark.parametrize("subject", SUBJECTS, ids=str)
 def test_clusterers(subject, third):
     for name, X in third_of(OBJECTS.items(), SUBJECTS.index(subject), third):
-        message = refused_or_sensible(lambda X=X: quick_make(subject).fit(X), valid_masses)
+        message = refused_or_sensible(
+            lambda X=X: quick_make(subject).fit(X), valid_masses
+        )
         if name == "three dimensions" and not subject.takes_tables:
             continue  # channels
         if name in (
@@ -53,20 +55,29 @@ def test_clusterers(subject, third):
             *HIDDEN,
         ):
             assert message is not None or str(subject) == "CatECM", name
-        if message is not None and name not in OF_THE_METHOD and str(subject) != "CatECM":
+        if (
+            message is not None
+            and name not in OF_THE_METHOD
+            and str(subject) != "CatECM"
+        ):
             assert re.search(r"\bX\b|column|n_features|objects|n_clusters", message), (
                 f"{name}: {message}"
             )
 
 
-OF_THE_METHOD = ("all equal", "all zero")  # refused by what the method needs, which says so
+OF_THE_METHOD = (
+    "all equal",
+    "all zero",
+)  # refused by what the method needs, which says so
 DRESSES = ["Fortran order", "strides", "read-only", "big-endian", "long doubles", "objects that are numbers",
            "nested lists", "a table", "nothing masked", "numbers of Python", "a tensor", "polars", "arrow",
            "two levels of names"]  # fmt: skip
 
 
 @by_thirds
-@pytest.mark.parametrize("subject", [s for s in SUBJECTS if str(s) != "CatECM"], ids=str)
+@pytest.mark.parametrize(
+    "subject", [s for s in SUBJECTS if str(s) != "CatECM"], ids=str
+)
 def test_containers_of_the_same_numbers(subject, third):
     """Every container gives the same result or an error that names X."""
     expected = answer(quick_make(subject).fit(IRIS))
@@ -76,7 +87,9 @@ def test_containers_of_the_same_numbers(subject, third):
             np.testing.assert_allclose(answer(model), expected, atol=1e-9, err_msg=name)
 
         refused_or_sensible(
-            lambda name=name: quick_make(subject).fit(OBJECTS[name]), same, "X|feature|column"
+            lambda name=name: quick_make(subject).fit(OBJECTS[name]),
+            same,
+            "X|feature|column",
         )
 
 
@@ -90,7 +103,9 @@ def with_weight(value, dtype=object):
 
 
 WRONG_WEIGHTS = {
-    "masked": lambda ones: np.ma.masked_array(ones, ones.cumsum().reshape(ones.shape) == 7),
+    "masked": lambda ones: np.ma.masked_array(
+        ones, ones.cumsum().reshape(ones.shape) == 7
+    ),
     "dates": lambda ones: np.full(ones.shape, np.datetime64("2020-01-01")),
     "spans of time": lambda ones: np.full(ones.shape, np.timedelta64(3, "s")),
     "complex": lambda ones: ones.astype(complex),
@@ -112,12 +127,16 @@ WRONG_WEIGHTS = {
 }
 
 
-@pytest.mark.parametrize("subject", [s for s in SUBJECTS if s.fit_takes("sample_weight")], ids=str)
+@pytest.mark.parametrize(
+    "subject", [s for s in SUBJECTS if s.fit_takes("sample_weight")], ids=str
+)
 def test_weights(subject):
     ones = np.ones(subject.data.shape[: 1 if subject.takes_tables else 2])
     for name, wrong in WRONG_WEIGHTS.items():
         message = refused_or_sensible(
-            lambda w=wrong: quick_make(subject).fit(subject.data, sample_weight=w(ones)),
+            lambda w=wrong: quick_make(subject).fit(
+                subject.data, sample_weight=w(ones)
+            ),
             valid_masses,
             "[Ww]eight",
         )
@@ -130,10 +149,14 @@ def test_weights(subject):
             )
 
 
-@pytest.mark.parametrize("subject", [s for s in TABLES if s.fit_takes("sample_weight")], ids=str)
+@pytest.mark.parametrize(
+    "subject", [s for s in TABLES if s.fit_takes("sample_weight")], ids=str
+)
 def test_weights_are_matched_by_names(subject):
     names = [f"object {i}" for i in range(len(subject.data))]
-    table = pd.DataFrame(subject.data, index=names, columns=list("abc")[: subject.data.shape[1]])
+    table = pd.DataFrame(
+        subject.data, index=names, columns=list("abc")[: subject.data.shape[1]]
+    )
     weights = pd.Series(np.linspace(1, 5, len(names)), index=names)
     one, other, strange = (
         answer(quick_make(subject).fit(table, sample_weight=w))
@@ -149,7 +172,9 @@ def test_later_parameters_do_not_change_predictions(subject):
     model = quick_make(subject).fit(subject.data)
     before = prediction(model, subject.data)
     reading = ("metric", "n_jobs", "device", "channel_axis", "handle_unknown")
-    model.set_params(**{name: object() for name in subject.parameters if name not in reading})
+    model.set_params(
+        **{name: object() for name in subject.parameters if name not in reading}
+    )
     np.testing.assert_array_equal(prediction(model, subject.data), before)
 
 
@@ -190,7 +215,11 @@ def test_parameters_of_clusterers(subject, third, tmp_path, monkeypatch):
                 ),
                 valid_masses,
             )
-            if message is not None and value is not None and type(value) in (complex, bytes, dict):
+            if (
+                message is not None
+                and value is not None
+                and type(value) in (complex, bytes, dict)
+            ):
                 assert name in message
 
 
@@ -213,7 +242,9 @@ TAKING_CONSTRAINTS = [s.make() for s in TABLES if s.fit_takes("constraints")] + 
 ]  # the others learn from labels alone
 
 
-@pytest.mark.parametrize("estimator", TAKING_CONSTRAINTS, ids=lambda e: type(e).__name__)
+@pytest.mark.parametrize(
+    "estimator", TAKING_CONSTRAINTS, ids=lambda e: type(e).__name__
+)
 def test_contradictory_constraints(estimator):
     """A pair with both links raises an error.
 
@@ -231,7 +262,9 @@ def test_contradictory_constraints(estimator):
     assert not [w for w in said if issubclass(w.category, ContradictionWarning)]
 
 
-@pytest.mark.parametrize("subject", [s for s in TABLES if s.fit_takes("constraints")], ids=str)
+@pytest.mark.parametrize(
+    "subject", [s for s in TABLES if s.fit_takes("constraints")], ids=str
+)
 @pytest.mark.parametrize("which", CONSTRAINTS)
 def test_constraints(subject, which):
     constraints, is_refused = CONSTRAINTS[which]
@@ -283,7 +316,9 @@ def test_forms_of_dissimilarities(method, form):
 MISSING = {
     "objects with None": lambda X: np.where(np.isnan(X), None, X),
     "objects of pandas": lambda X: np.where(np.isnan(X), pd.NA, X),
-    "a table of objects of pandas": lambda X: pd.DataFrame(np.where(np.isnan(X), pd.NA, X)),
+    "a table of objects of pandas": lambda X: pd.DataFrame(
+        np.where(np.isnan(X), pd.NA, X)
+    ),
     "nullable numbers": lambda X: table(X).convert_dtypes(),
     "sparse columns": lambda X: table(X).astype(pd.SparseDtype(float, np.nan)),
 }
@@ -337,7 +372,9 @@ def test_padding_of_sparse_formats_is_ignored(form, kind):
     settings = {"metric": "precomputed", "random_state": 0}
     expected = answer(EVCLUS(3, **settings).fit(sparse.csr_array(some)))
     np.testing.assert_allclose(
-        answer(EVCLUS(3, **settings).fit(kind(some).asformat(form))), expected, atol=1e-9
+        answer(EVCLUS(3, **settings).fit(kind(some).asformat(form))),
+        expected,
+        atol=1e-9,
     )
 
 
@@ -345,14 +382,18 @@ def test_memory_order_of_initial_masses():
     masses = np.random.default_rng(0).dirichlet(np.ones(8), len(SHIFTED))
     settings = {"focal_sets": "pairs", "n_init": 1, "random_state": 0}
     starts = masses, np.asfortranarray(masses), table(masses)
-    first, *others = (answer(EVCLUS(3, init=start, **settings).fit(SHIFTED)) for start in starts)
+    first, *others = (
+        answer(EVCLUS(3, init=start, **settings).fit(SHIFTED)) for start in starts
+    )
     for other in others:
         np.testing.assert_array_equal(other, first)
 
 
 def test_column_names_that_are_numbers_as_text():
     """A file whose first column contains the names of the rows has such column names."""
-    read = pd.DataFrame(D, index=pd.Index(np.arange(50)), columns=[str(k) for k in range(50)])
+    read = pd.DataFrame(
+        D, index=pd.Index(np.arange(50)), columns=[str(k) for k in range(50)]
+    )
     settings = {"metric": "precomputed", "random_state": 0}
     expected = answer(ECMdd(3, **settings).fit(D))
     for given in (read, read.iloc[:, ::-1]):
@@ -363,10 +404,15 @@ def test_column_names_that_are_numbers_as_text():
 
 def test_missing_names_are_equal_in_several_tables():
     views = [
-        pd.DataFrame(SHIFTED[:, k : k + 2], index=[np.nan] * 50, columns=["a", "b"]) for k in (0, 2)
+        pd.DataFrame(SHIFTED[:, k : k + 2], index=[np.nan] * 50, columns=["a", "b"])
+        for k in (0, 2)
     ]
-    expected = answer(WMVEC(3, random_state=0, n_init=1).fit([view.to_numpy() for view in views]))
-    np.testing.assert_array_equal(answer(WMVEC(3, random_state=0, n_init=1).fit(views)), expected)
+    expected = answer(
+        WMVEC(3, random_state=0, n_init=1).fit([view.to_numpy() for view in views])
+    )
+    np.testing.assert_array_equal(
+        answer(WMVEC(3, random_state=0, n_init=1).fit(views)), expected
+    )
 
 
 def test_weights_of_pixels():

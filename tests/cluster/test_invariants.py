@@ -10,7 +10,14 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
-from tests.cluster.contract import EXCEPTIONS, PERMUTED, SUBJECTS, answer, categories, prediction
+from tests.cluster.contract import (
+    EXCEPTIONS,
+    PERMUTED,
+    SUBJECTS,
+    answer,
+    categories,
+    prediction,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -24,7 +31,10 @@ RISES = {"ECMdd", "RoughKMeans", "WECMdd"}
 N_CLUSTERS = 3  # those of `Subject.make`
 problems = st.integers(0, 2**31 - 1)
 each = settings(
-    deadline=None, max_examples=8, derandomize=True, suppress_health_check=list(HealthCheck)
+    deadline=None,
+    max_examples=8,
+    derandomize=True,
+    suppress_health_check=list(HealthCheck),
 )
 
 
@@ -41,7 +51,9 @@ def objects(subject, seed):
         X[-1, :2] += 40
     if str(subject) == "CatECM":
         X = categories(X[:, :2])
-    assume(len(np.unique(X, axis=0)) >= N_CLUSTERS)  # objects may share their categories
+    assume(
+        len(np.unique(X, axis=0)) >= N_CLUSTERS
+    )  # objects may share their categories
     return X
 
 
@@ -72,7 +84,9 @@ def test_masses_labels_objective_predictions_and_seeds(subject, seed):
     equal = np.unique(X, axis=0, return_inverse=True)[1].ravel()
     for group in np.unique(equal[np.bincount(equal)[equal] > 1]):
         twins = masses[equal == group]
-        np.testing.assert_allclose(twins, np.broadcast_to(twins[0], twins.shape), atol=1e-7)
+        np.testing.assert_allclose(
+            twins, np.broadcast_to(twins[0], twins.shape), atol=1e-7
+        )
 
 
 @pytest.mark.parametrize(
@@ -89,10 +103,15 @@ def test_order_of_rows_has_no_effect(subject, seed):
     if hasattr(one, "objective_") and str(subject) not in RISES:
         assert other.objective_ == pytest.approx(one.objective_, rel=1e-4, abs=1e-9)
     else:
-        assert adjusted_rand_score(np.ravel(other.labels_), np.ravel(one.labels_)[order]) > 0.8
+        assert (
+            adjusted_rand_score(np.ravel(other.labels_), np.ravel(one.labels_)[order])
+            > 0.8
+        )
 
 
-@pytest.mark.parametrize("subject", [s for s in QUICK if s.data.dtype.kind == "f"], ids=str)
+@pytest.mark.parametrize(
+    "subject", [s for s in QUICK if s.data.dtype.kind == "f"], ids=str
+)
 @given(seed=problems, exponent=st.integers(-60, 60))
 @each
 def test_units_have_no_effect(subject, seed, exponent):

@@ -14,7 +14,9 @@ def masses_of(costs, size, alpha=1.5, delta2=2.0, beta=2.0, zero=1e-12, weights=
     size = np.asarray(size)
     masses = np.empty_like(costs)
     empty = np.empty(len(costs))
-    value = masses_from_costs(costs, weights, size**alpha, size, delta2, beta, zero, masses, empty)
+    value = masses_from_costs(
+        costs, weights, size**alpha, size, delta2, beta, zero, masses, empty
+    )
     return masses, empty, value
 
 
@@ -37,12 +39,16 @@ def test_masses_follow_the_formula(g, beta):
     size = rng.integers(1, 4, g)
     weights = rng.integers(0, 3, 20).astype(float)
     for delta2 in (0.3, np.inf):
-        masses, empty, value = masses_of(costs, size, 1.5, delta2, beta, weights=weights)
+        masses, empty, value = masses_of(
+            costs, size, 1.5, delta2, beta, weights=weights
+        )
         wanted = [naive_masses(row, size, 1.5, delta2, beta) for row in costs]
         np.testing.assert_allclose(
             np.column_stack([masses, empty]), [m for m, _ in wanted], rtol=1e-12
         )
-        assert value == pytest.approx(np.dot(weights, [v for _, v in wanted]), rel=1e-12)
+        assert value == pytest.approx(
+            np.dot(weights, [v for _, v in wanted]), rel=1e-12
+        )
         assert masses_of(costs, size, 1.5, delta2, beta)[2] == pytest.approx(
             sum(v for _, v in wanted), rel=1e-12
         )
@@ -68,7 +74,9 @@ def test_objects_on_a_prototype_get_the_smallest_set(beta):
     assert masses.tolist() == [[1, 0, 0, 0]] * 3
     assert empty.tolist() == [0, 0, 0]
     assert value == 0
-    assert masses_of([0.0, 0.0, 0.0, 0.0], size, beta=beta)[0].tolist() == [[0.5, 0.5, 0, 0]]
+    assert masses_of([0.0, 0.0, 0.0, 0.0], size, beta=beta)[0].tolist() == [
+        [0.5, 0.5, 0, 0]
+    ]
 
 
 def test_each_negative_cost_counts_as_zero():
@@ -91,7 +99,9 @@ def naive_seeds(delta, uniform):
         else:
             places = (draws * n).astype(int)
         places = np.minimum(places, n - 1)
-        best = places[np.argmin([np.minimum(nearest, delta[p]).sum(dtype=float) for p in places])]
+        best = places[
+            np.argmin([np.minimum(nearest, delta[p]).sum(dtype=float) for p in places])
+        ]
         seeds.append(best)
         nearest = np.minimum(nearest, delta[best])
     return np.array(seeds)
@@ -104,7 +114,9 @@ def naive_medoids(delta, medoids, steps):
         for k in range(len(medoids)):
             group = np.flatnonzero(labels == k)
             if len(group):
-                moved[k] = group[delta[np.ix_(group, group)].sum(axis=1, dtype=float).argmin()]
+                moved[k] = group[
+                    delta[np.ix_(group, group)].sum(axis=1, dtype=float).argmin()
+                ]
         if np.array_equal(moved, medoids):
             break
         medoids = moved

@@ -71,13 +71,16 @@ def test_objective_never_increases(seed, family, beta, alpha, gamma):
 
 
 @pytest.mark.parametrize(
-    "family", [FocalSets.pairs(3), pytest.param(FocalSets.full(4), marks=pytest.mark.long)]
+    "family",
+    [FocalSets.pairs(3), pytest.param(FocalSets.full(4), marks=pytest.mark.long)],
 )
 def test_result_is_a_minimum(family):
     c = family.n_clusters
     X, _ = make_blobs(25, 2, centers=c, random_state=1)
     D = pairwise_distances(X)
-    model = MECM(c, metric="precomputed", focal_sets=family, eta=0.8, tol=0, random_state=0).fit(D)
+    model = MECM(
+        c, metric="precomputed", focal_sets=family, eta=0.8, tol=0, random_state=0
+    ).fit(D)
     assert model.converged_
     best = naive_objective(model, D)
     for k in range(c):
@@ -88,7 +91,9 @@ def test_result_is_a_minimum(family):
     rng = np.random.default_rng(0)
     for _ in range(10):
         masses = np.clip(
-            model.credal_partition_.masses + 1e-3 * rng.normal(size=(25, len(family))), 0, None
+            model.credal_partition_.masses + 1e-3 * rng.normal(size=(25, len(family))),
+            0,
+            None,
         )
         masses /= masses.sum(axis=1, keepdims=True)
         assert naive_objective(model, D, masses=masses) >= best - 1e-9
@@ -108,7 +113,10 @@ def test_butterfly_and_proteins(shared_data):
     assert model.credal_partition_.ambiguous.tolist() == [5]
     D, y = shared_data("protein")
     assert (
-        adjusted_rand_score(y, MECM(4, metric="precomputed", random_state=0).fit(D).labels_) > 0.5
+        adjusted_rand_score(
+            y, MECM(4, metric="precomputed", random_state=0).fit(D).labels_
+        )
+        > 0.5
     )
 
 

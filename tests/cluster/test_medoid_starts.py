@@ -22,14 +22,17 @@ def test_weights_equal_repetitions(blobs, seed):
     D = pairwise_distances(X)
     weighted = medoid_starts(D, 3, 4, np.random.default_rng(seed), counts.astype(float))
     repeated = medoid_starts(D[np.ix_(owner, owner)], 3, 4, np.random.default_rng(seed))
-    assert [seeds.tolist() for seeds in weighted] == [owner[seeds].tolist() for seeds in repeated]
+    assert [seeds.tolist() for seeds in weighted] == [
+        owner[seeds].tolist() for seeds in repeated
+    ]
     assert sorted(y[weighted[0]]) == [0, 1, 2]
 
 
 def test_equal_weights_have_no_effect(blobs):
     D = pairwise_distances(blobs[0])
     plain, weighted = (
-        medoid_starts(D, 3, 4, np.random.default_rng(0), weights) for weights in (None, np.ones(80))
+        medoid_starts(D, 3, 4, np.random.default_rng(0), weights)
+        for weights in (None, np.ones(80))
     )
     assert [seeds.tolist() for seeds in plain] == [seeds.tolist() for seeds in weighted]
 
@@ -42,7 +45,9 @@ def test_samples_are_sorted():
     assert same.tolist() == [1, 1, 2, 5]
     total = np.zeros(5)
     for seed in range(300):
-        positions, counts = sample_in_order(order, weights, 3, np.random.RandomState(seed))
+        positions, counts = sample_in_order(
+            order, weights, 3, np.random.RandomState(seed)
+        )
         assert counts.sum() == 3
         total[positions] += counts
     np.testing.assert_allclose(total / total.sum(), weights / weights.sum(), atol=0.03)

@@ -17,7 +17,9 @@ pytestmark = pytest.mark.parametrize("method", [MECM, ECMdd, WECMdd])
 
 @pytest.fixture(scope="module")
 def blobs():
-    return make_blobs(200, 2, centers=[[0, 0], [9, 1], [1, 10], [20, 12]], random_state=1)
+    return make_blobs(
+        200, 2, centers=[[0, 0], [9, 1], [1, 10], [20, 12]], random_state=1
+    )
 
 
 def test_medoids_belong_to_their_clusters(method, blobs):
@@ -49,20 +51,27 @@ def test_attributes_and_matrix_give_the_same_result(method, blobs, metric):
     a = method(3, metric=metric, random_state=0).fit(X)
     b = method(3, metric="precomputed", random_state=0).fit(D)
     np.testing.assert_array_equal(a.medoid_indices_, b.medoid_indices_)
-    np.testing.assert_allclose(a.credal_partition_.masses, b.credal_partition_.masses, atol=1e-6)
+    np.testing.assert_allclose(
+        a.credal_partition_.masses, b.credal_partition_.masses, atol=1e-6
+    )
     assert not hasattr(b, "cluster_centers_")
 
 
 def test_new_objects(method, blobs):
     X, _ = blobs
     model = method(4, random_state=0).fit(X)
-    np.testing.assert_array_equal(model.predict_mass(X).masses, model.credal_partition_.masses)
+    np.testing.assert_array_equal(
+        model.predict_mass(X).masses, model.credal_partition_.masses
+    )
     np.testing.assert_allclose(
         model.predict_mass(X[:7]).masses, model.credal_partition_.masses[:7], atol=1e-12
     )
     new = X[:20] + 1e-7
     np.testing.assert_array_equal(model.predict(new), model.labels_[:20])
-    assert model.predict_mass(X.mean(axis=0) + 1e6 * np.eye(2)).outliers.tolist() == [0, 1]
+    assert model.predict_mass(X.mean(axis=0) + 1e6 * np.eye(2)).outliers.tolist() == [
+        0,
+        1,
+    ]
     D = pairwise_distances(X)
     relational = method(4, metric="precomputed", random_state=0).fit(D)
     np.testing.assert_array_equal(
@@ -77,7 +86,8 @@ def test_new_objects(method, blobs):
 
 
 @pytest.mark.parametrize(
-    "family", ["auto", "simple", "pairs", "full", "selected", FocalSets.full(4, empty=False)]
+    "family",
+    ["auto", "simple", "pairs", "full", "selected", FocalSets.full(4, empty=False)],
 )
 def test_all_families(method, blobs, family):
     X, y = blobs
@@ -91,12 +101,16 @@ def test_all_families(method, blobs, family):
 
 def test_tables_of_mixed_columns(method, blobs):
     X, y = blobs
-    table = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "kind": np.array(["p", "q", "r", "s"])[y]})
+    table = pd.DataFrame(
+        {"a": X[:, 0], "b": X[:, 1], "kind": np.array(["p", "q", "r", "s"])[y]}
+    )
     table.loc[3, "a"] = np.nan
     model = method(4, metric="gower", random_state=0).fit(table)
     assert adjusted_rand_score(y, model.labels_) > 0.95
     assert model.n_features_in_ == 3
-    np.testing.assert_array_equal(model.predict_mass(table).masses, model.credal_partition_.masses)
+    np.testing.assert_array_equal(
+        model.predict_mass(table).masses, model.credal_partition_.masses
+    )
     given = method(4, metric="precomputed", random_state=0).fit(gower_matrix(table))
     np.testing.assert_array_equal(given.medoid_indices_, model.medoid_indices_)
     np.testing.assert_allclose(
@@ -104,7 +118,9 @@ def test_tables_of_mixed_columns(method, blobs):
     )
     assert not hasattr(model, "cluster_centers_")
     assert (
-        adjusted_rand_score(y, method(4, metric="gower", init="belief-peaks").fit(table).labels_)
+        adjusted_rand_score(
+            y, method(4, metric="gower", init="belief-peaks").fit(table).labels_
+        )
         > 0.9
     )
 
@@ -113,9 +129,14 @@ def test_weights(method, blobs):
     """Only proportions matter, and objects of weight 0 are never medoids."""
     X, y = blobs
     weights = np.random.default_rng(0).integers(0, 3, len(X)).astype(float)
-    a, b = (method(4, random_state=0).fit(X, sample_weight=w) for w in (weights, 0.25 * weights))
+    a, b = (
+        method(4, random_state=0).fit(X, sample_weight=w)
+        for w in (weights, 0.25 * weights)
+    )
     np.testing.assert_array_equal(a.medoid_indices_, b.medoid_indices_)
-    np.testing.assert_allclose(a.credal_partition_.masses, b.credal_partition_.masses, atol=1e-9)
+    np.testing.assert_allclose(
+        a.credal_partition_.masses, b.credal_partition_.masses, atol=1e-9
+    )
     assert b.objective_ == pytest.approx(0.25 * a.objective_)
     assert (weights[a.medoid_indices_] > 0).all()
     assert adjusted_rand_score(y, a.labels_) > 0.95
@@ -138,11 +159,16 @@ def test_starts(method, blobs):
         np.testing.assert_array_equal(
             named.credal_partition_.masses, given.credal_partition_.masses
         )
-        relational = method(4, init=init, metric="precomputed").fit(pairwise_distances(X))
+        relational = method(4, init=init, metric="precomputed").fit(
+            pairwise_distances(X)
+        )
         np.testing.assert_array_equal(relational.labels_, given.labels_)
-    assert (method(4, init=CredalPartition.from_hard(y)).fit(X).labels_ == y).mean() > 0.9
+    assert (
+        method(4, init=CredalPartition.from_hard(y)).fit(X).labels_ == y
+    ).mean() > 0.9
     one, many = (
-        method(4, init="random", n_init=n, random_state=5, delta=5.0).fit(X) for n in (1, 10)
+        method(4, init="random", n_init=n, random_state=5, delta=5.0).fit(X)
+        for n in (1, 10)
     )
     assert many.objective_ <= one.objective_ * (1 + 1e-6)
 
@@ -172,7 +198,9 @@ def test_no_matrix_for_large_data(method, monkeypatch):
         assert adjusted_rand_score(whole.labels_, model.labels_) > 0.98
     exhaustive = method(3, random_state=0, n_candidates=None).fit(X)
     assert max(sizes) <= 50_000
-    np.testing.assert_array_equal(model.predict_mass(X).masses, model.credal_partition_.masses)
+    np.testing.assert_array_equal(
+        model.predict_mass(X).masses, model.credal_partition_.masses
+    )
     if method is not WECMdd:
         np.testing.assert_array_equal(exhaustive.medoid_indices_, model.medoid_indices_)
 
@@ -195,13 +223,21 @@ def test_equal_objects(method):
 def test_objects_between_neighbors_are_ambiguous(method):
     """Two clusters touch, a third one is separate."""
     rng = np.random.default_rng(0)
-    X = np.vstack([rng.normal(size=(150, 2)) + center for center in ([0, 0], [4, 0], [2, 14])])
+    X = np.vstack(
+        [rng.normal(size=(150, 2)) + center for center in ([0, 0], [4, 0], [2, 14])]
+    )
     model = method(3, random_state=0).fit(X)
     left, right, above = model.predict([[0, 0], [4, 0], [2, 14]])
-    new = model.predict_mass([[2.0, 0.0], [-0.5, 0.0], [4.5, 0.0], [2.0, 14.5], [2.0, 7.0]])
+    new = model.predict_mass(
+        [[2.0, 0.0], [-0.5, 0.0], [4.5, 0.0], [2.0, 14.5], [2.0, 7.0]]
+    )
     sets = new.assignment()
     assert np.flatnonzero(sets[0]).tolist() == sorted([left, right])
-    assert [np.flatnonzero(row).tolist() for row in sets[1:4]] == [[left], [right], [above]]
+    assert [np.flatnonzero(row).tolist() for row in sets[1:4]] == [
+        [left],
+        [right],
+        [above],
+    ]
     cp = model.credal_partition_
     assert 0 < len(cp.ambiguous) < 45
     assert not (model.labels_[cp.ambiguous] == above).any()

@@ -35,13 +35,18 @@ TAKERS = [
     kind
     for kind in (getattr(cluster, name) for name in cluster.__all__)
     if inspect.isclass(kind)
-    and getattr(inspect.signature(kind).parameters.get("missing"), "default", "") == "refuse"
+    and getattr(inspect.signature(kind).parameters.get("missing"), "default", "")
+    == "refuse"
     if kind.__name__ != "CredalClustering"  # It uses EVCLUS for missing values.
 ]
 DESCENDING = [ECM, CCM, CECM]
 IRIS = load_iris()
 POINTS = make_blobs(
-    90, 4, centers=[[0, 0, 0, 0], [4, 0, 4, 0], [0, 4, 0, 4]], cluster_std=1.3, random_state=0
+    90,
+    4,
+    centers=[[0, 0, 0, 0], [4, 0, 4, 0], [0, 4, 0, 4]],
+    cluster_std=1.3,
+    random_state=0,
 )[0]
 
 
@@ -65,7 +70,15 @@ def made(kind, **settings):
         starts = {"n_init": 3}
     else:
         starts = {}
-    return kind(**{"n_clusters": 3, "missing": "partial", "random_state": 0, **starts, **settings})
+    return kind(
+        **{
+            "n_clusters": 3,
+            "missing": "partial",
+            "random_state": 0,
+            **starts,
+            **settings,
+        }
+    )
 
 
 def masses(model):
@@ -77,7 +90,8 @@ def test_methods_that_accept_missing_values():
     relatives = {"FuzzyCMeans", "NoiseClustering"}
     assert (
         names
-        == {"ECM", "CECM", "CCM", "BPEC", "ECMdd", "WECMdd", "MECM", "RECM", "EVCLUS"} | relatives
+        == {"ECM", "CECM", "CCM", "BPEC", "ECMdd", "WECMdd", "MECM", "RECM", "EVCLUS"}
+        | relatives
     )
 
 
@@ -91,14 +105,17 @@ def test_complete_data_give_identical_results(kind):
     assert masses(plain).tobytes() == masses(partial).tobytes()
     assert plain.objective_ == partial.objective_
     assert (
-        plain.predict_mass(POINTS).masses.tobytes() == partial.predict_mass(POINTS).masses.tobytes()
+        plain.predict_mass(POINTS).masses.tobytes()
+        == partial.predict_mass(POINTS).masses.tobytes()
     )
 
 
 @of_each(TAKERS)
 def test_predict_agrees_with_fit(kind):
     model = made(kind).fit(HOLES)
-    np.testing.assert_allclose(model.predict_mass(HOLES).masses, masses(model), atol=1e-7)
+    np.testing.assert_allclose(
+        model.predict_mass(HOLES).masses, masses(model), atol=1e-7
+    )
     one_by_one = np.vstack([model.predict_mass(row[None]).masses for row in HOLES[:9]])
     np.testing.assert_allclose(one_by_one, masses(model)[:9], atol=1e-7)
 
@@ -154,7 +171,9 @@ def test_single_precision_is_kept(kind):
 
 
 @pytest.mark.long
-@of_each([kind for kind in TAKERS if "focal_sets" in inspect.signature(kind).parameters])
+@of_each(
+    [kind for kind in TAKERS if "focal_sets" in inspect.signature(kind).parameters]
+)
 @pytest.mark.parametrize("family", ["full", "selected"])
 def test_other_families(kind, family):
     model = made(kind, focal_sets=family).fit(HOLES)
@@ -185,23 +204,34 @@ def test_start_from_belief_peaks(kind):
 def test_clusters_are_found_with_a_tenth_missing(kind):
     whole = adjusted_rand_score(IRIS.target, made(kind).fit(IRIS.data).labels_)
     tables = [with_holes(IRIS.data, 0.1, seed) for seed in range(2)]
-    found = [adjusted_rand_score(IRIS.target, made(kind).fit(table).labels_) for table in tables]
+    found = [
+        adjusted_rand_score(IRIS.target, made(kind).fit(table).labels_)
+        for table in tables
+    ]
     assert np.mean(found) > whole - 0.12
 
 
 @of_each(TAKERS)
 def test_missing_values_increase_the_doubt(kind):
     """Under the same model, objects with half of their values have more doubt and less specific masses."""
-    X = make_blobs(200, 4, centers=3, center_box=(-2.5, 2.5), cluster_std=1.2, random_state=4)[0]
+    X = make_blobs(
+        200, 4, centers=3, center_box=(-2.5, 2.5), cluster_std=1.2, random_state=4
+    )[0]
     model = made(kind).fit(X)
     quarter, half = (model.predict_mass(with_holes(X, share)) for share in (0.25, 0.5))
     doubts = [
-        np.minimum(doubt_scores(p), 1).mean() for p in (model.credal_partition_, quarter, half)
+        np.minimum(doubt_scores(p), 1).mean()
+        for p in (model.credal_partition_, quarter, half)
     ]
     assert doubts[0] + 0.02 < doubts[1] < doubts[2]
     has_pairs = (model.focal_sets_.cardinality > 1).any()
-    if has_pairs and kind is not WECMdd:  # the penalties of its pairs outweigh what is not known
-        assert half.nonspecificity().mean() > model.credal_partition_.nonspecificity().mean()
+    if (
+        has_pairs and kind is not WECMdd
+    ):  # the penalties of its pairs outweigh what is not known
+        assert (
+            half.nonspecificity().mean()
+            > model.credal_partition_.nonspecificity().mean()
+        )
 
 
 @of_each(TAKERS)
@@ -210,13 +240,19 @@ def test_incomplete_objects_are_not_outliers(kind):
     X = make_blobs(300, 5, centers=3, cluster_std=1.0, random_state=0)[0]
     model = made(kind).fit(X)
     hidden = with_holes(X, 0.5)
-    assert len(model.predict_mass(hidden).outliers) <= len(model.credal_partition_.outliers) + 6
+    assert (
+        len(model.predict_mass(hidden).outliers)
+        <= len(model.credal_partition_.outliers) + 6
+    )
 
 
 def test_empty_rows_have_equal_costs():
     """In the limit, all sets have the same cost."""
     model = made(ECM, focal_sets="full").fit(POINTS)._model
-    costs = model.squared_distances(np.array([[np.nan] * 4])) * model.step.kernel_arguments()[0]
+    costs = (
+        model.squared_distances(np.array([[np.nan] * 4]))
+        * model.step.kernel_arguments()[0]
+    )
     np.testing.assert_allclose(costs, costs[0, 0])
 
 
@@ -226,14 +262,18 @@ def test_empty_rows_have_equal_costs():
 @of_each(DESCENDING)
 @pytest.mark.parametrize("family", ["auto", "full"])
 def test_objective_never_increases(kind, family):
-    model = made(kind, focal_sets=family, tol=0.0, max_iter=60).fit(with_holes(POINTS, 0.3))
+    model = made(kind, focal_sets=family, tol=0.0, max_iter=60).fit(
+        with_holes(POINTS, 0.3)
+    )
     assert len(model.history_) > 5
     assert np.diff(model.history_).max() <= 1e-9 * model.history_[0]
 
 
 def test_objective_never_increases_with_constraints():
     known = Constraints(must_link=[(0, 1), (2, 3)], cannot_link=[(0, 2), (5, 9)])
-    model = made(CECM, tol=0.0, max_iter=60).fit(with_holes(POINTS, 0.3), constraints=known)
+    model = made(CECM, tol=0.0, max_iter=60).fit(
+        with_holes(POINTS, 0.3), constraints=known
+    )
     assert np.diff(model.history_).max() <= 1e-9 * model.history_[0]
     np.testing.assert_allclose(
         model.predict_mass(with_holes(POINTS, 0.3)).masses, masses(model), atol=1e-7
@@ -256,7 +296,9 @@ def test_objective_of_ecm_against_loops():
             for d in range(4):
                 missing = np.isnan(x[d])
                 value += mass**1.7 * (
-                    within[d] if missing else len(members) ** 1.5 * (x[d] - center[d]) ** 2
+                    within[d]
+                    if missing
+                    else len(members) ** 1.5 * (x[d] - center[d]) ** 2
                 )
     assert abs(value - model.objective_) < 1e-8 * value
 
@@ -289,7 +331,11 @@ def test_objective_of_ccm_against_loops():
 
 def test_variances_within_clusters():
     X = make_blobs(
-        3000, 3, centers=[[0, 0, 0], [20, 0, 9], [0, 30, 9]], cluster_std=1.0, random_state=0
+        3000,
+        3,
+        centers=[[0, 0, 0], [20, 0, 9], [0, 30, 9]],
+        cluster_std=1.0,
+        random_state=0,
     )[0]
     X = X * [1.0, 2.0, 0.5]
     found = estimate_within_variances(with_holes(X, 0.2), None, 3)
@@ -311,7 +357,9 @@ def test_error_by_default(kind):
         model.predict_mass(HOLES)
 
 
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+@pytest.mark.parametrize(
+    "frame", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"]
+)
 def test_error_names_the_columns(frame):
     table = frame(
         {
@@ -327,7 +375,9 @@ def test_error_names_the_columns(frame):
     assert len(made(ECM).fit(table).credal_partition_) == 90
 
 
-@pytest.mark.parametrize("kind", [EGMM, EKNNClus, BeliefPeaks], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(
+    "kind", [EGMM, EKNNClus, BeliefPeaks], ids=lambda kind: kind.__name__
+)
 def test_methods_that_do_not_accept_missing_values(kind):
     with pytest.raises(ValueError, match=r"\bX\b"):
         kind().fit(HOLES)
@@ -344,7 +394,9 @@ def test_rows_and_columns_without_values(kind):
     with pytest.raises(ValueError, match=r"column 2"):
         made(kind).fit(column)
     with pytest.raises(ValueError, match="row 'b'"):
-        made(kind).fit(pd.DataFrame(nothing, index=[*"cdefghi", "b", *map(str, range(82))]))
+        made(kind).fit(
+            pd.DataFrame(nothing, index=[*"cdefghi", "b", *map(str, range(82))])
+        )
     model = made(kind).fit(HOLES)
     with pytest.raises(ValueError, match="row 7"):
         model.predict_mass(nothing)
@@ -392,18 +444,25 @@ def test_gower_with_categories_and_missing_values(kind):
     rng = np.random.default_rng(0)
     town = np.array(["Lens", "Arras", "Douai"])[np.repeat([0, 1, 2], 30)].astype(object)
     town[rng.random(90) < 0.15] = None
-    table = pd.DataFrame({"a": HOLES[:, 0], "b": HOLES[:, 1], "town": town, "whole": POINTS[:, 2]})
+    table = pd.DataFrame(
+        {"a": HOLES[:, 0], "b": HOLES[:, 1], "town": town, "whole": POINTS[:, 2]}
+    )
     table = table.iloc[rng.permutation(90)]
     for missing in ("refuse", "partial"):
         model = kind(3, metric="gower", missing=missing, random_state=0).fit(table)
         assert np.isfinite(masses(model)).all()
-        np.testing.assert_allclose(model.predict_mass(table).masses, masses(model), atol=1e-7)
+        np.testing.assert_allclose(
+            model.predict_mass(table).masses, masses(model), atol=1e-7
+        )
         assert list(model.credal_partition_.index) == list(table.index)
 
 
 def test_gower_of_rows_without_a_common_value():
     table = pd.DataFrame(
-        {"a": [1.0, None, 1.1, 9.0, None, 9.1] * 5, "b": ["x", "x", None, None, "y", "y"] * 5}
+        {
+            "a": [1.0, None, 1.1, 9.0, None, 9.1] * 5,
+            "b": ["x", "x", None, None, "y", "y"] * 5,
+        }
     )
     table["a"] += np.arange(30) % 7 / 100
     with pytest.raises(ValueError, match="rows 1 and 20"):
@@ -416,7 +475,9 @@ def test_gower_of_rows_without_a_common_value():
 
 
 def test_gower_missing_values_increase_the_doubt():
-    X = make_blobs(200, 4, centers=3, center_box=(-2.5, 2.5), cluster_std=1.2, random_state=4)[0]
+    X = make_blobs(
+        200, 4, centers=3, center_box=(-2.5, 2.5), cluster_std=1.2, random_state=4
+    )[0]
     model = made(EVCLUS, metric="gower").fit(X)
     half = model.predict_mass(with_holes(X, 0.5))
     assert (
@@ -454,5 +515,7 @@ def test_few_objects():
         [[1.0, nan], [1.1, 2.0], [5.0, nan], [5.1, 8.0]]
     )
     assert model.labels_[0] == model.labels_[1] != model.labels_[2] == model.labels_[3]
-    model = made(ECM).fit(np.column_stack([HOLES, np.full(90, 3.0)]))  # a constant column
+    model = made(ECM).fit(
+        np.column_stack([HOLES, np.full(90, 3.0)])
+    )  # a constant column
     np.testing.assert_allclose(masses(model).sum(axis=1), 1)

@@ -23,11 +23,14 @@ def test_posteriors_against_densities(n_fits):
     for b in range(n_fits):
         joint = np.column_stack(
             [
-                proportions[b, k] * multivariate_normal(means[b, k], covariances[b, k]).pdf(X)
+                proportions[b, k]
+                * multivariate_normal(means[b, k], covariances[b, k]).pdf(X)
                 for k in range(c)
             ]
         )
-        np.testing.assert_allclose(P[:, :, b], joint / joint.sum(axis=1, keepdims=True), rtol=1e-6)
+        np.testing.assert_allclose(
+            P[:, :, b], joint / joint.sum(axis=1, keepdims=True), rtol=1e-6
+        )
     in_blocks = fits.posteriors(
         X, lambda function, arguments: [function(*each) for each in arguments]
     )

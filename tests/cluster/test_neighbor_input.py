@@ -29,15 +29,23 @@ def test_tables_with_categories_and_missing_values(clusterer):
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1, 2], 40)
     table = pd.DataFrame(
-        {"x": rng.normal(6 * y, 1), "size": rng.normal(-4 * y, 1), "kind": np.array(list("abc"))[y]}
+        {
+            "x": rng.normal(6 * y, 1),
+            "size": rng.normal(-4 * y, 1),
+            "kind": np.array(list("abc"))[y],
+        }
     )
     table.loc[::7, "x"] = np.nan
     model = clusterer(metric="gower", random_state=0).fit(table)
-    precomputed = clusterer(metric="precomputed", random_state=0).fit(gower_matrix(table))
+    precomputed = clusterer(metric="precomputed", random_state=0).fit(
+        gower_matrix(table)
+    )
     np.testing.assert_array_equal(model.labels_, precomputed.labels_)
     if clusterer is BeliefPeaks:
         for name in ("belief_", "nearest_higher_", "peak_indices_"):
-            np.testing.assert_array_equal(getattr(model, name), getattr(precomputed, name))
+            np.testing.assert_array_equal(
+                getattr(model, name), getattr(precomputed, name)
+            )
         assert not hasattr(model, "cluster_centers_")
     else:
         np.testing.assert_array_equal(
@@ -97,11 +105,20 @@ def test_invalid_dissimilarities(clusterer, blobs):
     X, _ = blobs
     D = pairwise_distances(X)
     asymmetric = D * (1 + 0.1 * np.triu(np.ones_like(D)))
-    for wrong, message in ((D[:, :5], "square"), (-D, "Negative"), (asymmetric, "symmetric")):
+    for wrong, message in (
+        (D[:, :5], "square"),
+        (-D, "Negative"),
+        (asymmetric, "symmetric"),
+    ):
         with pytest.raises(ValueError, match=message):
             clusterer(metric="precomputed").fit(wrong)
-    model = clusterer(metric="precomputed", symmetrize=True, random_state=0).fit(asymmetric)
-    assert adjusted_rand_score(model.labels_, clusterer(random_state=0).fit(X).labels_) > 0.9
+    model = clusterer(metric="precomputed", symmetrize=True, random_state=0).fit(
+        asymmetric
+    )
+    assert (
+        adjusted_rand_score(model.labels_, clusterer(random_state=0).fit(X).labels_)
+        > 0.9
+    )
     with pytest.raises(ValueError, match="features"):
         model.predict(D[:, :7])
 
@@ -122,14 +139,18 @@ def test_invalid_sparse_dissimilarities(blobs):
 
 def test_metrics_that_cannot_be_used(clusterer, blobs):
     X, _ = blobs
-    constant = np.column_stack([X, np.ones(len(X))])  # a column without a variance to divide by
+    constant = np.column_stack(
+        [X, np.ones(len(X))]
+    )  # a column without a variance to divide by
     with pytest.raises(ValueError, match="metric must.*finite"):
         clusterer(metric="seuclidean").fit(constant)
     with pytest.raises(ValueError, match=r"\bmetric\b"):
         clusterer(metric=lambda a, b: abs(a - b).sum() * (1 + (a[0] > b[0]))).fit(X)
 
 
-def test_approximate_neighbors_need_the_extra_and_attributes(clusterer, monkeypatch, blobs):
+def test_approximate_neighbors_need_the_extra_and_attributes(
+    clusterer, monkeypatch, blobs
+):
     X, _ = blobs
     monkeypatch.setitem(sys.modules, "pynndescent", None)
     with pytest.raises(ImportError, match="dempster\\[neighbors\\]"):
@@ -151,8 +172,12 @@ def test_equal_rows():
     assert model.n_clusters_ == 1
     np.testing.assert_allclose(model.credal_partition_.masses, [[0, 1]] * 20)
     assert model.predict([[5, 5], [1, 1]]).tolist() == [0, 0]
-    np.testing.assert_allclose(model.predict_mass([[5, 5], [1, 1]]).masses, [[0, 1]] * 2)
-    two = EKNNClus(random_state=0, n_neighbors=4).fit(np.repeat([[0.0], [1.0]], 10, axis=0))
+    np.testing.assert_allclose(
+        model.predict_mass([[5, 5], [1, 1]]).masses, [[0, 1]] * 2
+    )
+    two = EKNNClus(random_state=0, n_neighbors=4).fit(
+        np.repeat([[0.0], [1.0]], 10, axis=0)
+    )
     assert two.n_clusters_ >= 2
     assert np.isfinite(two.credal_partition_.masses).all()
 

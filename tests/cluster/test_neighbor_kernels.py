@@ -5,7 +5,12 @@ import pytest
 from scipy import sparse
 
 from dempster.cluster._peaks import add_up_belief, first_higher, follow
-from dempster.cluster.eknnclus import agreement, neighbor_masses, relabel, symmetrize_graph
+from dempster.cluster.eknnclus import (
+    agreement,
+    neighbor_masses,
+    relabel,
+    symmetrize_graph,
+)
 
 # ---- the graph of EK-NNclus ----------------------------------------------------------------------
 
@@ -80,8 +85,12 @@ def test_sweeps_against_naive_loops(settle, symmetric, integer):
         gained = np.empty(1)
         for _ in range(4):
             order = rng.permutation(len(W))
-            moves = relabel(*rows, symmetric, order, labels, awake, support, settle, gained)
-            assert (moves, gained[0]) == naive_sweep(W, symmetric, order, wanted, still, 6, settle)
+            moves = relabel(
+                *rows, symmetric, order, labels, awake, support, settle, gained
+            )
+            assert (moves, gained[0]) == naive_sweep(
+                W, symmetric, order, wanted, still, 6, settle
+            )
             np.testing.assert_array_equal(labels, wanted)
             np.testing.assert_array_equal(awake, still)
             assert not support.any()
@@ -115,7 +124,9 @@ def test_indices_of_a_graph_are_checked():
     with pytest.raises(ValueError, match=r"\bindices\b"):
         neighbor_masses(indptr, wrong, weights, labels, 1, np.empty((n, 3)))
     with pytest.raises(ValueError, match=r"\blabels\b"):
-        neighbor_masses(indptr, indices, weights, labels + np.int32(1), 1, np.empty((n, 3)))
+        neighbor_masses(
+            indptr, indices, weights, labels + np.int32(1), 1, np.empty((n, 3))
+        )
     with pytest.raises(ValueError, match=r"\border\b"):
         relabel(indptr, indices, weights, True, np.array([-1]), *rest[1:])
 
@@ -157,7 +168,9 @@ def test_nearest_of_higher_belief_against_a_naive_loop():
     first_higher(objects, index[objects], distance[objects], rank, nearest, delta)
     for i in range(30):
         higher = [
-            (d, rank[j], j) for j, d in zip(index[i], distance[i], strict=True) if rank[j] < rank[i]
+            (d, rank[j], j)
+            for j, d in zip(index[i], distance[i], strict=True)
+            if rank[j] < rank[i]
         ]
         if i not in objects:
             assert (nearest[i], delta[i]) == (-7, -7.0)
@@ -172,7 +185,13 @@ def test_labels_follow_the_nearest_of_higher_belief():
     nearest = np.array([2, 0, -1, 2, -1])
     labels = np.array([-1, -1, 0, 1, -1])
     follow(order, nearest, labels)
-    assert labels.tolist() == [0, 0, 0, 1, -1]  # a row without a higher one has no label
+    assert labels.tolist() == [
+        0,
+        0,
+        0,
+        1,
+        -1,
+    ]  # a row without a higher one has no label
     for wrong in (-2, 5):
         nearest[0] = wrong
         with pytest.raises(ValueError, match=r"\bnearest\b"):

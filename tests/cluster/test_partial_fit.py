@@ -32,7 +32,9 @@ def test_a_pass_over_all_blocks_is_one_iteration_of_fit(method, focal_sets):
     for start, stop in ((0, 250), (250, 251), (251, 600)):
         online.partial_fit(X[start:stop], update=stop == 600)
     expected = one_iteration(method, focal_sets=focal_sets)
-    np.testing.assert_allclose(online.cluster_centers_, expected.cluster_centers_, atol=1e-12)
+    np.testing.assert_allclose(
+        online.cluster_centers_, expected.cluster_centers_, atol=1e-12
+    )
     assert online.focal_sets_ == expected.focal_sets_
     assert online.n_samples_seen_ == 600
     assert online.n_iter_ == 1
@@ -42,8 +44,12 @@ def test_a_pass_over_all_blocks_is_one_iteration_of_fit(method, focal_sets):
 def test_one_block_is_one_iteration_of_fit(method):
     online = made(method, init=START).partial_fit(X)
     expected = one_iteration(method)
-    np.testing.assert_allclose(online.cluster_centers_, expected.cluster_centers_, atol=1e-11)
-    np.testing.assert_allclose(online.predict_mass(X).masses, online.credal_partition_.masses)
+    np.testing.assert_allclose(
+        online.cluster_centers_, expected.cluster_centers_, atol=1e-11
+    )
+    np.testing.assert_allclose(
+        online.predict_mass(X).masses, online.credal_partition_.masses
+    )
     if method is EGMM:
         np.testing.assert_allclose(online.covariance_, expected.covariance_, atol=1e-11)
         np.testing.assert_allclose(online.weights_, expected.weights_, atol=1e-12)
@@ -51,9 +57,9 @@ def test_one_block_is_one_iteration_of_fit(method):
 
 def test_blocks_of_a_mixture_are_one_em_step():
     """Compute the components of the first model, then means, weights and covariance of all objects, by loops."""
-    model = EGMM(3, init=START, focal_sets="pairs", reg_covar=0.0, random_state=0).partial_fit(
-        X[:200], update=False
-    )
+    model = EGMM(
+        3, init=START, focal_sets="pairs", reg_covar=0.0, random_state=0
+    ).partial_fit(X[:200], update=False)
     before = (model.means_, model.covariance_, model.weights_)
     model.partial_fit(X[200:350], update=False).partial_fit(X[350:])
     means, covariance, weights = before
@@ -116,7 +122,11 @@ def test_half_life_weights_earlier_objects():
     family = FocalSets.simple(1, empty=False, omega=False)
     a = X[:100]
     b = X[100:150]
-    model = ECM(1, focal_sets=family, random_state=0).partial_fit(a).partial_fit(b, half_life=50.0)
+    model = (
+        ECM(1, focal_sets=family, random_state=0)
+        .partial_fit(a)
+        .partial_fit(b, half_life=50.0)
+    )
     expected = (0.5 * a.sum(axis=0) + b.sum(axis=0)) / (0.5 * 100 + 50)
     np.testing.assert_allclose(model.cluster_centers_[0], expected)
 
@@ -126,12 +136,16 @@ def test_weights_equal_repetitions(method):
     weights = np.tile([1, 2, 0], 200)
     online = made(method, init=START).partial_fit(X, sample_weight=weights)
     repeated = made(method, init=START).partial_fit(np.repeat(X, weights, axis=0))
-    np.testing.assert_allclose(online.cluster_centers_, repeated.cluster_centers_, atol=1e-9)
+    np.testing.assert_allclose(
+        online.cluster_centers_, repeated.cluster_centers_, atol=1e-9
+    )
 
 
 @pytest.mark.parametrize("method", EVERY)
 def test_names_and_types_are_kept(method):
-    table = pd.DataFrame(X.astype("f4"), columns=["a", "b"], index=[f"r{i}" for i in range(600)])
+    table = pd.DataFrame(
+        X.astype("f4"), columns=["a", "b"], index=[f"r{i}" for i in range(600)]
+    )
     model = made(method).partial_fit(table[:300]).partial_fit(table[300:])
     assert model.credal_partition_.index[0] == "r300"
     assert model.cluster_centers_.dtype == np.float32
@@ -186,8 +200,12 @@ def test_missing_values_as_in_fit(method):
     holes[::7, 1] = np.nan
     online = made(method, init=START, missing="partial").partial_fit(holes)
     with pytest.warns(UserWarning, match="did not converge"):
-        expected = made(method, init=START, missing="partial", max_iter=2, tol=0).fit(holes)
-    np.testing.assert_allclose(online.cluster_centers_, expected.cluster_centers_, atol=1e-11)
+        expected = made(method, init=START, missing="partial", max_iter=2, tol=0).fit(
+            holes
+        )
+    np.testing.assert_allclose(
+        online.cluster_centers_, expected.cluster_centers_, atol=1e-11
+    )
     assert np.isfinite(online.partial_fit(holes[:50]).credal_partition_.masses).all()
 
 
@@ -198,4 +216,7 @@ def test_number_of_clusters_cannot_change(method):
     with pytest.raises(ValueError, match="n_clusters must"):
         model.partial_fit(X)
     assert model.fit(X).n_clusters_ == 2
-    assert model.set_params(n_clusters="auto").partial_fit(X).partial_fit(X).n_clusters_ == 3
+    assert (
+        model.set_params(n_clusters="auto").partial_fit(X).partial_fit(X).n_clusters_
+        == 3
+    )

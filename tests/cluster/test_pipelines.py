@@ -34,7 +34,10 @@ def make_ecm():
 
 def test_middle_of_a_pipeline():
     chain = make_pipeline(
-        StandardScaler(copy=False), make_ecm(), StandardScaler(copy=False), LogisticRegression()
+        StandardScaler(copy=False),
+        make_ecm(),
+        StandardScaler(copy=False),
+        LogisticRegression(),
     )
     assert chain.fit(TABLE.copy(), Y).score(TABLE.copy(), Y) > 0.8
     assert list(chain[:-1].get_feature_names_out()) == NAMES
@@ -49,12 +52,12 @@ def test_fit_transform_returns_the_masses_of_fit():
 
 
 def test_beside_other_transformers():
-    united = FeatureUnion([("ecm", make_ecm()), ("scaled", StandardScaler())]).set_output(
-        transform="pandas"
-    )
-    assert list(united.fit_transform(TABLE).columns) == [f"ecm__{name}" for name in NAMES] + [
-        f"scaled__{name}" for name in "abcd"
-    ]
+    united = FeatureUnion(
+        [("ecm", make_ecm()), ("scaled", StandardScaler())]
+    ).set_output(transform="pandas")
+    assert list(united.fit_transform(TABLE).columns) == [
+        f"ecm__{name}" for name in NAMES
+    ] + [f"scaled__{name}" for name in "abcd"]
     columns = make_column_transformer(
         (make_ecm(), ["a", "b"]), (make_ecm().set_params(n_clusters=2), ["c", "d"])
     )
@@ -73,16 +76,19 @@ def test_stacking():
 
 
 def test_grid_search_by_the_likelihood():
-    search = GridSearchCV(EGMM(random_state=0, n_init=1), {"n_clusters": [1, 3]}, cv=2).fit(
-        np.random.default_rng(0).permutation(X)
-    )
+    search = GridSearchCV(
+        EGMM(random_state=0, n_init=1), {"n_clusters": [1, 3]}, cv=2
+    ).fit(np.random.default_rng(0).permutation(X))
     assert search.best_params_ == {"n_clusters": 3}
     assert search.transform(X).shape == (150, len(search.best_estimator_.focal_sets_))
 
 
 def test_html_shows_the_partition_below_the_diagram():
     model = make_ecm()
-    assert "clusters</p>" not in model._repr_html_() + model._repr_mimebundle_()["text/html"]
+    assert (
+        "clusters</p>"
+        not in model._repr_html_() + model._repr_mimebundle_()["text/html"]
+    )
     table = model.fit(TABLE).credal_partition_._repr_html_()
     assert "<p>150 objects, 3 clusters</p>" in table
     for page in (model._repr_html_(), model._repr_mimebundle_()["text/html"]):
@@ -102,4 +108,6 @@ def test_blocks_give_lazy_masses():
     lazy = model.fit_transform(blocks)
     np.testing.assert_array_equal(lazy.compute(), model.transform(X))
     np.testing.assert_array_equal(model.transform(blocks).compute(), model.transform(X))
-    np.testing.assert_array_equal(model.predict_proba(blocks).compute(), model.predict_proba(X))
+    np.testing.assert_array_equal(
+        model.predict_proba(blocks).compute(), model.predict_proba(X)
+    )

@@ -32,9 +32,9 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 def drawn(seed, n, p, *, clusters=3, spread=4.0):
     rng = np.random.default_rng(seed)
-    return rng.normal(0, spread, (clusters, p))[rng.integers(0, clusters, n)] + rng.normal(
-        size=(n, p)
-    )
+    return rng.normal(0, spread, (clusters, p))[
+        rng.integers(0, clusters, n)
+    ] + rng.normal(size=(n, p))
 
 
 FLAT = {
@@ -60,7 +60,9 @@ def test_objective_never_increases_for_flat_clusters(method, data):
     }
     model = method(4, **settings, **once).fit(FLAT[data])
     assert (np.diff(model.history_) <= 1e-9 * model.history_[:-1]).all()
-    np.testing.assert_allclose(np.linalg.slogdet(model.metric_matrices_)[1], 0, atol=1e-6)
+    np.testing.assert_allclose(
+        np.linalg.slogdet(model.metric_matrices_)[1], 0, atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("data", FLAT)
@@ -88,7 +90,13 @@ def test_cluster_without_objects_keeps_its_metric():
     X = drawn(5, 6, 3)
     X[:2] = X[4:]
     model = ECM(
-        4, metric="adaptive", focal_sets="simple", alpha=0.0, delta=8.0, n_init=4, random_state=0
+        4,
+        metric="adaptive",
+        focal_sets="simple",
+        alpha=0.0,
+        delta=8.0,
+        n_init=4,
+        random_state=0,
     )
     model.fit(X, sample_weight=[1, 3, 2, 1, 2, 3])
     assert np.abs(model.metric_matrices_).max() < 1e8
@@ -104,7 +112,9 @@ def test_equal_objects_are_two_peaks_only_if_necessary():
 def test_order_of_mixture_components_does_not_depend_on_units():
     """Several starts reach the same maximum, so rounding must not decide which one is selected."""
     X = drawn(1, 120, 4)
-    mixture = ParsimoniousGaussianMixture(3, model="EEI", init="k-means", n_init=6, random_state=1)
+    mixture = ParsimoniousGaussianMixture(
+        3, model="EEI", init="k-means", n_init=6, random_state=1
+    )
     expected = mixture.fit(X).predict_proba(X)
     for factor in (2.0, 512.0):
         np.testing.assert_allclose(
@@ -126,7 +136,9 @@ def test_objects_of_weight_zero_have_no_effect(method):
     model = method(3, focal_sets="pairs", n_init=2, max_iter=30, random_state=0).fit(
         X, sample_weight=weights
     )
-    alone = method(3, focal_sets="pairs", n_init=2, max_iter=30, random_state=0).fit(X[2:])
+    alone = method(3, focal_sets="pairs", n_init=2, max_iter=30, random_state=0).fit(
+        X[2:]
+    )
     np.testing.assert_allclose(model.history_, alone.history_, rtol=1e-9)
     np.testing.assert_allclose(
         model.credal_partition_.masses[2:], alone.credal_partition_.masses, atol=1e-9
@@ -142,7 +154,9 @@ def test_proposed_changes_stay_within_the_range():
     model = ECM(4, focal_sets="pairs", n_init=1, random_state=0).fit(X)
     for i in (11, 13):
         single = [
-            change for change in explain_object(model, X, i).changes if change.towards is None
+            change
+            for change in explain_object(model, X, i).changes
+            if change.towards is None
         ]
         assert single
         for change in single:
@@ -157,8 +171,14 @@ def test_names_of_the_columns_of_an_array():
     names = ["attribute 1", "attribute 2"]
     assert list(explain_object(model, X, 0, changes=False).attributes) == names
     assert [feature.label for feature in profile(model, X).features] == names
-    assert "attribute 0" not in CautiousTree().fit(X, model.credal_partition_).export_text()
-    assert WMVEC(2, views="attributes", n_init=1, random_state=0).fit(X).view_names_ == names
+    assert (
+        "attribute 0"
+        not in CautiousTree().fit(X, model.credal_partition_).export_text()
+    )
+    assert (
+        WMVEC(2, views="attributes", n_init=1, random_state=0).fit(X).view_names_
+        == names
+    )
     views = [X[:, :1], X[:, 1:]]
     joined = ["view 0: attribute 1", "view 1: attribute 1"]
     found = WMVEC(2, n_init=1, random_state=0).fit(views)
@@ -184,7 +204,9 @@ def test_graphs_of_fits_to_few_objects(n):
     session = onnxruntime.InferenceSession(graph, providers=["CPUExecutionProvider"])
     for objects in (X, X + 0.3):
         masses, _ = session.run(None, {"X": objects})
-        np.testing.assert_allclose(masses, model.predict_mass(objects).masses, atol=1e-6)
+        np.testing.assert_allclose(
+            masses, model.predict_mass(objects).masses, atol=1e-6
+        )
 
 
 @pytest.mark.parametrize("method", [ECM, CCM, CECM], ids=lambda m: m.__name__)
@@ -192,7 +214,9 @@ def test_attribute_missing_in_a_whole_cluster(method):
     """The center must not move to zero in this attribute."""
     X = np.random.default_rng(0).normal(size=(3, 22)) + 1024
     X[0, :3] = X[1, 2:6] = X[2, 5:8] = np.nan
-    model = method(3, focal_sets="simple", delta=16.0, missing="partial", random_state=0).fit(X)
+    model = method(
+        3, focal_sets="simple", delta=16.0, missing="partial", random_state=0
+    ).fit(X)
     assert model.converged_
     assert np.abs(model.cluster_centers_ - 1024).max() < 10
 
@@ -221,7 +245,9 @@ UNITS = {
     "BPEC": (lambda: BPEC(3, metric="adaptive"), drawn(1, 60, 4)),
     **{
         f"{method.__name__}, a constant attribute with holes": (
-            lambda method=method: method(3, missing="partial", n_init=2, random_state=0),
+            lambda method=method: method(
+                3, missing="partial", n_init=2, random_state=0
+            ),
             with_holes(drawn(2, 60, 4)),
         )
         for method in (ECM, CCM, EVCLUS, RECM)
@@ -234,19 +260,31 @@ def test_powers_of_two_as_units_give_identical_results(which):
     make, X = UNITS[which]
     expected = make().fit(X).credal_partition_.masses
     for power in (-10, 5):
-        np.testing.assert_array_equal(make().fit(X * 2.0**power).credal_partition_.masses, expected)
+        np.testing.assert_array_equal(
+            make().fit(X * 2.0**power).credal_partition_.masses, expected
+        )
 
 
-@pytest.mark.parametrize(("metric", "seed"), [("canberra", 5), ("manhattan", 4), ("euclidean", 2)])
+@pytest.mark.parametrize(
+    ("metric", "seed"), [("canberra", 5), ("manhattan", 4), ("euclidean", 2)]
+)
 def test_medoids_of_sets_do_not_depend_on_the_order_of_rows(metric, seed):
     X = drawn(seed, 22, 6)
     order = np.random.default_rng(0).permutation(22)
     start = np.array([14, 2])
-    given = {"n_clusters": 2, "focal_sets": "full", "metric": metric, "eta": 2.0, "gamma": 2.0}
+    given = {
+        "n_clusters": 2,
+        "focal_sets": "full",
+        "metric": metric,
+        "eta": 2.0,
+        "gamma": 2.0,
+    }
     as_it_is = ECMdd(init=start, **given).fit(X)
     moved = ECMdd(init=np.argsort(order)[start], **given).fit(X[order])
     np.testing.assert_allclose(
-        moved.credal_partition_.masses, as_it_is.credal_partition_.masses[order], atol=1e-9
+        moved.credal_partition_.masses,
+        as_it_is.credal_partition_.masses[order],
+        atol=1e-9,
     )
 
 
@@ -269,5 +307,7 @@ def test_explanations_with_decimals_and_fractions(kind):
     partition = ECM(3, n_init=1, random_state=0).fit(X).credal_partition_
     table = pd.DataFrame(X, columns=list("abc"))
     given = table.map(lambda value: kind(str(value)))
-    assert str(explain_object(partition, given, 4)) == str(explain_object(partition, table, 4))
+    assert str(explain_object(partition, given, 4)) == str(
+        explain_object(partition, table, 4)
+    )
     assert str(profile(partition, given)) == str(profile(partition, table))

@@ -41,7 +41,9 @@ def problem(seed, n, p, g, *, adaptive, dtype, scale=1.0):
     barycentres = rng.normal(size=(p, g))
     A = rng.normal(size=(g, p, p))
     if adaptive:
-        metrics = np.moveaxis(A @ np.transpose(A, (0, 2, 1)), 0, 2) + np.eye(p)[:, :, None]
+        metrics = (
+            np.moveaxis(A @ np.transpose(A, (0, 2, 1)), 0, 2) + np.eye(p)[:, :, None]
+        )
     else:
         metrics = None
     size = rng.integers(1, 4, g)
@@ -100,7 +102,9 @@ def test_squared_distances(n, p, g, adaptive, dtype):
 @pytest.mark.parametrize("beta", [1.5, 1.8, 2.0])
 @pytest.mark.parametrize(("n", "p", "g"), CASES)
 def test_masses_and_sums(n, p, g, beta, adaptive, dtype):
-    X, barycentres, metrics, factor, size = problem(n, n, p, g, adaptive=adaptive, dtype=dtype)
+    X, barycentres, metrics, factor, size = problem(
+        n, n, p, g, adaptive=adaptive, dtype=dtype
+    )
     rtol = TOLERANCE[dtype]
     weights = np.random.default_rng(n).integers(0, 3, n).astype(float)
     X[0] = barycentres[:, 0]  # on a prototype
@@ -112,8 +116,12 @@ def test_masses_and_sums(n, p, g, beta, adaptive, dtype):
         out = np.zeros((n, g + 2), dtype)
         columns = np.arange(g, 0, -1)
         write_masses(X, start, stop, barycentres, metrics, *step, columns, 0, out)
-        np.testing.assert_allclose(out[start:, columns], masses[start:, :-1], rtol=rtol, atol=1e-7)
-        np.testing.assert_allclose(out[start:, 0], masses[start:, -1], rtol=rtol, atol=1e-7)
+        np.testing.assert_allclose(
+            out[start:, columns], masses[start:, :-1], rtol=rtol, atol=1e-7
+        )
+        np.testing.assert_allclose(
+            out[start:, 0], masses[start:, -1], rtol=rtol, atol=1e-7
+        )
         assert not out[:start].any()
         assert not out[:, -1].any()
         for given, w in ((weights, weights), (np.empty(0), np.ones(n))):
@@ -122,35 +130,66 @@ def test_masses_and_sums(n, p, g, beta, adaptive, dtype):
             some = X[start:].astype(float)
             assert sums[0] == pytest.approx(w[start:] @ minima[start:], rel=rtol)
             scale = power.sum() + 1e-9
-            np.testing.assert_allclose(sums[1], power.sum(axis=0), rtol=rtol, atol=rtol * scale)
-            np.testing.assert_allclose(sums[2], some.T @ power, rtol=rtol, atol=9 * rtol * scale)
-            second = np.einsum("nd,ne,nj->dej", some, some, power) * np.tri(p)[:, :, None]
+            np.testing.assert_allclose(
+                sums[1], power.sum(axis=0), rtol=rtol, atol=rtol * scale
+            )
+            np.testing.assert_allclose(
+                sums[2], some.T @ power, rtol=rtol, atol=9 * rtol * scale
+            )
+            second = (
+                np.einsum("nd,ne,nj->dej", some, some, power) * np.tri(p)[:, :, None]
+            )
             if adaptive:
                 wanted = second
             else:
                 wanted = np.empty((0, 0, g))
-            np.testing.assert_allclose(sums[3], wanted, rtol=rtol, atol=30 * rtol * scale)
+            np.testing.assert_allclose(
+                sums[3], wanted, rtol=rtol, atol=30 * rtol * scale
+            )
 
 
 @pytest.mark.parametrize("scale", [1e-18, 1e-15, 1e15, 1e17])
 def test_single_precision_far_from_one(scale):
     """Squares near the limits of float32: masses do not depend on the unit."""
-    X, barycentres, _, factor, size = problem(0, 20, 3, 6, adaptive=False, dtype=np.float32)
+    X, barycentres, _, factor, size = problem(
+        0, 20, 3, 6, adaptive=False, dtype=np.float32
+    )
     wanted, found = np.zeros((2, 20, 7), np.float32)
     write_masses(
-        X, 0, 20, barycentres, None, factor, size, 3.0, 2.0, 0.0, np.arange(1, 7), 0, wanted
+        X,
+        0,
+        20,
+        barycentres,
+        None,
+        factor,
+        size,
+        3.0,
+        2.0,
+        0.0,
+        np.arange(1, 7),
+        0,
+        wanted,
     )
-    X, barycentres, *_ = problem(0, 20, 3, 6, adaptive=False, dtype=np.float32, scale=scale)
+    X, barycentres, *_ = problem(
+        0, 20, 3, 6, adaptive=False, dtype=np.float32, scale=scale
+    )
     step = factor, size, 3.0 * scale**2, 2.0, 0.0
     write_masses(X, 0, 20, barycentres, None, *step, np.arange(1, 7), 0, found)
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-6)
     total = accumulate(X, np.empty(0), 0, 20, barycentres, None, *step)[1]
-    np.testing.assert_allclose(total, (wanted[:, 1:].astype(float) ** 2).sum(axis=0), rtol=1e-4)
+    np.testing.assert_allclose(
+        total, (wanted[:, 1:].astype(float) ** 2).sum(axis=0), rtol=1e-4
+    )
 
 
 def test_number_of_columns_of_the_family():
-    X, barycentres, _, factor, size = problem(0, 4, 2, 3, adaptive=False, dtype=np.float64)
-    for columns, empty, message in (([1, 2, 4], 0, "columns must"), ([1, 2, 3], 4, "empty_column")):
+    X, barycentres, _, factor, size = problem(
+        0, 4, 2, 3, adaptive=False, dtype=np.float64
+    )
+    for columns, empty, message in (
+        ([1, 2, 4], 0, "columns must"),
+        ([1, 2, 3], 4, "empty_column"),
+    ):
         with pytest.raises(ValueError, match=message):
             write_masses(
                 X,
@@ -174,7 +213,9 @@ def test_number_of_columns_of_the_family():
 
 def naive_mismatches(codes, table):
     """Return the mismatches; a negative category differs from all categories."""
-    return np.stack([np.where(row[:, None] < 0, 1.0, table[row]).sum(axis=0) for row in codes])
+    return np.stack(
+        [np.where(row[:, None] < 0, 1.0, table[row]).sum(axis=0) for row in codes]
+    )
 
 
 @pytest.mark.parametrize("beta", [1.5, 1.8, 2.0])
@@ -252,7 +293,10 @@ def test_links_against_naive_loops(seed):
             break
     assert _sweep_links(costs, penalty, *graph, must, cannot, found, 10, 1e-6) == done
     np.testing.assert_allclose(found, wanted, atol=1e-12)
-    pairs = sum(masses[i] @ gradient(sign, must, cannot, masses, i) / 2 for i in range(len(masses)))
+    pairs = sum(
+        masses[i] @ gradient(sign, must, cannot, masses, i) / 2
+        for i in range(len(masses))
+    )
     value = _link_terms(masses, penalty, *graph, must, cannot)
     assert value == pytest.approx(pairs + np.sum(masses * penalty), rel=1e-12)
 
@@ -261,4 +305,6 @@ def test_links_out_of_range():
     _, (indptr, indices, sign), must, cannot, costs, penalty, masses = linked(0)
     indices[3] = len(masses)
     with pytest.raises(ValueError, match="indices must"):
-        _sweep_links(costs, penalty, indptr, indices, sign, must, cannot, masses, 1, 0.0)
+        _sweep_links(
+            costs, penalty, indptr, indices, sign, must, cannot, masses, 1, 0.0
+        )

@@ -51,7 +51,9 @@ def test_agrees_with_the_reference(reference, name):
     same = case["y_pl_tied"] == 0
     case.assert_equal("y_pl", model.labels_, where=same)
     length = min(len(model.history_), len(case["crit_trace"]))
-    np.testing.assert_allclose(model.history_[:length], case["crit_trace"][:length], rtol=1e-9)
+    np.testing.assert_allclose(
+        model.history_[:length], case["crit_trace"][:length], rtol=1e-9
+    )
 
 
 @pytest.mark.parametrize("family", ["simple", "pairs", "full"])
@@ -68,13 +70,19 @@ def test_equals_ecm_on_squared_euclidean_distances(family, alpha, beta):
     }
     start = [0, 40, 80]
     ecm = ECM(3, init=X[start], **settings_).fit(X)
-    for data, metric in ((squared(X), "precomputed"), (X, "euclidean"), (X, "sqeuclidean")):
+    for data, metric in (
+        (squared(X), "precomputed"),
+        (X, "euclidean"),
+        (X, "sqeuclidean"),
+    ):
         relational = RECM(3, metric=metric, init=start, **settings_).fit(data)
         np.testing.assert_allclose(
             relational.credal_partition_.masses, ecm.credal_partition_.masses, atol=1e-5
         )
         length = min(len(relational.history_), len(ecm.history_))
-        np.testing.assert_allclose(relational.history_[:length], ecm.history_[:length], rtol=1e-8)
+        np.testing.assert_allclose(
+            relational.history_[:length], ecm.history_[:length], rtol=1e-8
+        )
         np.testing.assert_allclose(
             relational.prototype_weights_ @ X, ecm.cluster_centers_, atol=1e-5
         )
@@ -87,7 +95,10 @@ def test_default_starts_reach_the_objective_of_ecm():
         ecm = ECM(3, beta=1.5, delta=3, random_state=seed).fit(X)
         relational = RECM(3, delta=3, random_state=seed).fit(X)
         assert relational.objective_ == pytest.approx(ecm.objective_, rel=1e-4)
-        assert credal_rand_index(relational.credal_partition_, ecm.credal_partition_) > 0.99
+        assert (
+            credal_rand_index(relational.credal_partition_, ecm.credal_partition_)
+            > 0.99
+        )
 
 
 def inline(function, arguments):
@@ -108,7 +119,9 @@ def test_distances_equal_those_of_double_centering():
         G = -0.5 * Q @ (D + shift * (1 - np.eye(20))) @ Q
         for j, members in enumerate(s for s in family if s):
             p = P[list(members)].mean(axis=0)
-            np.testing.assert_allclose(costs[:, j], np.diag(G) - 2 * G @ p + p @ G @ p, atol=1e-12)
+            np.testing.assert_allclose(
+                costs[:, j], np.diag(G) - 2 * G @ p + p @ G @ p, atol=1e-12
+            )
 
 
 @pytest.mark.parametrize("n", [60, 700])
@@ -133,7 +146,9 @@ def test_shift_by_the_smallest_eigenvalue_is_euclidean(n):
     st.sampled_from([0.0, 1.0, 2.0]),
     st.sampled_from(["points", "non_euclidean", "cityblock"]),
 )
-def test_objective_never_increases_and_masses_are_valid(seed, family, beta, alpha, kind):
+def test_objective_never_increases_and_masses_are_valid(
+    seed, family, beta, alpha, kind
+):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(40, 2)) + 3 * rng.integers(0, 3, (40, 1))
     D = {
@@ -163,8 +178,13 @@ def test_corrections_of_non_euclidean_dissimilarities():
     assert shift.shift_ == pytest.approx(-2 * smallest_eigenvalue(D))
     auto = RECM(3, metric="precomputed", random_state=0).fit(D)
     assert 0 < auto.shift_ <= shift.shift_
-    assert RECM(3, metric="precomputed", correction="clip", random_state=0).fit(D).shift_ == 0
-    given = RECM(3, metric="precomputed", correction="shift", delta=2, random_state=0).fit(D)
+    assert (
+        RECM(3, metric="precomputed", correction="clip", random_state=0).fit(D).shift_
+        == 0
+    )
+    given = RECM(
+        3, metric="precomputed", correction="shift", delta=2, random_state=0
+    ).fit(D)
     assert given.delta_**2 == pytest.approx(4 + given.shift_ / 2)
 
 
@@ -188,9 +208,12 @@ def test_callable_metric_and_mixed_tables():
     X, y = blobs(60)
     a = RECM(3, metric=lambda u, v: float(np.abs(u - v).sum()), random_state=0).fit(X)
     b = RECM(3, metric="cityblock", random_state=0).fit(X)
-    np.testing.assert_allclose(a.credal_partition_.masses, b.credal_partition_.masses, atol=1e-6)
+    np.testing.assert_allclose(
+        a.credal_partition_.masses, b.credal_partition_.masses, atol=1e-6
+    )
     table = pd.DataFrame(
-        {"size": X[:, 0], "colour": np.array(["red", "green", "blue"])[y]}, index=list(range(5, 65))
+        {"size": X[:, 0], "colour": np.array(["red", "green", "blue"])[y]},
+        index=list(range(5, 65)),
     )
     table.loc[7, "size"] = np.nan
     model = RECM(3, metric="gower", random_state=0).fit(table)
@@ -206,9 +229,9 @@ def test_new_objects():
     old = X[:120]
     new = X[120:]
     start = [0, 40, 80]
-    model = RECM(3, metric="precomputed", delta=4, init=start, tol=1e-14, max_iter=5000).fit(
-        squared(old)
-    )
+    model = RECM(
+        3, metric="precomputed", delta=4, init=start, tol=1e-14, max_iter=5000
+    ).fit(squared(old))
     rows = ((new[:, None] - old[None]) ** 2).sum(axis=2)
     ecm = ECM(3, beta=1.5, delta=4, init=old[start], tol=1e-14, max_iter=5000).fit(old)
     np.testing.assert_allclose(
@@ -225,7 +248,9 @@ def test_new_objects():
 def test_predicting_the_training_objects_gives_their_masses(correction):
     # the second has equal objects
     for D in (non_euclidean(40), np.kron(non_euclidean(20), np.ones((2, 2)))):
-        model = RECM(3, metric="precomputed", correction=correction, random_state=0).fit(D)
+        model = RECM(
+            3, metric="precomputed", correction=correction, random_state=0
+        ).fit(D)
         np.testing.assert_allclose(
             model.predict_mass(D).masses, model.credal_partition_.masses, atol=1e-12
         )
@@ -239,7 +264,11 @@ def test_permuting_the_objects_permutes_the_result(kind):
     else:
         D = non_euclidean(90)
     order = np.random.default_rng(0).permutation(90)
-    a = RECM(3, metric="precomputed", random_state=0, tol=1e-10).fit(D).credal_partition_
+    a = (
+        RECM(3, metric="precomputed", random_state=0, tol=1e-10)
+        .fit(D)
+        .credal_partition_
+    )
     b = (
         RECM(3, metric="precomputed", random_state=0, tol=1e-10)
         .fit(D[np.ix_(order, order)])
@@ -261,7 +290,11 @@ def test_far_objects():
     X, y = make_blobs(90, 2, centers=[[0, 0], [50, 0], [0, 50]], random_state=0)
     for seed in range(10):
         chosen = draw_distant_objects(
-            squared(X).__getitem__, np.ones(90), np.arange(90), 3, np.random.RandomState(seed)
+            squared(X).__getitem__,
+            np.ones(90),
+            np.arange(90),
+            3,
+            np.random.RandomState(seed),
         )
         assert sorted(y[chosen].tolist()) == [0, 1, 2]
 
@@ -293,10 +326,13 @@ def test_starts_on_a_sample(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "family", ["auto", "simple", "pairs", "full", "selected", FocalSets.full(4, omega=False)]
+    "family",
+    ["auto", "simple", "pairs", "full", "selected", FocalSets.full(4, omega=False)],
 )
 def test_all_families(family):
-    X, y = make_blobs(150, 2, centers=[[0, 0], [9, 1], [1, 10], [20, 12]], random_state=1)
+    X, y = make_blobs(
+        150, 2, centers=[[0, 0], [9, 1], [1, 10], [20, 12]], random_state=1
+    )
     model = RECM(4, focal_sets=family, random_state=0).fit(X)
     assert adjusted_rand_score(y, model.labels_) > 0.9
     if isinstance(family, FocalSets):
@@ -371,14 +407,20 @@ def test_invalid_dissimilarities():
     ):
         with pytest.raises(ValueError, match=match):
             RECM(2, metric="precomputed", square=True).fit(X)
-    assert RECM(2, metric="precomputed", symmetrize=True, random_state=0).fit(asymmetric).converged_
+    assert (
+        RECM(2, metric="precomputed", symmetrize=True, random_state=0)
+        .fit(asymmetric)
+        .converged_
+    )
 
 
 def test_small_and_degenerate_data():
     assert (RECM(1, random_state=0).fit(np.zeros((4, 2))).labels_ == 0).all()
     few = RECM(3, random_state=0).fit([[0.0, 0], [5, 5], [9, 0]])
     assert sorted(few.labels_.tolist()) == [0, 1, 2]
-    repeated = RECM(3, random_state=0).fit(np.repeat([[0.0, 0], [5, 5], [9, 0]], 10, axis=0))
+    repeated = RECM(3, random_state=0).fit(
+        np.repeat([[0.0, 0], [5, 5], [9, 0]], 10, axis=0)
+    )
     assert len(np.unique(repeated.labels_)) == 3
     assert np.isfinite(repeated.credal_partition_.masses).all()
     with pytest.raises(InvalidInputError, match="n_clusters=3"):
@@ -398,7 +440,9 @@ def test_default_beta_depends_on_the_number_of_dimensions():
     )
     twice = np.r_[0:150, 0:30]
     repeated = RelationalObjects(D[np.ix_(twice, twice)], np.empty(0), np.arange(180))
-    assert RelationalObjects(D, weights, order).dimension == pytest.approx(repeated.dimension)
+    assert RelationalObjects(D, weights, order).dimension == pytest.approx(
+        repeated.dimension
+    )
     assert RECM(2, random_state=0).fit(X[:, :2]).beta_ == 1.5
     assert RECM(2, random_state=0).fit(X).beta_ < 1.1
 

@@ -45,7 +45,8 @@ def test_costs_against_naive_loops(gamma):
     for between in (near[medoids], np.zeros((4, 4))):
         fill_costs(near, between, SETS, gamma, 1.3, costs)
         wanted = [
-            [naive_cost(row, between, np.flatnonzero(s), gamma, 1.3) for s in SETS] for row in near
+            [naive_cost(row, between, np.flatnonzero(s), gamma, 1.3) for s in SETS]
+            for row in near
         ]
         np.testing.assert_allclose(costs, wanted, rtol=1e-13)
 
@@ -75,7 +76,8 @@ def test_totals_of_candidates_against_naive_loops(n):
         to = D[:, moved]
         between = D[np.ix_(moved, moved)]
         costs = [
-            [naive_cost(row, between, np.flatnonzero(s), gamma, eta) for row in to] for s in with_k
+            [naive_cost(row, between, np.flatnonzero(s), gamma, eta) for row in to]
+            for s in with_k
         ]
         assert total == pytest.approx(1 + np.sum(weights * costs), rel=1e-12)
 
@@ -84,7 +86,9 @@ def inline(function, arguments):
     return [function(*each) for each in arguments]
 
 
-@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-13), (np.float32, 1e-5)])
+@pytest.mark.parametrize(
+    ("dtype", "tolerance"), [(np.float64, 1e-13), (np.float32, 1e-5)]
+)
 @pytest.mark.parametrize(
     ("n", "m", "c"), [(1, 1, 1), (5, 7, 2), (13, 30, 3), (40, 65, 5), (0, 3, 2)]
 )
@@ -113,11 +117,15 @@ def test_iteration_equals_its_steps(shift, alpha, beta, weighted):
     step = MassStep(FocalSets.pairs(4), alpha, beta, 2.0, 1e-12)
     means = WeightedMeans(step, P, shift=shift, negative=-1e-9)
     costs, _ = means.costs(D, P.T, inline)
-    wanted, masses, _ = step.nonempty_masses(means.make_nonnegative(costs), weights, inline)
+    wanted, masses, _ = step.nonempty_masses(
+        means.make_nonnegative(costs), weights, inline
+    )
     objective, least, following = means.iterate(D, weights, inline)
     assert objective == pytest.approx(wanted, rel=1e-12)
     assert least == pytest.approx(costs.min(), abs=1e-12)
-    np.testing.assert_allclose(following.weights, means.update(masses, weights).weights, atol=1e-12)
+    np.testing.assert_allclose(
+        following.weights, means.update(masses, weights).weights, atol=1e-12
+    )
 
 
 def test_cluster_without_mass_keeps_its_prototype():

@@ -14,9 +14,9 @@ from dempster.data import rows as rows_module
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
-X = np.random.default_rng(0).normal(size=(2000, 2)) + 4 * np.random.default_rng(1).integers(
-    0, 2, size=(2000, 2)
-)
+X = np.random.default_rng(0).normal(size=(2000, 2)) + 4 * np.random.default_rng(
+    1
+).integers(0, 2, size=(2000, 2))
 
 
 class Shelf:
@@ -67,7 +67,9 @@ def test_failed_fit_is_resumed(method, more, tmp_path):
         assert vars(model).keys() == vars(expected).keys()
         again = Shelf()
         model.fit(again)  # all of it is in the file
-        assert again.passes <= 2  # the first row tells the columns; moments tell that X is the same
+        assert (
+            again.passes <= 2
+        )  # the first row tells the columns; moments tell that X is the same
         np.testing.assert_array_equal(model.history_, expected.history_)
 
 
@@ -103,12 +105,20 @@ def test_checkpoint_of_another_fit(tmp_path):
 
 def test_incomplete_record_is_computed_again(tmp_path):
     path = tmp_path / "fit"
-    settings = {"n_clusters": 3, "random_state": 3, "checkpoint": path, "max_iter": 6, "tol": 0}
+    settings = {
+        "n_clusters": 3,
+        "random_state": 3,
+        "checkpoint": path,
+        "max_iter": 6,
+        "tol": 0,
+    }
     expected = ECM(**settings).fit([X])
     data = path.read_bytes()
     for end in (0, 7, 60, 83, 90, len(data) // 2, len(data) - 1):
         path.write_bytes(data[:end])
-        np.testing.assert_array_equal(ECM(**settings).fit([X]).history_, expected.history_)
+        np.testing.assert_array_equal(
+            ECM(**settings).fit([X]).history_, expected.history_
+        )
         assert path.read_bytes() == data
     damaged = bytearray(data)
     damaged[len(data) // 2] ^= 1
@@ -140,11 +150,17 @@ def test_killed_process_is_resumed(tmp_path):
     np.save(tmp_path / "x.npy", X)
 
     def run(name, fate):
-        files = [tmp_path / "x.npy", tmp_path / f"{name}.passes", tmp_path / f"{name}-{fate}.npz"]
+        files = [
+            tmp_path / "x.npy",
+            tmp_path / f"{name}.passes",
+            tmp_path / f"{name}-{fate}.npz",
+        ]
         command = [sys.executable, "-c", _PROGRAM, *map(str, files), fate]
         source = str(Path(rows_module.__file__).parents[2])
         environment = {**os.environ, "PYTHONPATH": source}
-        done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, env=environment, check=False
+        )
         return done.returncode, np.load(files[-1]) if files[-1].exists() else None
 
     passes = 0
@@ -155,7 +171,9 @@ def test_killed_process_is_resumed(tmp_path):
         yield X[:700]
         yield X[700:]
 
-    expected = ECM(3, random_state=3, tol=1e-9, checkpoint=tmp_path / "whole.passes").fit(blocks)
+    expected = ECM(
+        3, random_state=3, tol=1e-9, checkpoint=tmp_path / "whole.passes"
+    ).fit(blocks)
     code, nothing = run("broken", "killed")
     assert code < 0
     assert nothing is None
@@ -163,4 +181,6 @@ def test_killed_process_is_resumed(tmp_path):
     assert code == 0
     np.testing.assert_array_equal(found["centers"], expected.cluster_centers_)
     np.testing.assert_array_equal(found["history"], expected.history_)
-    assert found["passes"] == passes - 6  # moments are compared, and six sums are not taken again
+    assert (
+        found["passes"] == passes - 6
+    )  # moments are compared, and six sums are not taken again

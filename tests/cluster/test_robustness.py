@@ -25,7 +25,9 @@ ALIKE = {"BootClus": 1e-5, "EVCLUS": 1e-9}
 
 
 def of_each(subjects):
-    return pytest.mark.parametrize("subject", [pytest.param(s, id=str(s)) for s in subjects])
+    return pytest.mark.parametrize(
+        "subject", [pytest.param(s, id=str(s)) for s in subjects]
+    )
 
 
 # ---- units and scales ----------------------------------------------------------------------------
@@ -37,7 +39,10 @@ def test_units_have_no_effect(subject, exponent):
     """A power of two as unit gives identical results."""
     model = subject.make().fit(subject.data * 2.0**exponent)
     np.testing.assert_allclose(
-        answer(model), answer(subject.fitted()), rtol=0, atol=ALIKE.get(str(subject), 0.0)
+        answer(model),
+        answer(subject.fitted()),
+        rtol=0,
+        atol=ALIKE.get(str(subject), 0.0),
     )
     np.testing.assert_array_equal(model.labels_, subject.fitted().labels_)
 
@@ -48,7 +53,8 @@ def test_units_have_no_effect(subject, exponent):
 def test_units_have_no_effect_in_single_precision(subject, exponent):
     single = subject.data.astype(np.float32)
     one, other = (
-        subject.make().fit(single * np.float32(factor)) for factor in (1.0, 2.0**exponent)
+        subject.make().fit(single * np.float32(factor))
+        for factor in (1.0, 2.0**exponent)
     )
     np.testing.assert_allclose(answer(other), answer(one), atol=1e-6)
 
@@ -100,7 +106,9 @@ def test_selected_pairs_depend_on_the_weights(subject):
         pytest.skip("it has no focal_sets to select, or reads images")
     weights = np.random.default_rng(5).integers(1, 6, len(subject.data))
     rows = np.repeat(np.arange(len(subject.data)), weights)
-    weighted = subject.make(focal_sets="selected").fit(subject.data, sample_weight=weights)
+    weighted = subject.make(focal_sets="selected").fit(
+        subject.data, sample_weight=weights
+    )
     repeated = subject.make(focal_sets="selected").fit(subject.data[rows])
     assert weighted.focal_sets_ == repeated.focal_sets_
 
@@ -110,7 +118,8 @@ def test_selected_pairs_depend_on_the_weights(subject):
 
 def starts_from_partitions(subject):
     return (
-        "init" in subject.parameters and "CredalPartition" in subject.estimator._rules["init"].words
+        "init" in subject.parameters
+        and "CredalPartition" in subject.estimator._rules["init"].words
     )
 
 
@@ -137,18 +146,27 @@ def test_initial_partition_is_matched_by_name(subject):
         subject.make(init=stranger, **simple).fit(table)
 
 
-@of_each([s for s in SUBJECTS if "metric" in s.parameters and "symmetrize" in s.parameters])
+@of_each(
+    [s for s in SUBJECTS if "metric" in s.parameters and "symmetrize" in s.parameters]
+)
 def test_rows_and_columns_of_dissimilarities_are_matched_by_name(subject):
     from scipy.spatial.distance import cdist
 
     names = [f"object {i}" for i in range(len(subject.data))]
     D = pd.DataFrame(cdist(subject.data, subject.data), index=names, columns=names)
     order = np.random.default_rng(0).permutation(len(D))
-    one, other = (subject.make(metric="precomputed").fit(X) for X in (D, D.iloc[:, order]))
+    one, other = (
+        subject.make(metric="precomputed").fit(X) for X in (D, D.iloc[:, order])
+    )
     assert answer(one).tobytes() == answer(other).tobytes()
-    assert prediction(one, D.iloc[:5]).tobytes() == prediction(one, D.iloc[:5, order]).tobytes()
+    assert (
+        prediction(one, D.iloc[:5]).tobytes()
+        == prediction(one, D.iloc[:5, order]).tobytes()
+    )
     with pytest.raises(ValueError, match="names of the objects differ"):
-        subject.make(metric="precomputed").fit(D.rename(columns={"object 3": "another"}))
+        subject.make(metric="precomputed").fit(
+            D.rename(columns={"object 3": "another"})
+        )
 
 
 # ---- threads, global state, interrupts -----------------------------------------------------------
@@ -178,7 +196,9 @@ def test_concurrent_fits(subject):
     def fit(place):
         found[place] = answer(subject.make().fit(subject.data)).tobytes()
 
-    threads = [threading.Thread(target=fit, args=(place,)) for place in range(len(found))]
+    threads = [
+        threading.Thread(target=fit, args=(place,)) for place in range(len(found))
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -39,7 +39,9 @@ def naive_costs(image, centers, family, smoothing, radius, weighting):
         near = (gap.max(axis=1) <= radius) & (gap.max(axis=1) > 0)
         weight = np.where(
             near,
-            np.exp(-np.hypot.reduce(gap.astype(float), axis=1)) if weighting == "distance" else 1,
+            np.exp(-np.hypot.reduce(gap.astype(float), axis=1))
+            if weighting == "distance"
+            else 1,
             0,
         )
         P[i] = smoothing * weight / weight.sum()
@@ -49,7 +51,9 @@ def naive_costs(image, centers, family, smoothing, radius, weighting):
 
 
 @pytest.mark.parametrize("shape", [(6, 7, 2), (7, 5, 1), (4, 3, 5, 2)])
-@pytest.mark.parametrize(("radius", "weighting"), [(1, "uniform"), (2, "uniform"), (1, "distance")])
+@pytest.mark.parametrize(
+    ("radius", "weighting"), [(1, "uniform"), (2, "uniform"), (1, "distance")]
+)
 def test_costs_against_the_definition(shape, radius, weighting):
     rng = np.random.default_rng(0)
     image = 100 + rng.normal(size=shape)
@@ -58,7 +62,9 @@ def test_costs_against_the_definition(shape, radius, weighting):
     weights = neighborhood(shape[:-1], radius, weighting, None)
     data = smooth(image.reshape(-1, shape[-1]), shape[:-1], weights, 0.4)
     barycentres = np.array([centers[list(s)].mean(axis=0) for s in family if s])
-    costs = ((data[:, None, :-1] - barycentres[None]) ** 2).sum(axis=2) + data[:, -1:] ** 2
+    costs = ((data[:, None, :-1] - barycentres[None]) ** 2).sum(axis=2) + data[
+        :, -1:
+    ] ** 2
     np.testing.assert_allclose(
         costs, naive_costs(image, centers, family, 0.4, radius, weighting), rtol=1e-9
     )
@@ -75,7 +81,9 @@ def test_objective_equals_its_definition(shape):
     costs = naive_costs(image, model.cluster_centers_, family, 0.5, 1, "uniform")
     masses = model.credal_partition_.masses
     size = np.array([len(s) for s in family if s])
-    objective = (size * masses[:, 1:] ** 2 * costs).sum() + 9 * (masses[:, 0] ** 2).sum()
+    objective = (size * masses[:, 1:] ** 2 * costs).sum() + 9 * (
+        masses[:, 0] ** 2
+    ).sum()
     assert model.objective_ == pytest.approx(objective, rel=1e-9)
 
 
@@ -92,7 +100,13 @@ def test_adaptive_metrics_against_the_definition():
     """Compare costs and objective with loops, and the metrics with others of determinant one."""
     image = correlated()[1][:8, 8:16]
     model = SECM(
-        2, metric="adaptive", focal_sets="pairs", beta=2.0, delta=3, random_state=0, tol=1e-13
+        2,
+        metric="adaptive",
+        focal_sets="pairs",
+        beta=2.0,
+        delta=3,
+        random_state=0,
+        tol=1e-13,
     ).fit(image)
     family = list(model.focal_sets_)
     S = model.metric_matrices_
@@ -103,7 +117,9 @@ def test_adaptive_metrics_against_the_definition():
         for column, clusters in enumerate(family[1:], 1):
             root = np.linalg.cholesky(metrics[list(clusters)].mean(axis=0))
             center = model.cluster_centers_[list(clusters)].mean(axis=0) @ root
-            costs = naive_costs(image @ root, center[None], [(0,)], 0.5, 1, "uniform")[:, 0]
+            costs = naive_costs(image @ root, center[None], [(0,)], 0.5, 1, "uniform")[
+                :, 0
+            ]
             total += len(clusters) * (masses[:, column] ** 2 * costs).sum()
         return total
 
@@ -111,7 +127,9 @@ def test_adaptive_metrics_against_the_definition():
     assert model.objective_ == pytest.approx(objective(S), rel=1e-9)
     assert (np.diff(model.history_) <= 1e-9 * model.history_[0]).all()
     for angle in (0.1, -0.1):
-        turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+        turn = np.array(
+            [[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]
+        )
         assert objective(turn @ S @ turn.T) > model.objective_
     for stretch in (np.diag([1.1, 1 / 1.1]), np.diag([1 / 1.1, 1.1])):
         assert objective(stretch @ S @ stretch) > model.objective_
@@ -131,7 +149,12 @@ def test_adaptive_metrics_of_correlated_channels():
 def test_adaptive_metrics_without_neighbors_equal_those_of_ecm():
     image = correlated()[1]
     pixels = image.reshape(-1, 2)
-    settings = {"metric": "adaptive", "focal_sets": "simple", "delta": 5.0, "init": pixels[[0, 20]]}
+    settings = {
+        "metric": "adaptive",
+        "focal_sets": "simple",
+        "delta": 5.0,
+        "init": pixels[[0, 20]],
+    }
     ours = SECM(2, smoothing=0.0, **settings).fit(image)
     theirs = ECM(2, **settings).fit(pixels)
     np.testing.assert_allclose(
@@ -142,15 +165,21 @@ def test_adaptive_metrics_without_neighbors_equal_those_of_ecm():
     assert given.metric_matrices_.shape == (2, 2, 2)
 
 
-@pytest.mark.parametrize("family", ["simple", pytest.param("pairs", marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "family", ["simple", pytest.param("pairs", marks=pytest.mark.long)]
+)
 @pytest.mark.parametrize("sigma", [0.3, pytest.param(0.5, marks=pytest.mark.long)])
 def test_better_than_ecm_on_a_noisy_phantom(sigma, family):
     regions = phantom()
     for seed in range(2):
         image = noisy(regions, sigma, seed)
-        with_neighbours = SECM(4, focal_sets=family, n_init=2, random_state=0).fit(image).labels_
+        with_neighbours = (
+            SECM(4, focal_sets=family, n_init=2, random_state=0).fit(image).labels_
+        )
         without = (
-            ECM(4, focal_sets=family, n_init=2, random_state=0).fit(image.reshape(-1, 1)).labels_
+            ECM(4, focal_sets=family, n_init=2, random_state=0)
+            .fit(image.reshape(-1, 1))
+            .labels_
         )
         gain = adjusted_rand_score(regions.ravel(), with_neighbours.ravel())
         gain -= adjusted_rand_score(regions.ravel(), without)
@@ -173,16 +202,20 @@ def test_better_than_ecm_on_a_volume_and_on_channels():
     image = noisy(np.stack([regions == k for k in range(4)], axis=-1), 0.7)
     model = SECM(4, random_state=0).fit(image)
     without = ECM(4, random_state=0).fit(image.reshape(-1, 4)).labels_
-    assert adjusted_rand_score(regions.ravel(), model.labels_.ravel()) > 0.1 + adjusted_rand_score(
-        regions.ravel(), without
-    )
+    assert adjusted_rand_score(
+        regions.ravel(), model.labels_.ravel()
+    ) > 0.1 + adjusted_rand_score(regions.ravel(), without)
 
 
 def test_equals_ecm_without_neighbors():
     image = noisy(phantom(), 0.3)
     a = SECM(4, smoothing=0, delta=2, init=[[0.0], [1], [2], [3]], tol=1e-12).fit(image)
-    b = ECM(4, delta=2, init=[[0.0], [1], [2], [3]], tol=1e-12).fit(image.reshape(-1, 1))
-    np.testing.assert_allclose(a.credal_partition_.masses, b.credal_partition_.masses, atol=1e-6)
+    b = ECM(4, delta=2, init=[[0.0], [1], [2], [3]], tol=1e-12).fit(
+        image.reshape(-1, 1)
+    )
+    np.testing.assert_allclose(
+        a.credal_partition_.masses, b.credal_partition_.masses, atol=1e-6
+    )
 
 
 def test_pixels_between_two_regions_are_ambiguous():
@@ -193,7 +226,9 @@ def test_pixels_between_two_regions_are_ambiguous():
     model.fit(image + 0.01 * noisy(np.zeros((20, 30)), 1))
     border = np.zeros((20, 30), dtype=bool)
     border[:, 14:16] = True
-    pair = model.credal_partition_.masses[:, model.focal_sets_.index({0, 1})].reshape(20, 30)
+    pair = model.credal_partition_.masses[:, model.focal_sets_.index({0, 1})].reshape(
+        20, 30
+    )
     assert pair[border].mean() > 5 * pair[~border].mean()
 
 
@@ -205,7 +240,9 @@ def test_pixels_between_two_regions_are_ambiguous():
     st.sampled_from([0.0, 0.5, 0.9]),
     st.sampled_from([(8, 9), (8, 9, 2), (1, 30, 1), (4, 5, 4, 2)]),
 )
-def test_objective_never_increases_and_masses_are_valid(seed, family, beta, smoothing, shape):
+def test_objective_never_increases_and_masses_are_valid(
+    seed, family, beta, smoothing, shape
+):
     image = np.random.default_rng(seed).normal(size=shape)
     model = SECM(
         3,
@@ -230,7 +267,9 @@ def test_objective_never_increases_and_masses_are_valid(seed, family, beta, smoo
 def test_predict():
     image = noisy(phantom(), 0.3)
     model = SECM(4, random_state=0).fit(image)
-    np.testing.assert_array_equal(model.predict_mass(image).masses, model.credal_partition_.masses)
+    np.testing.assert_array_equal(
+        model.predict_mass(image).masses, model.credal_partition_.masses
+    )
     np.testing.assert_array_equal(model.predict(image), model.labels_)
     part = model.predict(image[:20, :30])
     assert part.shape == (20, 30)
@@ -245,8 +284,12 @@ def test_rotated_image():
     start = [[0.0], [1], [2], [3]]
     labels = SECM(4, init=start).fit(image).labels_
     for turn in (np.rot90, np.transpose, np.flipud):
-        np.testing.assert_array_equal(SECM(4, init=start).fit(turn(image)).labels_, turn(labels))
-    upright, turned = (SECM(4, random_state=0).fit(each).labels_ for each in (image, image.T))
+        np.testing.assert_array_equal(
+            SECM(4, init=start).fit(turn(image)).labels_, turn(labels)
+        )
+    upright, turned = (
+        SECM(4, random_state=0).fit(each).labels_ for each in (image, image.T)
+    )
     assert np.mean(upright == turned.T) > 0.99
 
 
@@ -254,7 +297,9 @@ def test_axes_types_and_threads():
     image = np.clip(40 * (1 + noisy(phantom(), 0.2)), 0, 255).astype(np.uint8)
     rgb = np.stack([image] * 3, axis=-1)
     last = SECM(4, random_state=0).fit(rgb)
-    first = SECM(4, channel_axis=0, random_state=0, n_jobs=2).fit(np.moveaxis(rgb, -1, 0))
+    first = SECM(4, channel_axis=0, random_state=0, n_jobs=2).fit(
+        np.moveaxis(rgb, -1, 0)
+    )
     np.testing.assert_array_equal(last.labels_, first.labels_)
     assert last.cluster_centers_.shape == (4, 3)
     assert last.n_features_in_ == 3
@@ -301,7 +346,9 @@ def test_weights_of_pixels():
     fixed["init"] = [[0.0], [1], [2], [3]]
     model = SECM(**fixed).fit(image, sample_weight=weights)
     flat = SECM(**fixed).fit(image, sample_weight=weights.ravel())
-    np.testing.assert_array_equal(model.credal_partition_.masses, flat.credal_partition_.masses)
+    np.testing.assert_array_equal(
+        model.credal_partition_.masses, flat.credal_partition_.masses
+    )
     family = list(model.focal_sets_)
     masses = model.credal_partition_.masses
     size = np.array([len(s) for s in family if s])
@@ -311,7 +358,9 @@ def test_weights_of_pixels():
         each = (size * masses[:, 1:] ** 2 * costs).sum(axis=1) + 4 * masses[:, 0] ** 2
         return each @ weights.ravel()
 
-    assert model.objective_ == pytest.approx(objective(model.cluster_centers_), rel=1e-9)
+    assert model.objective_ == pytest.approx(
+        objective(model.cluster_centers_), rel=1e-9
+    )
     for k in range(4):
         for move in (-1e-3, 1e-3):
             moved = model.cluster_centers_.copy()
@@ -328,7 +377,9 @@ def test_image_as_a_table():
     model = SECM(2, random_state=0).fit(table)
     assert model.credal_partition_.index is None
     assert model.predict_mass(table).index is None
-    np.testing.assert_array_equal(model.predict(table), SECM(2, random_state=0).fit(image).labels_)
+    np.testing.assert_array_equal(
+        model.predict(table), SECM(2, random_state=0).fit(image).labels_
+    )
 
 
 @pytest.mark.parametrize(

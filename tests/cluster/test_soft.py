@@ -6,7 +6,13 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris
 
 from dempster import FocalSets
-from dempster.cluster import ECM, FuzzyCMeans, NoiseClustering, PossibilisticCMeans, RoughKMeans
+from dempster.cluster import (
+    ECM,
+    FuzzyCMeans,
+    NoiseClustering,
+    PossibilisticCMeans,
+    RoughKMeans,
+)
 from dempster.partition import CredalPartition
 
 X = load_iris().data
@@ -51,8 +57,12 @@ def test_noise_clustering():
         model.credal_partition_.empty, 1 - memberships.sum(axis=1), atol=1e-5
     )
     np.testing.assert_allclose(model.cluster_centers_, centers, atol=1e-5)
-    same = ECM(3, focal_sets=FocalSets.simple(3, omega=False), beta=2.0, delta=0.7, **EXACT).fit(X)
-    np.testing.assert_array_equal(model.credal_partition_.masses, same.credal_partition_.masses)
+    same = ECM(
+        3, focal_sets=FocalSets.simple(3, omega=False), beta=2.0, delta=0.7, **EXACT
+    ).fit(X)
+    np.testing.assert_array_equal(
+        model.credal_partition_.masses, same.credal_partition_.masses
+    )
 
 
 @pytest.mark.filterwarnings("ignore:.*did not converge")
@@ -68,7 +78,9 @@ def test_possibilistic_c_means():
     np.testing.assert_allclose(model.cluster_centers_, V, atol=1e-5)
     np.testing.assert_allclose(model.credal_partition_.contour, T, atol=1e-5)
     expected = CredalPartition.from_possibilistic(T).to_family(model.focal_sets_)
-    np.testing.assert_allclose(model.credal_partition_.masses, expected.masses, atol=1e-5)
+    np.testing.assert_allclose(
+        model.credal_partition_.masses, expected.masses, atol=1e-5
+    )
     objective = (T**1.8 * squared_distances(V) + scales * (1 - T) ** 1.8).sum()
     assert model.objective_ == pytest.approx(objective, rel=1e-6)
 
@@ -86,7 +98,9 @@ def rough_k_means(rule, threshold, lower_weight):
         V = V.copy()
         for k in range(3):
             lower = [x for x, u in zip(X, upper, strict=True) if u == {k}]
-            boundary = [x for x, u in zip(X, upper, strict=True) if k in u and len(u) > 1]
+            boundary = [
+                x for x, u in zip(X, upper, strict=True) if k in u and len(u) > 1
+            ]
             if rule == "pi":
                 weights = [1 / len(u) * (k in u) for u in upper]
                 V[k] = np.average(X, axis=0, weights=weights)
@@ -97,23 +111,27 @@ def rough_k_means(rule, threshold, lower_weight):
                     others = boundary
                 else:
                     others = lower + boundary
-                V[k] = lower_weight * np.mean(lower, axis=0) + (1 - lower_weight) * np.mean(
-                    others, axis=0
-                )
+                V[k] = lower_weight * np.mean(lower, axis=0) + (
+                    1 - lower_weight
+                ) * np.mean(others, axis=0)
 
 
 @pytest.mark.parametrize("rule", ["lingras", "peters", "pi"])
-@pytest.mark.parametrize(("threshold", "lower_weight"), [(1.5, 0.7), (1.2, 0.9), (6.0, 0.5)])
+@pytest.mark.parametrize(
+    ("threshold", "lower_weight"), [(1.5, 0.7), (1.2, 0.9), (6.0, 0.5)]
+)
 def test_rough_k_means(rule, threshold, lower_weight):
-    model = RoughKMeans(3, rule=rule, threshold=threshold, lower_weight=lower_weight, **EXACT).fit(
-        X
-    )
+    model = RoughKMeans(
+        3, rule=rule, threshold=threshold, lower_weight=lower_weight, **EXACT
+    ).fit(X)
     upper, means = rough_k_means(rule, threshold, lower_weight)
     np.testing.assert_allclose(model.cluster_centers_, means, atol=1e-9)
     partition = model.credal_partition_
     assert [set(np.flatnonzero(row)) for row in partition.assignment()] == upper
     assert (partition.masses.max(axis=1) == 1).all()
-    np.testing.assert_array_equal(partition.lower(1), [i for i, u in enumerate(upper) if u == {1}])
+    np.testing.assert_array_equal(
+        partition.lower(1), [i for i, u in enumerate(upper) if u == {1}]
+    )
 
 
 def test_rough_k_means_with_threshold_one_is_k_means():
@@ -133,7 +151,9 @@ def test_initial_partition_and_blocks(kind):
     blocks = kind(3, init=means).fit([X[:70], X[70:]])
     np.testing.assert_allclose(blocks.cluster_centers_, expected.cluster_centers_)
     np.testing.assert_allclose(
-        blocks.credal_partition_.compute().masses, expected.credal_partition_.masses, atol=1e-9
+        blocks.credal_partition_.compute().masses,
+        expected.credal_partition_.masses,
+        atol=1e-9,
     )
 
 

@@ -14,7 +14,9 @@ def by_all_distances(X, centers):
 
 
 def test_nearest_centers_against_all_distances():
-    np.testing.assert_array_equal(find_nearest_centers(X, CENTERS), by_all_distances(X, CENTERS))
+    np.testing.assert_array_equal(
+        find_nearest_centers(X, CENTERS), by_all_distances(X, CENTERS)
+    )
 
 
 def test_steps_of_k_means_against_weighted_means():

@@ -42,12 +42,16 @@ def device(request):
 def followed(monkeypatch):
     """Act as with ``array_api_dispatch``, which needs an environment variable before SciPy is imported."""
     for module in ("cluster._base", "_arrays"):
-        monkeypatch.setattr(f"dempster.{module}.is_followed", lambda X: isinstance(X, torch.Tensor))
+        monkeypatch.setattr(
+            f"dempster.{module}.is_followed", lambda X: isinstance(X, torch.Tensor)
+        )
 
 
 def groups(dtype=np.float64, n=300, p=3):
     rng = np.random.default_rng(0)
-    return np.concatenate([rng.normal(4 * k, 1, (n, p)) for k in range(4)]).astype(dtype)
+    return np.concatenate([rng.normal(4 * k, 1, (n, p)) for k in range(4)]).astype(
+        dtype
+    )
 
 
 def on_host(values):
@@ -67,7 +71,11 @@ def test_fit_to_a_tensor_equals_that_to_an_array(name, weighted, device, monkeyp
     if weighted:
         if kind is NNEVCLUS:
             pytest.skip("it takes no weights")
-        more = {"sample_weight": np.random.default_rng(1).integers(0, 4, len(X)).astype(float)}
+        more = {
+            "sample_weight": np.random.default_rng(1)
+            .integers(0, 4, len(X))
+            .astype(float)
+        }
     here = kind(4, random_state=0, **options).fit(X, **more)
     T = torch.tensor(X, device=device)
     there = kind(4, random_state=0, **options).fit(
@@ -81,15 +89,23 @@ def test_fit_to_a_tensor_equals_that_to_an_array(name, weighted, device, monkeyp
                 on_host(found), value, rtol=1e-8, atol=1e-8, err_msg=attribute
             )
     np.testing.assert_allclose(
-        on_host(there.credal_partition_.masses), here.credal_partition_.masses, atol=1e-6
+        on_host(there.credal_partition_.masses),
+        here.credal_partition_.masses,
+        atol=1e-6,
     )
     new = np.concatenate([X[:10], np.random.default_rng(2).uniform(-9, 20, (50, 3))])
     found = there.predict_mass(torch.tensor(new, device=device))
     assert found.masses.device == found.labels.device == T.device
-    np.testing.assert_allclose(on_host(found.masses), here.predict_mass(new).masses, atol=1e-6)
+    np.testing.assert_allclose(
+        on_host(found.masses), here.predict_mass(new).masses, atol=1e-6
+    )
     assert np.array_equal(on_host(there.predict(T)), here.predict(X))
-    np.testing.assert_allclose(on_host(there.transform(T)), here.transform(X), atol=1e-6)
-    np.testing.assert_allclose(on_host(there.predict_proba(T)), here.predict_proba(X), atol=1e-6)
+    np.testing.assert_allclose(
+        on_host(there.transform(T)), here.transform(X), atol=1e-6
+    )
+    np.testing.assert_allclose(
+        on_host(there.predict_proba(T)), here.predict_proba(X), atol=1e-6
+    )
     # a model knows no place: arrays are predicted as arrays
     np.testing.assert_allclose(
         there.predict_mass(new).masses, here.predict_mass(new).masses, atol=1e-6
@@ -110,7 +126,9 @@ def test_rows_are_not_copied_to_the_host(kind, device, monkeypatch):
         return to_numpy(self, *arguments, **keywords)
 
     monkeypatch.setattr(torch.Tensor, "numpy", watched)
-    model = kind(4, random_state=0, n_init=1, **(LANDMARKS if kind is EVCLUS else {})).fit(X)
+    model = kind(
+        4, random_state=0, n_init=1, **(LANDMARKS if kind is EVCLUS else {})
+    ).fit(X)
     model.predict(X)
     assert max(largest) < X.numel()
     assert model.credal_partition_.masses.dtype == torch.float32
@@ -124,7 +142,8 @@ def test_blocks_are_copied_to_the_device(monkeypatch):
     for kind in (ECM, CCM, EGMM):
         options = {"n_init": 2, "random_state": 0}
         here, there = (
-            kind(4, device=where, **options).fit([X[:700], X[700:]]) for where in ("cpu", "cpu:0")
+            kind(4, device=where, **options).fit([X[:700], X[700:]])
+            for where in ("cpu", "cpu:0")
         )
         np.testing.assert_allclose(
             there.cluster_centers_, here.cluster_centers_, rtol=1e-9, atol=1e-9
@@ -153,10 +172,13 @@ def test_constraints_and_initial_partitions(device):
     links = Constraints(must_link=[(0, 1)], cannot_link=[(0, 700), (5, 1100)])
     T = torch.tensor(X, device=device)
     here, there = (
-        EVCLUS(4, random_state=0, n_init=1, **LANDMARKS).fit(x, constraints=links) for x in (X, T)
+        EVCLUS(4, random_state=0, n_init=1, **LANDMARKS).fit(x, constraints=links)
+        for x in (X, T)
     )
     np.testing.assert_allclose(
-        on_host(there.credal_partition_.masses), here.credal_partition_.masses, atol=1e-6
+        on_host(there.credal_partition_.masses),
+        here.credal_partition_.masses,
+        atol=1e-6,
     )
     for kind in (ECM, EGMM, EVCLUS):
         if kind is EVCLUS:
@@ -178,7 +200,9 @@ def test_files_and_comparisons(tmp_path, device):
     again = load(tmp_path / "model.dempster")
     assert isinstance(again.cluster_centers_, np.ndarray)
     np.testing.assert_allclose(
-        again.predict_mass(X).masses.cpu(), model.credal_partition_.masses.cpu(), atol=1e-12
+        again.predict_mass(X).masses.cpu(),
+        model.credal_partition_.masses.cpu(),
+        atol=1e-12,
     )
     both = model.credal_partition_, again.credal_partition_
     assert credal_rand_index(*both) == credal_rand_index(both[1], both[1])
@@ -187,7 +211,9 @@ def test_files_and_comparisons(tmp_path, device):
 def test_unsupported_settings():
     X = torch.tensor(groups())
     with pytest.raises(ValueError, match=r"\bX\b"):
-        ECM(2).fit(torch.where(torch.arange(X.numel()).reshape(X.shape) == 5, torch.nan, X))
+        ECM(2).fit(
+            torch.where(torch.arange(X.numel()).reshape(X.shape) == 5, torch.nan, X)
+        )
     with pytest.raises(ValueError, match="Expected 2D array, got 1D array instead"):
         ECM(2).fit(X[:, 0])
     with pytest.raises(ValueError, match="minimum of 1 is required"):
@@ -223,7 +249,9 @@ def test_tensor_in_memory_without_dispatch(monkeypatch):
     X = groups(n=50)
     found = ECM(4, random_state=0, n_init=1).fit(torch.tensor(X))
     assert isinstance(found.credal_partition_.masses, np.ndarray)
-    assert np.array_equal(found.labels_, ECM(4, random_state=0, n_init=1).fit(X).labels_)
+    assert np.array_equal(
+        found.labels_, ECM(4, random_state=0, n_init=1).fit(X).labels_
+    )
     assert is_followed(torch.empty(1, device="meta"))
     assert not is_followed(X)
     assert isinstance(MassFunctions(found.credal_partition_), MassFunctions)

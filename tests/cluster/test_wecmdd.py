@@ -9,7 +9,11 @@ from dempster import FocalSets
 from dempster._errors import InvalidParameterError
 from dempster.cluster import WECMdd
 from dempster.cluster._mass_step import MassStep
-from dempster.cluster.wecmdd import PrototypeWeights, best_weights, descend_until_settled
+from dempster.cluster.wecmdd import (
+    PrototypeWeights,
+    best_weights,
+    descend_until_settled,
+)
 from dempster.datasets import load_butterfly
 
 
@@ -28,7 +32,10 @@ def naive(D, weights, family, *, alpha, beta, delta2, psi, concentration):
             costs.append((n / c) ** (psi - 1) * D @ (shared / shared.sum()) ** psi)
         else:
             costs.append(
-                np.mean([(n / c) ** (psi - 1) * D @ weights[k] ** psi for k in clusters], axis=0)
+                np.mean(
+                    [(n / c) ** (psi - 1) * D @ weights[k] ** psi for k in clusters],
+                    axis=0,
+                )
             )
     size = np.array([len(s) for s in family if s])
     weighted = np.column_stack([np.full(n, delta2), size**alpha * np.array(costs).T])
@@ -41,11 +48,15 @@ def naive(D, weights, family, *, alpha, beta, delta2, psi, concentration):
         powers = weighted[i] ** (-1 / (beta - 1))
         masses[i] = powers / powers.sum()
         objective += float(weighted[i] @ masses[i] ** beta)
-    following = np.array([(masses[:, 1 + k] ** beta @ D) ** (-1 / (psi - 1)) for k in range(c)])
+    following = np.array(
+        [(masses[:, 1 + k] ** beta @ D) ** (-1 / (psi - 1)) for k in range(c)]
+    )
     return masses, objective, following / following.sum(axis=1, keepdims=True)
 
 
-@pytest.mark.parametrize("family", [FocalSets.simple(3), FocalSets.pairs(3), FocalSets.full(3)])
+@pytest.mark.parametrize(
+    "family", [FocalSets.simple(3), FocalSets.pairs(3), FocalSets.full(3)]
+)
 @pytest.mark.parametrize(
     "parameters",
     [
@@ -70,7 +81,9 @@ def test_iterations_follow_the_definitions(family, parameters):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.set_params(**parameters).fit(D)
-    settings = {name: getattr(model, name) for name in ("alpha", "beta", "psi", "concentration")}
+    settings = {
+        name: getattr(model, name) for name in ("alpha", "beta", "psi", "concentration")
+    }
     weights = np.zeros((3, 50))
     weights[[0, 1, 2], [0, 1, 2]] = 1
     trace = []
@@ -111,7 +124,9 @@ def test_weights_are_concentrated_on_the_cluster():
 def test_candidates_are_drawn_with_the_seed():
     X, y = make_blobs(300, 2, centers=[[0, 0], [9, 1], [1, 10]], random_state=1)
     drawn = [WECMdd(3, n_candidates=60, random_state=seed).fit(X) for seed in (0, 0, 1)]
-    np.testing.assert_array_equal(drawn[0].candidate_indices_, drawn[1].candidate_indices_)
+    np.testing.assert_array_equal(
+        drawn[0].candidate_indices_, drawn[1].candidate_indices_
+    )
     assert not np.array_equal(drawn[0].candidate_indices_, drawn[2].candidate_indices_)
     for model in drawn:
         assert model.prototype_weights_.shape == (3, len(model.candidate_indices_))
@@ -159,7 +174,8 @@ def carousel(state):
 
 
 @pytest.mark.parametrize(
-    ("max_iter", "history", "converged"), [(4, [9, 5, 4, 6], False), (9, [9, 5, 4, 6, 5, 4], True)]
+    ("max_iter", "history", "converged"),
+    [(4, [9, 5, 4, 6], False), (9, [9, 5, 4, 6, 5, 4], True)],
 )
 def test_iterations_stop_at_a_cycle_of_objectives(max_iter, history, converged):
     run = descend_until_settled(
@@ -184,7 +200,9 @@ def test_warning_if_clusters_coincide():
         WECMdd(3, psi=2.0, random_state=0).fit(X)
 
 
-@pytest.mark.parametrize(("name", "printed"), [("wine", 0.39), ("iris", 0.66), ("seeds", 0.69)])
+@pytest.mark.parametrize(
+    ("name", "printed"), [("wine", 0.39), ("iris", 0.66), ("seeds", 0.69)]
+)
 def test_published_results(shared_data, name, printed):
     """Denoeux (2021), Table 3: alpha = beta = psi = 2, concentration = 5, the best of five runs."""
     X, y = shared_data(name, standardise=True)

@@ -27,7 +27,9 @@ def pieces(table):
 
 def lazily(table):
     chunks = [len(part) for part in pieces(table)]
-    return da.from_array(table, chunks=(tuple(chunks), *((-1,) if table.ndim == 2 else ())))
+    return da.from_array(
+        table, chunks=(tuple(chunks), *((-1,) if table.ndim == 2 else ()))
+    )
 
 
 def fitted(method, data, weights=None, **more):
@@ -92,9 +94,9 @@ def test_sample_is_proportional_to_the_weights():
 def test_single_precision_and_exact_weights():
     model = fitted(ECM, pieces(X.astype("f4")), WEIGHTS, init=CENTERS)
     assert model.cluster_centers_.dtype == np.float32
-    assert fitted(ECM, X.astype("f4"), WEIGHTS, init=CENTERS).objective_ == pytest.approx(
-        model.objective_, rel=1e-5
-    )
+    assert fitted(
+        ECM, X.astype("f4"), WEIGHTS, init=CENTERS
+    ).objective_ == pytest.approx(model.objective_, rel=1e-5)
 
 
 def test_weights_of_evclus():
@@ -102,7 +104,9 @@ def test_weights_of_evclus():
     expected = fitted(EVCLUS, X, WEIGHTS)
     np.testing.assert_array_equal(model.landmark_indices_, expected.landmark_indices_)
     np.testing.assert_allclose(
-        model.credal_partition_.compute().masses, expected.predict_mass(X).masses, atol=1e-10
+        model.credal_partition_.compute().masses,
+        expected.predict_mass(X).masses,
+        atol=1e-10,
     )
 
 
@@ -140,16 +144,22 @@ def test_missing_values_in_blocks_equal_those_in_memory(method):
         expected = fitted(method, HOLES, weights, **settings)
         for data in (pieces(HOLES), lazily(HOLES)):
             model = fitted(method, data, weights, **settings)
-            np.testing.assert_allclose(model.cluster_centers_, expected.cluster_centers_, atol=1e-8)
+            np.testing.assert_allclose(
+                model.cluster_centers_, expected.cluster_centers_, atol=1e-8
+            )
             np.testing.assert_allclose(model.objective_, expected.objective_, rtol=1e-8)
             found = model.credal_partition_.compute()
-            np.testing.assert_allclose(found.masses, expected.credal_partition_.masses, atol=1e-7)
+            np.testing.assert_allclose(
+                found.masses, expected.credal_partition_.masses, atol=1e-7
+            )
 
 
 @pytest.mark.usefixtures("few_drawn")
 def test_starts_with_missing_values():
     models = [fitted(ECM, kind(HOLES), missing="partial") for kind in (pieces, lazily)]
-    np.testing.assert_allclose(models[0].cluster_centers_, models[1].cluster_centers_, atol=1e-8)
+    np.testing.assert_allclose(
+        models[0].cluster_centers_, models[1].cluster_centers_, atol=1e-8
+    )
     assert np.isfinite(models[0].cluster_centers_).all()
 
 

@@ -18,12 +18,18 @@ def blobs(rng, y, n_features, gap=6.0):
     """Draw clusters whose centers are ``gap`` standard deviations from the next ones."""
     c = y.max() + 1
     if n_features >= c:
-        centers = np.linalg.qr(rng.normal(size=(n_features, n_features)))[0][:c] * gap / np.sqrt(2)
+        centers = (
+            np.linalg.qr(rng.normal(size=(n_features, n_features)))[0][:c]
+            * gap
+            / np.sqrt(2)
+        )
     else:  # on a circle
         angles = 2 * np.pi * np.arange(c) / c
         centers = np.zeros((c, n_features))
         centers[:, :2] = (
-            np.column_stack([np.cos(angles), np.sin(angles)]) * gap / (2 * np.sin(np.pi / c))
+            np.column_stack([np.cos(angles), np.sin(angles)])
+            * gap
+            / (2 * np.sin(np.pi / c))
         )
     return centers[y] + rng.normal(size=(len(y), n_features))
 
@@ -90,14 +96,20 @@ def test_objective_equals_its_definition(views, focal_sets, weighted):
                 value += w[i] * len(clusters) ** 1.3 * m**1.7 * share * (gap @ gap)
     prior = np.exp(model.shapeless_dispersion_ / 0.4)
     prior /= prior.sum()
-    value += 0.4 * w.sum() * (model.view_weights_ * np.log(model.view_weights_ / prior)).sum()
+    value += (
+        0.4
+        * w.sum()
+        * (model.view_weights_ * np.log(model.view_weights_ / prior)).sum()
+    )
     assert model.objective_ == pytest.approx(value, rel=1e-9)
 
 
 def test_result_is_a_minimum(views):
     """Other weights, or another prototype, increase the objective."""
     options = {"focal_sets": "simple", "delta": 1.0, "beta": 1.5}
-    model = WMVEC(3, **options, n_init=1, max_iter=5000, tol=1e-15, random_state=0).fit(views)
+    model = WMVEC(3, **options, n_init=1, max_iter=5000, tol=1e-15, random_state=0).fit(
+        views
+    )
     stopped = {**options, "max_iter": 1, "view_weights": model.view_weights_}
 
     def objective(init):
@@ -111,7 +123,9 @@ def test_result_is_a_minimum(views):
             moved = model.cluster_centers_.copy()
             moved[k, d] += step * np.hstack(list(views.values()))[:, d].std()
             assert objective(moved) > minimum
-    rule = WeightRule.from_dispersions(model.shapeless_dispersion_, np.ones(3, dtype=bool), 0.4)
+    rule = WeightRule.from_dispersions(
+        model.shapeless_dispersion_, np.ones(3, dtype=bool), 0.4
+    )
     cost = lambda w: w @ model.view_dispersion_ + rule.penalty(w)  # noqa: E731
     for other in np.random.default_rng(0).dirichlet(30 * model.view_weights_, size=50):
         assert cost(other) >= cost(model.view_weights_) - 1e-6
@@ -133,7 +147,9 @@ def test_objective_never_increases(views, matrices, metric, focal_sets):
         model = WMVEC(4, metric=metric, focal_sets=focal_sets, **options).fit(X)
         assert_never_increases(model)
         assert model.view_weights_.sum() == pytest.approx(1)
-        np.testing.assert_allclose(model.predict_mass(X).masses, masses(model), atol=1e-9)
+        np.testing.assert_allclose(
+            model.predict_mass(X).masses, masses(model), atol=1e-9
+        )
 
 
 def test_objective_never_increases_for_non_euclidean_dissimilarities():
@@ -143,7 +159,12 @@ def test_objective_never_increases_for_non_euclidean_dissimilarities():
         D = [np.triu(rng.uniform(size=(30, 30)), 1) for _ in range(2)]
         D = [A + A.T for A in D]
         model = WMVEC(
-            4, metric="precomputed", focal_sets="full", alpha=0.2, n_init=2, random_state=0
+            4,
+            metric="precomputed",
+            focal_sets="full",
+            alpha=0.2,
+            n_init=2,
+            random_state=0,
         ).fit(D)
         assert_never_increases(model)
         assert model.converged_
@@ -170,7 +191,13 @@ def test_fixed_weights_equal_ecm_on_a_scaled_table(views):
             for X, w in zip(views.values(), shares, strict=True)
         ]
     )
-    options = {"focal_sets": "pairs", "delta": 1.0, "beta": 1.4, "tol": 1e-12, "max_iter": 3000}
+    options = {
+        "focal_sets": "pairs",
+        "delta": 1.0,
+        "beta": 1.4,
+        "tol": 1e-12,
+        "max_iter": 3000,
+    }
     ecm = ECM(3, init=joined[[0, 40, 80]], **options).fit(joined)
     init = [table[[0, 40, 80]] for table in views.values()]
     model = WMVEC(3, view_weights=10 * shares, init=init, **options).fit(views)
@@ -221,17 +248,21 @@ def test_evenness(views):
     even = WMVEC(3, evenness=1000, random_state=0).fit(views).view_weights_
     np.testing.assert_allclose(even, 1 / 3, atol=1e-3)
     np.testing.assert_array_equal(
-        WMVEC(3, view_weights="equal", random_state=0).fit(views).view_weights_, [1 / 3] * 3
+        WMVEC(3, view_weights="equal", random_state=0).fit(views).view_weights_,
+        [1 / 3] * 3,
     )
     with pytest.warns(UserWarning, match="'a' .* evenness"):
-        WMVEC(3, evenness=0.05, random_state=0).fit({"a": views["a"], "noise": views["noise"]})
+        WMVEC(3, evenness=0.05, random_state=0).fit(
+            {"a": views["a"], "noise": views["noise"]}
+        )
 
 
 def test_attributes_as_views():
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1, 2], 50)
     X = pd.DataFrame(
-        np.hstack([blobs(rng, y, 3, 9), rng.normal(size=(150, 6))]), columns=list("abcdefghi")
+        np.hstack([blobs(rng, y, 3, 9), rng.normal(size=(150, 6))]),
+        columns=list("abcdefghi"),
     )
     model = WMVEC(3, views="attributes", random_state=0).fit(X)
     assert model.view_names_ == list("abcdefghi")
@@ -247,21 +278,30 @@ def test_attributes_as_views():
 
 def test_groups_of_columns_as_views(views, fitted):
     names = [name for name, table in views.items() for _ in range(table.shape[1])]
-    joined = WMVEC(3, views=np.array(names), random_state=0).fit(np.hstack(list(views.values())))
+    joined = WMVEC(3, views=np.array(names), random_state=0).fit(
+        np.hstack(list(views.values()))
+    )
     assert joined.view_names_ == fitted.view_names_ == list(views)
     assert masses(joined).tobytes() == masses(fitted).tobytes()
-    np.testing.assert_array_equal(fitted.view_of_feature_, [0, 0, 0, 1, 1, 1, 1, 2, 2, 2])
+    np.testing.assert_array_equal(
+        fitted.view_of_feature_, [0, 0, 0, 1, 1, 1, 1, 2, 2, 2]
+    )
     assert fitted.n_features_in_ == 10
 
 
 def test_constant_view_has_no_weight(views):
     with_constant = {**views, "constant": np.full((120, 2), 7.3)}
-    one, other = (WMVEC(3, beta=1.3, random_state=0).fit(X) for X in (views, with_constant))
+    one, other = (
+        WMVEC(3, beta=1.3, random_state=0).fit(X) for X in (views, with_constant)
+    )
     assert other.view_weights_[3] == 0
     np.testing.assert_allclose(other.view_weights_[:3], one.view_weights_)
     np.testing.assert_allclose(masses(other), masses(one), atol=1e-9)
     matrices = [distances(table) for table in with_constant.values()]
-    assert WMVEC(3, metric="precomputed", random_state=0).fit(matrices).view_weights_[3] == 0
+    assert (
+        WMVEC(3, metric="precomputed", random_state=0).fit(matrices).view_weights_[3]
+        == 0
+    )
     alone = WMVEC(1).fit([np.ones((5, 2)), np.zeros((5, 1))])
     np.testing.assert_array_equal(alone.view_weights_, [0.5, 0.5])
 
@@ -277,7 +317,9 @@ def test_units_and_shifts_of_a_view_do_not_matter(views, fitted):
 def test_dispersion_within_a_gaussian_cloud():
     assert shapeless_dispersion(np.array([2.0]), 5) == pytest.approx(1 / 25)
     assert shapeless_dispersion(np.ones(10), 5) == pytest.approx(5 ** (-2 / 10))
-    assert shapeless_dispersion(np.array([1.0, 1e-9]), 3) == pytest.approx(1 / 9, abs=1e-6)
+    assert shapeless_dispersion(np.array([1.0, 1e-9]), 3) == pytest.approx(
+        1 / 9, abs=1e-6
+    )
     assert shapeless_dispersion(np.array([3.0, 1.0, 0.5]), 1) == 1
     assert shapeless_dispersion(np.zeros(3), 4) == 0
     variances = np.array([4.0, 2.0, 1.0, 0.3, 0.01])
@@ -291,7 +333,9 @@ def test_dispersion_within_a_gaussian_cloud():
 def test_wide_view():
     rng = np.random.default_rng(0)
     y = np.arange(90) % 3
-    model = WMVEC(3, random_state=0).fit([blobs(rng, y, 600, 40), rng.normal(size=(90, 3))])
+    model = WMVEC(3, random_state=0).fit(
+        [blobs(rng, y, 600, 40), rng.normal(size=(90, 3))]
+    )
     assert 0.5 < model.shapeless_dispersion_[0] < 1
     assert adjusted_rand_score(y, model.labels_) > 0.9
 
@@ -302,13 +346,19 @@ def test_wide_view():
 def test_matrices_give_the_clusters_of_tables(matrices, fitted):
     model = WMVEC(3, metric="precomputed", random_state=0).fit(matrices)
     assert adjusted_rand_score(Y, model.labels_) > 0.9
-    np.testing.assert_allclose(model.shapeless_dispersion_, fitted.shapeless_dispersion_, atol=1e-6)
+    np.testing.assert_allclose(
+        model.shapeless_dispersion_, fitted.shapeless_dispersion_, atol=1e-6
+    )
     assert model.view_weights_.argmin() == 2
     assert model.medoid_indices_.shape == (3, 3)
     for view in (0, 1):  # in a view with clusters, a medoid belongs to its cluster
-        np.testing.assert_array_equal(model.labels_[model.medoid_indices_[view]], [0, 1, 2])
+        np.testing.assert_array_equal(
+            model.labels_[model.medoid_indices_[view]], [0, 1, 2]
+        )
     new = {name: D[:10] for name, D in matrices.items()}
-    np.testing.assert_allclose(model.predict_mass(new).masses, masses(model)[:10], atol=1e-12)
+    np.testing.assert_allclose(
+        model.predict_mass(new).masses, masses(model)[:10], atol=1e-12
+    )
 
 
 def test_medoids_minimize_the_objective(views):
@@ -322,15 +372,21 @@ def test_medoids_minimize_the_objective(views):
         omega = masses(model)[:, family.cardinality == 3][:, 0] ** model.beta_
         for k in range(3):
             pull = masses(model)[:, family.singleton_index[k]] ** model.beta_ + omega
-            others = [squares[m] for j, m in enumerate(model.medoid_indices_[v]) if j != k]
+            others = [
+                squares[m] for j, m in enumerate(model.medoid_indices_[v]) if j != k
+            ]
             scores = pull @ squares - omega.sum() / 3 * np.sum(others, axis=0)
-            assert scores[model.medoid_indices_[v, k]] <= scores.min() * (1 + 1e-9) + 1e-9
+            assert (
+                scores[model.medoid_indices_[v, k]] <= scores.min() * (1 + 1e-9) + 1e-9
+            )
 
 
 def test_starts_for_matrices(matrices, fitted):
     for init in ([0, 40, 80], "belief-peaks", fitted.credal_partition_):
         assert (
-            adjusted_rand_score(Y, WMVEC(3, metric="precomputed", init=init).fit(matrices).labels_)
+            adjusted_rand_score(
+                Y, WMVEC(3, metric="precomputed", init=init).fit(matrices).labels_
+            )
             > 0.9
         )
     with pytest.raises(InvalidInputError, match="^init "):
@@ -357,7 +413,9 @@ def test_lists_dictionaries_and_frames_give_the_same_result(views, fitted):
     assert other.view_names_ == ["view 0", "view 1", "view 2"]
     for X in (dict(reversed(list(views.items()))), list(views.values())):
         assert plain.predict(X).tolist() == plain.labels_.tolist()
-    single = WMVEC(3, random_state=0).fit({k: v.astype(np.float32) for k, v in views.items()})
+    single = WMVEC(3, random_state=0).fit(
+        {k: v.astype(np.float32) for k, v in views.items()}
+    )
     assert masses(single).dtype == np.float32
 
 
@@ -372,17 +430,22 @@ def test_rows_are_matched_by_their_names(views, matrices):
     one, other = (WMVEC(3, random_state=0, n_init=2).fit(X) for X in (tables, mixed))
     assert masses(one).tobytes() == masses(other).tobytes()
     assert list(other.credal_partition_.index) == names
-    assert list(one.predict_mass({k: t.iloc[3:6] for k, t in tables.items()}).index) == names[3:6]
+    assert (
+        list(one.predict_mass({k: t.iloc[3:6] for k, t in tables.items()}).index)
+        == names[3:6]
+    )
     with pytest.raises(InvalidInputError, match="'b' in X: .*'object 3'"):
         WMVEC(3).fit({**tables, "b": tables["b"].rename(index={"object 3": "another"})})
     with pytest.raises(InvalidInputError, match="'b' in X: .*feature names"):
         one.predict({**tables, "b": tables["b"].rename(columns={"column 0": "other"})})
     D = {
-        name: pd.DataFrame(matrix, index=names, columns=names) for name, matrix in matrices.items()
+        name: pd.DataFrame(matrix, index=names, columns=names)
+        for name, matrix in matrices.items()
     }
     moved = {**D, "b": D["b"].iloc[order]}
     one, other = (
-        WMVEC(3, metric="precomputed", random_state=0, n_init=2).fit(X) for X in (D, moved)
+        WMVEC(3, metric="precomputed", random_state=0, n_init=2).fit(X)
+        for X in (D, moved)
     )
     np.testing.assert_allclose(masses(one), masses(other))
     np.testing.assert_allclose(other.predict_mass(moved).masses, masses(other))
@@ -443,9 +506,9 @@ def test_invalid_new_rows(views, fitted):
 
 
 def test_neighbor_pairs_do_not_move_the_centers(views, fitted):
-    single = WMVEC(3, focal_sets=FocalSets.simple(3, empty=False, omega=False), random_state=0).fit(
-        views
-    )
+    single = WMVEC(
+        3, focal_sets=FocalSets.simple(3, empty=False, omega=False), random_state=0
+    ).fit(views)
     np.testing.assert_array_equal(fitted.cluster_centers_, single.cluster_centers_)
     assert fitted.focal_sets_.empty_index is not None
     assert (fitted.focal_sets_.cardinality == 2).any()
@@ -483,7 +546,12 @@ def test_starts_and_copies(views, fitted):
     assert again.predict_mass(views).masses.tobytes() == masses(fitted).tobytes()
     assert not hasattr(clone(fitted), "view_weights_")
     for init in (fitted.credal_partition_, "belief-peaks", "random"):
-        assert adjusted_rand_score(Y, WMVEC(3, init=init, random_state=0).fit(views).labels_) > 0.9
+        assert (
+            adjusted_rand_score(
+                Y, WMVEC(3, init=init, random_state=0).fit(views).labels_
+            )
+            > 0.9
+        )
 
 
 @pytest.mark.long

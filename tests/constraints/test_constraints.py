@@ -14,7 +14,12 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
 from dempster import CredalPartition, FocalSets
-from dempster.constraints import Constraints, Contradiction, ContradictionError, suggest_pairs
+from dempster.constraints import (
+    Constraints,
+    Contradiction,
+    ContradictionError,
+    suggest_pairs,
+)
 from dempster.constraints.constraints import links, pairs_at
 from tests.strategies import random_masses
 
@@ -26,7 +31,9 @@ def as_set(pairs):
 
 
 def pair_lists(n=9, max_size=8):
-    pair = st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)).filter(lambda p: p[0] != p[1])
+    pair = st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)).filter(
+        lambda p: p[0] != p[1]
+    )
     return st.lists(pair, max_size=max_size)
 
 
@@ -86,11 +93,16 @@ def test_pairs_in_any_form(pairs):
 
 
 def test_order_of_a_set_of_pairs():
-    assert Constraints({(5, 6), (0, 2), (3, 1)}).must_link.tolist() == [[0, 2], [1, 3], [5, 6]]
+    assert Constraints({(5, 6), (0, 2), (3, 1)}).must_link.tolist() == [
+        [0, 2],
+        [1, 3],
+        [5, 6],
+    ]
 
 
 @pytest.mark.parametrize(
-    "nothing", [(), [], None, np.empty((0, 2)), np.empty((0, 2), int), pd.DataFrame(), {}.items()]
+    "nothing",
+    [(), [], None, np.empty((0, 2)), np.empty((0, 2), int), pd.DataFrame(), {}.items()],
 )
 def test_no_pairs(nothing):
     c = Constraints(nothing, nothing)
@@ -204,7 +216,9 @@ def test_positions_of_pairs_of_many_objects(n):
     rows = [0, 1, 2, n // 3, n // 2, n - 4, n - 3, n - 2]
     for i in rows:
         start = i * (2 * n - i - 1) // 2
-        pairs = pairs_at(np.array([start, start + n - i - 2]), n)  # first and last of row i
+        pairs = pairs_at(
+            np.array([start, start + n - i - 2]), n
+        )  # first and last of row i
         assert pairs.tolist() == [[i, i + 1], [i, n - 1]]
 
 
@@ -220,7 +234,9 @@ def test_draws_are_distinct_and_true(n, seed):
     assert (y[c.cannot_link[:, 0]] != y[c.cannot_link[:, 1]]).all()
     assert (y[np.concatenate([c.must_link, c.cannot_link])] >= 0).all()
     assert c == Constraints.from_labels(y, most // 2, random_state=seed)
-    assert Constraints.from_labels(y, most, random_state=seed) == Constraints.from_partial_labels(y)
+    assert Constraints.from_labels(
+        y, most, random_state=seed
+    ) == Constraints.from_partial_labels(y)
     with pytest.raises(ValueError, match="n_constraints must"):
         Constraints.from_labels(y, most + 1)
 
@@ -249,10 +265,18 @@ def test_draws_among_many_objects_are_cheap():
 
 def test_kinds_of_random_state():
     y = np.arange(30) % 3
-    for make in (lambda: 3, lambda: np.random.RandomState(3), lambda: np.random.default_rng(3)):
-        assert Constraints.from_labels(y, 40, make()) == Constraints.from_labels(y, 40, make())
+    for make in (
+        lambda: 3,
+        lambda: np.random.RandomState(3),
+        lambda: np.random.default_rng(3),
+    ):
+        assert Constraints.from_labels(y, 40, make()) == Constraints.from_labels(
+            y, 40, make()
+        )
     state = np.random.RandomState(3)
-    assert Constraints.from_labels(y, 40, state) != Constraints.from_labels(y, 40, state)
+    assert Constraints.from_labels(y, 40, state) != Constraints.from_labels(
+        y, 40, state
+    )
     assert Constraints.from_labels(y, 40, 1) != Constraints.from_labels(y, 40, 2)
 
 
@@ -271,7 +295,9 @@ def test_partial_labels(y):
     assert c.must_link.tolist() == [[0, 1], [3, 4]]
     assert c.cannot_link.tolist() == [[0, 3], [0, 4], [1, 3], [1, 4]]
     assert c.n_objects == 5
-    answered = Constraints.from_pairs([(1, 0), (2, 3), (3, 1)], y)  # nobody knows about object 2
+    answered = Constraints.from_pairs(
+        [(1, 0), (2, 3), (3, 1)], y
+    )  # nobody knows about object 2
     assert answered == Constraints([(0, 1)], [(1, 3)], n_objects=5)
 
 
@@ -356,8 +382,14 @@ def test_contradictions_show_a_shortest_chain(c):
 
 def test_message_of_contradictions():
     c = Constraints([(0, 3), (3, 5), (7, 8)], [(0, 5), (7, 8), (0, 7)])
-    assert c.contradictions() == [Contradiction((0, 5), (0, 3, 5)), Contradiction((7, 8), (7, 8))]
-    assert repr(c.contradictions()[0]) == "0 and 5 must not link, but 0 - 3 - 5 are must-linked"
+    assert c.contradictions() == [
+        Contradiction((0, 5), (0, 3, 5)),
+        Contradiction((7, 8), (7, 8)),
+    ]
+    assert (
+        repr(c.contradictions()[0])
+        == "0 and 5 must not link, but 0 - 3 - 5 are must-linked"
+    )
     with pytest.raises(
         ValueError, match=r"0 and 5 must not link, but 0 - 3 - 5 .*\(2 contradictions"
     ):
@@ -369,7 +401,9 @@ def test_message_of_contradictions():
 
 
 def test_closure_of_one_kind_alone():
-    assert Constraints([(0, 1), (1, 2)]).closure() == Constraints([(0, 1), (1, 2), (0, 2)])
+    assert Constraints([(0, 1), (1, 2)]).closure() == Constraints(
+        [(0, 1), (1, 2), (0, 2)]
+    )
     assert Constraints(cannot_link=[(0, 1), (1, 2)]).closure() == Constraints(
         cannot_link=[(0, 1), (1, 2)]
     )
@@ -451,7 +485,10 @@ def naive_expansion(D, c, k):
     n = len(D)
 
     def neighborhood(i):
-        return {i, *sorted((j for j in range(n) if j != i), key=lambda j: (D[i, j], j))[:k]}
+        return {
+            i,
+            *sorted((j for j in range(n) if j != i), key=lambda j: (D[i, j], j))[:k],
+        }
 
     grown = [as_set(c.must_link), as_set(c.cannot_link)]
     for kind, given_pairs in enumerate([c.must_link, c.cannot_link]):
@@ -464,7 +501,9 @@ def naive_expansion(D, c, k):
                 for s in right - left
                 if frozenset((r, s)) not in grown[0] | grown[1]
             ]
-            grown[kind] |= {frozenset((int(r), int(s))) for _, r, s in sorted(candidates)[:k]}
+            grown[kind] |= {
+                frozenset((int(r), int(s))) for _, r, s in sorted(candidates)[:k]
+            }
     return grown
 
 
@@ -499,7 +538,9 @@ def test_expansion_is_the_published_listing(c, k, grid, seed):
         warnings.simplefilter("ignore")
         c = Constraints(c.must_link, c.cannot_link)
         grown = c.expand(D, k)
-        in_space = c.expand(X, n_neighbors=k, metric="cityblock" if grid else "euclidean")
+        in_space = c.expand(
+            X, n_neighbors=k, metric="cityblock" if grid else "euclidean"
+        )
     must, cannot = naive_expansion(D, c, k)
     assert as_set(grown.must_link) == must
     assert as_set(grown.cannot_link) == cannot
@@ -507,7 +548,9 @@ def test_expansion_is_the_published_listing(c, k, grid, seed):
     assert len(c) <= len(grown) <= (k + 1) * len(c)
     added = (must | cannot) - as_set(c.must_link) - as_set(c.cannot_link)
     assert len(added) == len(grown) - len(c)  # nothing twice, nothing of both kinds
-    np.testing.assert_array_equal(grown.cannot_link[: len(c.cannot_link)], c.cannot_link)
+    np.testing.assert_array_equal(
+        grown.cannot_link[: len(c.cannot_link)], c.cannot_link
+    )
     if grid:
         must, cannot = naive_expansion(cdist(X, X, "cityblock"), c, k)
         assert as_set(in_space.must_link) == must
@@ -528,7 +571,9 @@ def test_expansion_does_not_depend_on_the_numbering(labelled, seed):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         grown = c.expand(cdist(X, X), 3)
-        other = Constraints(to[c.must_link], to[c.cannot_link]).expand(cdist(moved, moved), 3)
+        other = Constraints(to[c.must_link], to[c.cannot_link]).expand(
+            cdist(moved, moved), 3
+        )
     assert other == Constraints(to[grown.must_link], to[grown.cannot_link], n_objects=9)
 
 
@@ -536,9 +581,13 @@ def test_ties_are_broken_by_position():
     """There are more equally near objects than requested neighbors."""
     X = np.zeros((200, 3))
     X[100:] = 1
-    grown = Constraints(cannot_link=[(150, 50)]).expand(X, n_neighbors=2, metric="euclidean")
+    grown = Constraints(cannot_link=[(150, 50)]).expand(
+        X, n_neighbors=2, metric="euclidean"
+    )
     assert grown.cannot_link.tolist() == [[50, 150], [0, 100], [0, 101]]
-    assert grown == Constraints(cannot_link=[(150, 50)]).expand(cdist(X, X), n_neighbors=2)
+    assert grown == Constraints(cannot_link=[(150, 50)]).expand(
+        cdist(X, X), n_neighbors=2
+    )
     far = X + 1e7  # the same far from the origin, in many dimensions
     assert grown == Constraints(cannot_link=[(150, 50)]).expand(
         np.tile(far, 10), n_neighbors=2, metric="euclidean"
@@ -555,7 +604,9 @@ def test_expansion_of_mutual_neighbors():
 def test_warning_if_expansion_contradicts():
     X = np.array([[0.0], [0.1], [5.0], [5.1]])
     with pytest.warns(UserWarning, match=r"\(0, 2\)") as caught:
-        grown = Constraints([(0, 2)], [(0, 3)]).expand(X, n_neighbors=1, metric="euclidean")
+        grown = Constraints([(0, 2)], [(0, 3)]).expand(
+            X, n_neighbors=1, metric="euclidean"
+        )
     assert caught[0].filename == __file__
     assert grown == Constraints([(0, 2), (1, 2)], [(0, 3), (1, 3)], n_objects=4)
     with warnings.catch_warnings():
@@ -567,7 +618,9 @@ def test_expansion_of_tables_and_callables():
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 2)))
     c = Constraints.from_labels(np.arange(30) % 2, 5, random_state=0)
     expected = c.expand(cdist(X, X, "cityblock"), n_neighbors=3)
-    assert c.expand(X, n_neighbors=3, metric=lambda a, b: np.abs(a - b).sum()) == expected
+    assert (
+        c.expand(X, n_neighbors=3, metric=lambda a, b: np.abs(a - b).sum()) == expected
+    )
     assert c.expand(pd.DataFrame(cdist(X, X, "cityblock")), 3) == expected
     assert c.expand(cdist(X, X, "cityblock").tolist(), 3) == expected
 
@@ -657,7 +710,8 @@ def test_suggestions_do_not_depend_on_the_numbering(seed):
     asked = suggest_pairs(cp, 30, constraints=c)
     other = Constraints(to[c.must_link], to[c.cannot_link])
     np.testing.assert_array_equal(
-        to[asked], suggest_pairs(CredalPartition(moved, FocalSets.full(3)), 30, constraints=other)
+        to[asked],
+        suggest_pairs(CredalPartition(moved, FocalSets.full(3)), 30, constraints=other),
     )
 
 
@@ -706,16 +760,22 @@ def test_criterion_of_suggestions():
     }
     useful[(0, 1)] = 0.1
     expected = sorted(useful, key=useful.get, reverse=True)
-    assert suggest_pairs(cp, len(expected)).tolist() == [list(pair) for pair in expected]
+    assert suggest_pairs(cp, len(expected)).tolist() == [
+        list(pair) for pair in expected
+    ]
     # told that 4 is not with 2 (cluster 1), the most plausible one left is cluster 0
-    assert suggest_pairs(cp, 1, constraints=Constraints(cannot_link=[(2, 4)])).tolist() == [[4, 1]]
+    assert suggest_pairs(
+        cp, 1, constraints=Constraints(cannot_link=[(2, 4)])
+    ).tolist() == [[4, 1]]
     # told that 4 is with 2, nothing more is asked about it before the others
     after = suggest_pairs(cp, 3, constraints=Constraints([(2, 4)]))
     assert [list(pair) for pair in expected if 4 not in pair] == after.tolist()
 
 
 def test_suggestions_for_fuzzy_and_hard_partitions():
-    fuzzy = CredalPartition.from_fuzzy([[0.9, 0.1], [0.2, 0.8], [0.45, 0.55], [1, 0], [0, 1]])
+    fuzzy = CredalPartition.from_fuzzy(
+        [[0.9, 0.1], [0.2, 0.8], [0.45, 0.55], [1, 0], [0, 1]]
+    )
     assert suggest_pairs(fuzzy, 3).tolist() == [[2, 4], [1, 4], [0, 3]]
     labels = np.repeat([0, 1, 2], 10)
     everything = suggest_pairs(labels, 10_000)
@@ -785,9 +845,14 @@ def test_suggestions_find_the_errors_of_a_partition(focal_sets):
         answers = Constraints.from_pairs(asked, y)
         drawn = Constraints.from_labels(y, 40, random_state=seed)
         random_pairs = np.concatenate([drawn.must_link, drawn.cannot_link])
-        touched.append([wrong[pairs].any(axis=1).mean() for pairs in (asked, random_pairs)])
+        touched.append(
+            [wrong[pairs].any(axis=1).mean() for pairs in (asked, random_pairs)]
+        )
         contradicted.append([c.violations(cp).proportion for c in (answers, drawn)])
-    for suggested, at_random in (np.mean(touched, axis=0), np.mean(contradicted, axis=0)):
+    for suggested, at_random in (
+        np.mean(touched, axis=0),
+        np.mean(contradicted, axis=0),
+    ):
         assert suggested > 2 * at_random > 0
 
 
@@ -810,7 +875,9 @@ def test_links_are_a_symmetric_adjacency(c):
         for i, j in pairs:
             expected[kind, i, j] = expected[kind, j, i] = value
     np.testing.assert_array_equal(dense, expected)
-    assert all((np.diff(indices[a:b]) >= 0).all() for a, b in itertools.pairwise(indptr))
+    assert all(
+        (np.diff(indices[a:b]) >= 0).all() for a, b in itertools.pairwise(indptr)
+    )
 
 
 def test_links_enter_the_row_solver():

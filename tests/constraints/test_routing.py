@@ -22,10 +22,13 @@ FOLDS = KFold(3, shuffle=True, random_state=0)
 
 def naive_rows(c, rows):
     """Return the constraints among the given positions by a loop over all pairs."""
-    kinds = [set(map(frozenset, pairs.tolist())) for pairs in (c.must_link, c.cannot_link)]
+    kinds = [
+        set(map(frozenset, pairs.tolist())) for pairs in (c.must_link, c.cannot_link)
+    ]
     places = [(a, b) for a in range(len(rows)) for b in range(a)]
     must, cannot = (
-        [(a, b) for a, b in places if frozenset((rows[a], rows[b])) in known] for known in kinds
+        [(a, b) for a, b in places if frozenset((rows[a], rows[b])) in known]
+        for known in kinds
     )
     return Constraints(must, cannot, n_objects=len(rows))
 
@@ -109,7 +112,9 @@ class Witness(ClusterMixin, BaseEstimator):
     def fit(self, X, y=None, *, constraints=None):
         constraints.check(len(X))
         kinds = constraints.must_link, constraints.cannot_link
-        must, cannot = (np.linalg.norm(np.diff(X[pairs], axis=1), axis=2) for pairs in kinds)
+        must, cannot = (
+            np.linalg.norm(np.diff(X[pairs], axis=1), axis=2) for pairs in kinds
+        )
         assert (must < 6).all()
         assert (cannot > 6).all()
         Witness.arrived.append(len(constraints))
@@ -159,7 +164,12 @@ def test_constraints_in_cross_validation(name, routing, monkeypatch):
     if routing:
         model.set_fit_request(constraints=True)
     cross_validate(
-        model, X, params={"constraints": known}, cv=FOLDS, scoring=score, error_score="raise"
+        model,
+        X,
+        params={"constraints": known},
+        cv=FOLDS,
+        scoring=score,
+        error_score="raise",
     )
     inside = [len(known[train]) for train, _ in FOLDS.split(X)]
     assert Witness.arrived == inside
@@ -184,10 +194,17 @@ def test_constraints_in_a_pipeline(monkeypatch):
     known = Constraints.from_labels(y, 300, random_state=0)
     with sklearn.config_context(enable_metadata_routing=True):
         Witness.arrived = []
-        model = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), NearWitness())
+        model = make_pipeline(
+            StandardScaler().set_fit_request(sample_weight=False), NearWitness()
+        )
         model[-1].set_fit_request(constraints=True)
         cross_validate(
-            model, X, params={"constraints": known}, cv=FOLDS, scoring=score, error_score="raise"
+            model,
+            X,
+            params={"constraints": known},
+            cv=FOLDS,
+            scoring=score,
+            error_score="raise",
         )
     assert Witness.arrived == [len(known[train]) for train, _ in FOLDS.split(X)]
 
@@ -208,7 +225,12 @@ def test_constraints_without_number_of_objects(name, routing, monkeypatch):
         model.set_fit_request(constraints=True)
     with pytest.raises(TypeError, match="n_objects must"):
         cross_validate(
-            model, X, params={"constraints": known}, cv=FOLDS, scoring=score, error_score="raise"
+            model,
+            X,
+            params={"constraints": known},
+            cv=FOLDS,
+            scoring=score,
+            error_score="raise",
         )
     with pytest.raises(TypeError, match="n_objects must"):
         GridSearchCV(model, {}, cv=FOLDS, scoring=score, error_score="raise").fit(

@@ -20,7 +20,9 @@ def pieces(table=X):
 
 def sources(folder):
     """Return the same rows in every supported form, by name."""
-    pa, ds, pq = (pytest.importorskip(f"pyarrow{part}") for part in ("", ".dataset", ".parquet"))
+    pa, ds, pq = (
+        pytest.importorskip(f"pyarrow{part}") for part in ("", ".dataset", ".parquet")
+    )
     da = pytest.importorskip("dask.array")
     dd = pytest.importorskip("dask.dataframe")
     pl = pytest.importorskip("polars")
@@ -40,7 +42,9 @@ def sources(folder):
         "folder": folder / "parts",
         "dataset": ds.dataset(folder / "parts"),
         "arrow": pa.Table.from_pandas(FRAME),
-        "batches": lambda: pq.ParquetFile(folder / "one.parquet").iter_batches(batch_size=77),
+        "batches": lambda: pq.ParquetFile(folder / "one.parquet").iter_batches(
+            batch_size=77
+        ),
         "memory-mapped": [np.load(folder / "x.npy", mmap_mode="r")],
         "dask array": da.from_array(X, chunks=((1, 0, 299, 1, 679, 20), 2)),
         "dask frame": dd.from_pandas(FRAME, npartitions=4),
@@ -54,13 +58,17 @@ def test_all_sources_give_the_same_rows_and_moments(tmp_path):
         assert comes_in_blocks(source), name
         blocks = open_blocks(source)
         assert (blocks.width, blocks.dtype) == (3, float)
-        np.testing.assert_array_equal(np.concatenate(list(blocks.blocks())), X, err_msg=name)
+        np.testing.assert_array_equal(
+            np.concatenate(list(blocks.blocks())), X, err_msg=name
+        )
         np.testing.assert_array_equal(blocks.take(rows), X[rows], err_msg=name)
         assert blocks.count_rows() == blocks.n_rows == 1000
         with block_map(2) as apply:
             moments = compute_moments(blocks, apply, products=True)
         np.testing.assert_allclose(moments.mean, X.mean(axis=0), rtol=1e-13)
-        np.testing.assert_allclose(moments.scatter, np.cov(X.T) * 999, rtol=1e-9, atol=1e-6)
+        np.testing.assert_allclose(
+            moments.scatter, np.cov(X.T) * 999, rtol=1e-9, atol=1e-6
+        )
         np.testing.assert_array_equal(moments.low, X.min(axis=0))
         assert abs(moments.mean_squared_deviation - X.var(axis=0).sum()) < 1e-9
         has_names = name not in (
@@ -146,8 +154,12 @@ def test_sample_of_more_than_two_billion_rows():
 
 def test_dtypes():
     assert open_blocks([X.astype("f4")]).dtype == np.float32
-    whole = pd.DataFrame({"a": [1, 2], "b": [True, False], "c": pd.array([1, 2], dtype="Int64")})
-    np.testing.assert_array_equal(open_blocks([whole]).compute(), [[1, 1, 1], [2, 0, 2]])
+    whole = pd.DataFrame(
+        {"a": [1, 2], "b": [True, False], "c": pd.array([1, 2], dtype="Int64")}
+    )
+    np.testing.assert_array_equal(
+        open_blocks([whole]).compute(), [[1, 1, 1], [2, 0, 2]]
+    )
     with pytest.raises(InvalidInputError, match="block 1"):
         open_blocks([X.astype("f4"), X]).compute()
 
@@ -179,7 +191,9 @@ def test_errors_of_dask_name_the_block():
     da = pytest.importorskip("dask.array")
     wrong = X.copy()
     wrong[750, 1] = np.nan
-    with pytest.raises(InvalidInputError, match="row 50 of block 7 has nan in column 1"):
+    with pytest.raises(
+        InvalidInputError, match="row 50 of block 7 has nan in column 1"
+    ):
         compute_moments(open_blocks(da.from_array(wrong, chunks=(100, 3))), None)
 
 
@@ -212,7 +226,10 @@ def test_invalid_paths(tmp_path):
 def test_rows_must_not_change_between_passes():
     pass_number = iter(range(9))
     rng = np.random.default_rng(0)
-    for read in (lambda: [X[: 500 - next(pass_number)]], lambda: iter([rng.normal(size=(40, 2))])):
+    for read in (
+        lambda: [X[: 500 - next(pass_number)]],
+        lambda: iter([rng.normal(size=(40, 2))]),
+    ):
         blocks = open_blocks(read)
         list(blocks.blocks())
         with pytest.raises(InvalidInputError, match="the same rows at every pass"):

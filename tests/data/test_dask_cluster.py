@@ -19,7 +19,13 @@ distributed = pytest.importorskip("distributed")
 
 CENTERS = np.array([[0.0, 0.0], [6.0, 0.0], [0.0, 7.0]])
 X, _ = make_blobs(4000, centers=CENTERS, cluster_std=1.3, random_state=0)
-SETTINGS = {"n_clusters": 3, "init": CENTERS + 0.5, "max_iter": 6, "tol": 0, "random_state": 0}
+SETTINGS = {
+    "n_clusters": 3,
+    "init": CENTERS + 0.5,
+    "max_iter": 6,
+    "tol": 0,
+    "random_state": 0,
+}
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -61,7 +67,9 @@ def _sum(block, shared, apply):
 
 def test_shared_data_are_sent_to_a_worker_once(client, tmp_path):
     blocks = open_blocks(lazily(rows=200))  # 20 tasks
-    np.testing.assert_allclose(blocks.reduce(_sum, UnpickleCounter(tmp_path), None), X.sum(axis=0))
+    np.testing.assert_allclose(
+        blocks.reduce(_sum, UnpickleCounter(tmp_path), None), X.sum(axis=0)
+    )
     notes = {int(file.name): len(file.read_bytes()) for file in tmp_path.iterdir()}
     workers = client.run(os.getpid).values()
     assert sum(notes.get(pid, 0) for pid in workers) <= 2 * len(workers)
@@ -72,7 +80,9 @@ def test_model_is_in_the_graph_once(client):
     model = EVCLUS(3, n_init=1, max_iter=5, random_state=0).fit(many[:1500])
     size = len(cloudpickle.dumps(model._model))
     graph = dict(
-        dask.optimize(model.predict_mass(da.zeros((10_000, 400), chunks=(100, 400))).labels)[0].dask
+        dask.optimize(
+            model.predict_mass(da.zeros((10_000, 400), chunks=(100, 400))).labels
+        )[0].dask
     )
     parts = sorted(len(cloudpickle.dumps(node)) for node in graph.values())
     assert parts[-1] > 0.5 * size  # the model itself
@@ -84,7 +94,9 @@ def test_model_is_in_the_graph_once(client):
     [
         lambda: EKNNClus(n_init=3, random_state=0).fit(X[:300]),
         lambda: EVCLUS(3, n_init=3, d0=8.0, random_state=0).fit(X[:300]),
-        lambda: BootClus(3, n_bootstraps=16, mixture="EII", random_state=0).fit(X[:200]),
+        lambda: BootClus(3, n_bootstraps=16, mixture="EII", random_state=0).fit(
+            X[:200]
+        ),
     ],
     ids=["EKNNClus", "EVCLUS", "BootClus"],
 )
@@ -92,7 +104,9 @@ def test_starts_and_bootstraps_use_joblib(client, fit):
     """Sums of EVCLUS may be rounded differently if an array is aligned differently."""
     expected = fit().credal_partition_.masses
     with joblib.parallel_config(backend="dask", n_jobs=2):
-        np.testing.assert_allclose(fit().credal_partition_.masses, expected, rtol=1e-10, atol=1e-14)
+        np.testing.assert_allclose(
+            fit().credal_partition_.masses, expected, rtol=1e-10, atol=1e-14
+        )
 
 
 @pytest.mark.long
@@ -125,7 +139,10 @@ def test_missing_values_integers_and_categories(client):
     import pandas as pd
 
     table = pd.DataFrame(
-        {"a": X[:, 0], "kind": pd.Categorical(np.where(np.arange(4000) < 2000, "x", "y"))}
+        {
+            "a": X[:, 0],
+            "kind": pd.Categorical(np.where(np.arange(4000) < 2000, "x", "y")),
+        }
     )
     parts = [table[:2000].assign(kind=pd.Categorical(["x"] * 2000)), table[2000:]]
     for frame in (
@@ -171,14 +188,17 @@ def _die_once(block, folder, calls, block_info=None):
 def test_killed_worker_does_not_change_the_result(client, tmp_path):
     expected = ECM(**SETTINGS).fit(lazily())
     before = set(client.scheduler_info()["workers"])
-    mortal = da.map_blocks(_die_once, lazily(), str(tmp_path), 4, dtype=float, meta=X[:0])
+    mortal = da.map_blocks(
+        _die_once, lazily(), str(tmp_path), 4, dtype=float, meta=X[:0]
+    )
     model = ECM(**SETTINGS).fit(mortal)
     assert len((tmp_path / "done").read_bytes()) > 4  # the block was computed again
     assert set(client.scheduler_info()["workers"]) != before
     np.testing.assert_array_equal(model.cluster_centers_, expected.cluster_centers_)
     np.testing.assert_array_equal(model.history_, expected.history_)
     np.testing.assert_array_equal(
-        model.credal_partition_.masses.compute(), expected.credal_partition_.masses.compute()
+        model.credal_partition_.masses.compute(),
+        expected.credal_partition_.masses.compute(),
     )
 
 

@@ -14,9 +14,18 @@ from sklearn.utils import Bunch
 
 import dempster.datasets as ed
 from dempster.datasets.catalogue import CATALOGUE
-from dempster.datasets.generators import FOURCLASS_CENTERS, GAUSSIAN_MIXTURES, bananas_from_draws
+from dempster.datasets.generators import (
+    FOURCLASS_CENTERS,
+    GAUSSIAN_MIXTURES,
+    bananas_from_draws,
+)
 
-GENERATORS = [ed.make_fourclass, ed.make_bananas, ed.make_circles, ed.make_gaussian_mixture]
+GENERATORS = [
+    ed.make_fourclass,
+    ed.make_bananas,
+    ed.make_circles,
+    ed.make_gaussian_mixture,
+]
 
 
 # --- generators -----------------------------------------------------------------------------------
@@ -38,7 +47,8 @@ def test_seeds(make):
 
 @pytest.mark.parametrize("make", GENERATORS)
 @pytest.mark.parametrize(
-    ("n_samples", "error"), [(-1, ValueError), (0, ValueError), (2.5, TypeError), (True, TypeError)]
+    ("n_samples", "error"),
+    [(-1, ValueError), (0, ValueError), (2.5, TypeError), (True, TypeError)],
 )
 def test_invalid_n_samples(make, n_samples, error):
     with pytest.raises(error, match=r"\bn_samples\b"):
@@ -63,7 +73,12 @@ def test_invalid_mixture(mixture):
 
 
 def test_class_sizes():
-    assert np.bincount(ed.make_fourclass(403, random_state=0)[1]).tolist() == [101, 101, 101, 100]
+    assert np.bincount(ed.make_fourclass(403, random_state=0)[1]).tolist() == [
+        101,
+        101,
+        101,
+        100,
+    ]
     assert np.bincount(ed.make_bananas(11, random_state=0)[1]).tolist() == [6, 5]
     assert np.bincount(ed.make_circles(500, random_state=0)[1]).tolist() == [200, 300]
     assert len(ed.make_circles(1, random_state=0)[0]) == 1
@@ -124,7 +139,9 @@ def test_mixture_moments_and_posterior(mixture):
     np.testing.assert_allclose(np.bincount(y) / len(y), sample.weights, atol=0.01)
     for k in range(3):
         np.testing.assert_allclose(X[y == k].mean(axis=0), sample.means[k], atol=0.06)
-        np.testing.assert_allclose(np.cov(X[y == k].T), sample.covariances[k], atol=0.09)
+        np.testing.assert_allclose(
+            np.cov(X[y == k].T), sample.covariances[k], atol=0.09
+        )
 
     density = np.column_stack(
         [
@@ -145,7 +162,10 @@ def test_mixture_parameters_of_the_paper():
     for mixture, (means, covariances) in {
         1: ([[0, 0], [0, 3], [3, 0]], [np.eye(2)] * 3),
         2: ([[0, 0], [0, 2.5], [2.5, 0]], [correlated] * 3),
-        3: ([[0, 0], [0, 3], [3, 0]], [correlated, [[1.5, -0.75], [-0.75, 1.5]], np.eye(2)]),
+        3: (
+            [[0, 0], [0, 3], [3, 0]],
+            [correlated, [[1.5, -0.75], [-0.75, 1.5]], np.eye(2)],
+        ),
     }.items():
         sample = ed.make_gaussian_mixture(mixture, 5, as_bunch=True, random_state=0)
         np.testing.assert_array_equal(sample.means, means)
@@ -185,9 +205,9 @@ def test_example():
     np.testing.assert_array_equal(ed.load_example().data, example.data)
     centers = example.frame.groupby("target").median()
     np.testing.assert_allclose(centers, FOURCLASS_CENTERS, atol=0.6)
-    nearest = np.linalg.norm(ed.load_example().data[:, None] - FOURCLASS_CENTERS, axis=2).min(
-        axis=1
-    )
+    nearest = np.linalg.norm(
+        ed.load_example().data[:, None] - FOURCLASS_CENTERS, axis=2
+    ).min(axis=1)
     assert (nearest > 4).any(), "the example should show an outlier"
 
 
@@ -219,7 +239,10 @@ def test_catalogue_is_consistent():
             assert len(set(record.openml_labels)) == record.n_classes
         for version in record.preparations.values():
             classes = set(record.class_names or ())
-            assert all(set(originals) <= classes for originals in (version.classes or {}).values())
+            assert all(
+                set(originals) <= classes
+                for originals in (version.classes or {}).values()
+            )
     ids = [record.openml_id for record in CATALOGUE.values() if record.openml_id]
     assert len(ids) == len(set(ids))
 
@@ -272,7 +295,9 @@ def test_known_properties(local):
     assert ed.fetch_dataset("gvhd_control", return_X_y=True)[1] is None
     assert ed.fetch_dataset("gvhd_positive").data.shape == (9083, 4)
     assert ed.fetch_dataset("vowel").train.sum() == 528
-    assert len(np.unique(ed.fetch_dataset("mice_protein", version="complete").mouse)) == 72
+    assert (
+        len(np.unique(ed.fetch_dataset("mice_protein", version="complete").mouse)) == 72
+    )
 
 
 def test_ecoli_of_the_paper(local):
@@ -282,7 +307,9 @@ def test_ecoli_of_the_paper(local):
     assert np.bincount(prepared.target).tolist() == [143, 112, 52]
     assert prepared.data.columns.tolist() == ["mcg", "gvh", "aac", "alm1", "alm2"]
     used = original.target < 4
-    np.testing.assert_array_equal(prepared.data, original.data[used][:, [0, 1, 4, 5, 6]])
+    np.testing.assert_array_equal(
+        prepared.data, original.data[used][:, [0, 1, 4, 5, 6]]
+    )
     np.testing.assert_array_equal(
         prepared.target, np.where(original.target == 3, 1, original.target)[used]
     )
@@ -290,25 +317,38 @@ def test_ecoli_of_the_paper(local):
 
 
 def test_other_versions(local):
-    assert ed.fetch_dataset("segment", version="paper").feature_names[0] == "short-line-density-5"
+    assert (
+        ed.fetch_dataset("segment", version="paper").feature_names[0]
+        == "short-line-density-5"
+    )
     letters = ed.fetch_dataset("letter", version="paper")
     assert letters.target_names.tolist() == ["I", "J", "L"]
     assert np.bincount(letters.target).tolist() == [755, 747, 761]
-    assert np.bincount(ed.fetch_dataset("glass", version="k-cevclus").target).tolist() == [163, 51]
-    assert np.bincount(ed.fetch_dataset("glass", version="four-classes").target).tolist() == [
+    assert np.bincount(
+        ed.fetch_dataset("glass", version="k-cevclus").target
+    ).tolist() == [163, 51]
+    assert np.bincount(
+        ed.fetch_dataset("glass", version="four-classes").target
+    ).tolist() == [
         70,
         76,
         17,
         22,
     ]
     for version in ("complete", "trisomic"):
-        assert not np.isnan(ed.fetch_dataset("mice_protein", version=version).data).any()
+        assert not np.isnan(
+            ed.fetch_dataset("mice_protein", version=version).data
+        ).any()
 
 
 def test_random_version_of_dry_bean(local):
     X, y = ed.fetch_dataset("dry_bean", version="paper", return_X_y=True)
-    again, _ = ed.fetch_dataset("dry_bean", version="paper", return_X_y=True, random_state=0)
-    other, _ = ed.fetch_dataset("dry_bean", version="paper", return_X_y=True, random_state=1)
+    again, _ = ed.fetch_dataset(
+        "dry_bean", version="paper", return_X_y=True, random_state=0
+    )
+    other, _ = ed.fetch_dataset(
+        "dry_bean", version="paper", return_X_y=True, random_state=1
+    )
     np.testing.assert_array_equal(X, again)
     assert not np.array_equal(X, other)
     assert np.bincount(y).tolist() == [200] * 7
@@ -344,8 +384,14 @@ def test_frames(local):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: ed.fetch_dataset("ecoli", version="best"), "version must be .* 'ecoli'"),
-        (lambda: ed.fetch_dataset("seeds", version="paper"), "version must be .* got 'paper'"),
+        (
+            lambda: ed.fetch_dataset("ecoli", version="best"),
+            "version must be .* 'ecoli'",
+        ),
+        (
+            lambda: ed.fetch_dataset("seeds", version="paper"),
+            "version must be .* got 'paper'",
+        ),
         (lambda: ed.fetch_dataset(3), "name must be"),
     ],
 )
@@ -422,10 +468,17 @@ def test_no_network(openml, error, monkeypatch, tmp_path):
         ed.fetch_dataset("ecoli")
     assert isinstance(caught.value, ed.DatasetNotAvailableError)
     message = str(caught.value)
-    for part in ("DEMPSTER_SHARED is not set", "OpenML (data_id 39)", str(error), "data/ecoli.npz"):
+    for part in (
+        "DEMPSTER_SHARED is not set",
+        "OpenML (data_id 39)",
+        str(error),
+        "data/ecoli.npz",
+    ):
         assert part in message
     monkeypatch.setenv("DEMPSTER_SHARED", str(tmp_path))
-    with pytest.raises(ed.DatasetNotAvailableError, match=r"there is no file .*ecoli\.npz"):
+    with pytest.raises(
+        ed.DatasetNotAvailableError, match=r"there is no file .*ecoli\.npz"
+    ):
         ed.fetch_dataset("ecoli")
 
 
@@ -435,7 +488,8 @@ def test_no_network(openml, error, monkeypatch, tmp_path):
 def test_sets_without_a_download(openml, name):
     openml.answer = AssertionError("should not download")
     with pytest.raises(
-        ed.DatasetNotAvailableError, match=r"local copy only.*DEMPSTER_SHARED is not set"
+        ed.DatasetNotAvailableError,
+        match=r"local copy only.*DEMPSTER_SHARED is not set",
     ) as caught:
         ed.fetch_dataset(name)
     assert f"data/{CATALOGUE[name].file_name}" in str(caught.value)
@@ -443,7 +497,9 @@ def test_sets_without_a_download(openml, name):
 
 def _answer(labels, n_features, **columns):
     data = pd.DataFrame(
-        np.arange(len(labels) * n_features, dtype=float).reshape(len(labels), n_features)
+        np.arange(len(labels) * n_features, dtype=float).reshape(
+            len(labels), n_features
+        )
     )
     data.columns = [f"V{j + 1}" for j in range(n_features)]
     for name, values in columns.items():
@@ -469,9 +525,18 @@ def test_classes_in_the_order_of_the_catalogue(openml, tmp_path):
 
 def test_labels_and_columns_of_openml(openml):
     glass = CATALOGUE["glass"]
-    labels = np.repeat([f"'{label}'" for label in glass.openml_labels], [70, 76, 17, 13, 9, 29])
+    labels = np.repeat(
+        [f"'{label}'" for label in glass.openml_labels], [70, 76, 17, 13, 9, 29]
+    )
     openml.answer = _answer(labels, 9)
-    assert np.bincount(ed.fetch_dataset("glass").target).tolist() == [70, 76, 17, 13, 9, 29]
+    assert np.bincount(ed.fetch_dataset("glass").target).tolist() == [
+        70,
+        76,
+        17,
+        13,
+        9,
+        29,
+    ]
 
     codes = np.repeat([1.0, 2.0, 3.0, 4.0, 5.0, 7.0], [1533, 703, 1358, 626, 707, 1508])
     openml.answer = _answer(codes, 36)
@@ -480,35 +545,49 @@ def test_labels_and_columns_of_openml(openml):
     assert satellite.target_names[satellite.target[0]] == "red soil"
 
     openml.answer = _answer(
-        np.repeat(CATALOGUE["vowel"].class_names, 90), 10, Sex=pd.Categorical(["Male"] * 990)
+        np.repeat(CATALOGUE["vowel"].class_names, 90),
+        10,
+        Sex=pd.Categorical(["Male"] * 990),
     )
     assert ed.fetch_dataset("vowel").data.shape == (990, 10)
 
     openml.answer = _answer(np.repeat([str(k) for k in range(1, 101)], 16), 64)
-    assert ed.fetch_dataset("leaves_shape").target_names.tolist() == [str(k) for k in range(1, 101)]
+    assert ed.fetch_dataset("leaves_shape").target_names.tolist() == [
+        str(k) for k in range(1, 101)
+    ]
 
 
 def test_invalid_data_of_openml(openml):
     openml.answer = _answer(np.repeat(["1", "2", "3"], 70), 6)
     with pytest.raises(
-        ValueError, match=r"'seeds' from OpenML \(data_id 1499\) must have .*got .*6 attributes"
+        ValueError,
+        match=r"'seeds' from OpenML \(data_id 1499\) must have .*got .*6 attributes",
     ):
         ed.fetch_dataset("seeds")
     openml.answer = _answer(np.repeat(["1", "2", "x"], 70), 7)
-    with pytest.raises(ValueError, match=r"'seeds' from OpenML .* unexpected classes \['x'\]"):
+    with pytest.raises(
+        ValueError, match=r"'seeds' from OpenML .* unexpected classes \['x'\]"
+    ):
         ed.fetch_dataset("seeds")
 
 
 @pytest.mark.parametrize(
     ("name", "codes"),
     [
-        ("satellite", {"red soil": 1533, "cotton crop": 703, "very damp grey soil": 1508}),
+        (
+            "satellite",
+            {"red soil": 1533, "cotton crop": 703, "very damp grey soil": 1508},
+        ),
         ("shuttle", {"Rad.Flow": 45586, "High": 8903, "Bypass": 3267}),
     ],
 )
 def test_order_of_local_classes(local, name, codes):
     found = ed.fetch_dataset(name)
-    sizes = dict(zip(found.target_names.tolist(), np.bincount(found.target).tolist(), strict=True))
+    sizes = dict(
+        zip(
+            found.target_names.tolist(), np.bincount(found.target).tolist(), strict=True
+        )
+    )
     assert codes.items() <= sizes.items()
 
 
@@ -517,5 +596,7 @@ def test_order_of_local_classes(local, name, codes):
 
 def test_import_is_light():
     code = "import sys, dempster.datasets; print(sorted({'sklearn', 'pandas', 'matplotlib', 'torch'} & set(sys.modules)))"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert found.stdout.strip() == "[]"

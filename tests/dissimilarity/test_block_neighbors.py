@@ -17,7 +17,12 @@ from dempster.dissimilarity.neighbors import (
     make_finder,
     nearest_columns,
 )
-from dempster.dissimilarity.sources import AttributeSource, GowerSource, MatrixSource, References
+from dempster.dissimilarity.sources import (
+    AttributeSource,
+    GowerSource,
+    MatrixSource,
+    References,
+)
 from dempster.optimize.blocks import block_map
 
 X = np.random.default_rng(0).normal(size=(60, 3))
@@ -42,7 +47,9 @@ def sorted_neighbors(D, k):
 @pytest.mark.parametrize("k", [1, 2, 7, 30])
 def test_nearest_columns_are_those_of_a_stable_sort(k):
     D = np.random.default_rng(k).integers(0, 6, size=(40, 30)).astype(float)
-    for found, expected in zip(nearest_columns(D, k), sorted_neighbors(D, k), strict=True):
+    for found, expected in zip(
+        nearest_columns(D, k), sorted_neighbors(D, k), strict=True
+    ):
         np.testing.assert_array_equal(found, expected)
 
 
@@ -54,7 +61,9 @@ def test_gower(monkeypatch, n_jobs):
     find = make_finder(GowerSource(data), n_jobs=n_jobs)
     assert (type(find), find.kind) == (BlockFinder, "exact")
     rows = np.array([5, 0, 41])
-    for found, expected in zip(find(rows, 9), sorted_neighbors(D[rows], 9), strict=True):
+    for found, expected in zip(
+        find(rows, 9), sorted_neighbors(D[rows], 9), strict=True
+    ):
         np.testing.assert_array_equal(found, expected)
     np.fill_diagonal(D, np.inf)
     found = Neighbors.find_all(find, 80, 6)
@@ -107,10 +116,12 @@ def test_new_objects_of_a_matrix_and_of_a_table():
     table = data.transform(mixed_table(50))
     new = data.transform(mixed_table(20, seed=1))
     with block_map(2) as apply:
-        found = ReferenceFinder(References.from_source(matrix, np.arange(60)))(D, 6, apply)
-        mixed = ReferenceFinder(References.from_source(GowerSource(table), np.arange(50)))(
-            new, 6, apply
+        found = ReferenceFinder(References.from_source(matrix, np.arange(60)))(
+            D, 6, apply
         )
+        mixed = ReferenceFinder(
+            References.from_source(GowerSource(table), np.arange(50))
+        )(new, 6, apply)
     for side in (0, 1):
         np.testing.assert_array_equal(found[side], sorted_neighbors(D, 6)[side])
         np.testing.assert_array_equal(

@@ -109,7 +109,9 @@ def test_binary_column_as_number_or_category():
     flags = np.array([0, 1, 1, 0])
     expected = (flags[:, None] != flags).astype(float)
     for column in (flags, flags.astype(bool), flags.astype(str), flags.astype(object)):
-        np.testing.assert_array_equal(gower_matrix(pd.DataFrame({"x": column})), expected)
+        np.testing.assert_array_equal(
+            gower_matrix(pd.DataFrame({"x": column})), expected
+        )
     np.testing.assert_array_equal(gower_matrix(flags[:, None].astype(bool)), expected)
 
 
@@ -118,7 +120,9 @@ def test_numbers_as_categories():
     np.testing.assert_allclose(gower_matrix(X)[0], [0, 1 / 16, 1])
     np.testing.assert_allclose(gower_matrix(X, categorical=[0])[0], [0, 0.5, 1])
     table = pd.DataFrame(X, columns=["code", "size"])
-    np.testing.assert_allclose(gower_matrix(table, categorical=["code"])[0], [0, 0.5, 1])
+    np.testing.assert_allclose(
+        gower_matrix(table, categorical=["code"])[0], [0, 0.5, 1]
+    )
     with pytest.raises(ValueError, match="categorical must"):
         gower_matrix(table, categorical=["colour"])
 
@@ -128,7 +132,12 @@ def test_numbers_as_categories():
 
 def test_constant_columns_count_as_agreement():
     table = pd.DataFrame({"same": [3.0, 3, 3, None], "x": [0.0, 1, 2, 2]})
-    expected = [[0, 0.25, 0.5, 1], [0.25, 0, 0.25, 0.5], [0.5, 0.25, 0, 0], [1, 0.5, 0, 0]]
+    expected = [
+        [0, 0.25, 0.5, 1],
+        [0.25, 0, 0.25, 0.5],
+        [0.5, 0.25, 0, 0],
+        [1, 0.5, 0, 0],
+    ]
     np.testing.assert_allclose(gower_matrix(table), expected)
     encoder = GowerEncoder().fit(table)
     assert encoder.range_.tolist() == [0, 2]
@@ -174,7 +183,9 @@ def test_objects_without_a_common_column():
     data = GowerEncoder().fit_transform(table)
     with pytest.raises(ValueError, match="rows 1 and 2"):
         gower_block(data, data)
-    with pytest.raises(ValueError, match="rows 1 and 2"):  # the rows of the table, not of the block
+    with pytest.raises(
+        ValueError, match="rows 1 and 2"
+    ):  # the rows of the table, not of the block
         gower_block(data[1:2], data[[0, 2]])
     with pytest.raises(ValueError, match="rows 2 and 1"):
         gower_pairs(data, [0, 2, 1], [1, 1, 2])
@@ -208,7 +219,9 @@ def test_polars_pandas_and_lists_agree():
     )
     assert frame.null_count().sum_horizontal()[0] > 10
     np.testing.assert_array_equal(gower_matrix(frame, incomparable="nan"), expected)
-    np.testing.assert_array_equal(gower_matrix(frame.to_arrow(), incomparable="nan"), expected)
+    np.testing.assert_array_equal(
+        gower_matrix(frame.to_arrow(), incomparable="nan"), expected
+    )
     rows = [list(row) for row in frame.iter_rows()]  # numbers beside text and None
     lists = gower_matrix(rows, incomparable="nan")
     np.testing.assert_array_equal(lists, expected)
@@ -222,7 +235,8 @@ def test_nullable_and_arrow_types():
     plain = pd.DataFrame({"x": [1.0, np.nan, 4], "s": ["a", "b", None]})
     nullable = plain.astype({"x": "Int64", "s": "string"})
     np.testing.assert_array_equal(
-        gower_matrix(nullable, incomparable="nan"), gower_matrix(plain, incomparable="nan")
+        gower_matrix(nullable, incomparable="nan"),
+        gower_matrix(plain, incomparable="nan"),
     )
 
 
@@ -246,10 +260,16 @@ def test_attributes_and_parameters():
     assert encoder.is_categorical_.tolist() == [False, True, False, True, True, True]
     assert encoder.column_names_ == list(table.columns)
     assert encoder.n_features_in_ == 6
-    np.testing.assert_array_equal(encoder.minimum_, [table.height.min(), table.children.min()])
+    np.testing.assert_array_equal(
+        encoder.minimum_, [table.height.min(), table.children.min()]
+    )
     assert sorted(encoder.categories_[0]) == ["Arras", "Lens", "Lille"]
     data = encoder.transform(table)
-    assert (data.numeric.shape, data.codes.shape, data.codes.dtype) == ((50, 2), (50, 4), np.int32)
+    assert (data.numeric.shape, data.codes.shape, data.codes.dtype) == (
+        (50, 2),
+        (50, 4),
+        np.int32,
+    )
     assert data.numeric.min(axis=0).tolist() == [0, 0]
     assert data.numeric.max(axis=0).tolist() == [1, 1]
     assert len(data[10:20]) == 10
@@ -275,7 +295,11 @@ def test_read_only_and_empty_selections():
     ("table", "error", "words"),
     [
         (pd.DataFrame({"x": [1.0, np.inf]}), ValueError, "column 'x'"),
-        (pd.DataFrame({"day": pd.to_datetime(["2020-01-01"])}), TypeError, "column 'day'"),
+        (
+            pd.DataFrame({"day": pd.to_datetime(["2020-01-01"])}),
+            TypeError,
+            "column 'day'",
+        ),
         (pl.DataFrame({"l": [[1], [2]]}), TypeError, "column 'l'"),
         (pd.DataFrame({"l": [[1], [2]]}), TypeError, "column 'l'"),
         (np.arange(3.0), ValueError, "two dimensions, got shape \\(3,\\)"),

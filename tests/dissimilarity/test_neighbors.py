@@ -46,7 +46,9 @@ def test_exact_neighbors_against_sorting(source, D):
 def test_reference(reference):
     case = reference("knn_dist")
     found = Neighbors.find_all(
-        make_finder(MatrixSource(case["D"]), "exact"), len(case["D"]), case.parameters["K"]
+        make_finder(MatrixSource(case["D"]), "exact"),
+        len(case["D"]),
+        case.parameters["K"],
     )
     case.assert_equal("nn_dist", found.distance)
     case.assert_equal("nn_index", found.index)
@@ -57,7 +59,8 @@ def test_number_of_threads_has_no_effect(metric):
     """scikit-learn's trees give wrong Mahalanobis distances in several threads."""
     source = AttributeSource(np.random.default_rng(0).normal(size=(900, 8)), metric)
     one, two = (
-        Neighbors.find_all(make_finder(source, n_jobs=n_jobs), 900, 30) for n_jobs in (1, 2)
+        Neighbors.find_all(make_finder(source, n_jobs=n_jobs), 900, 30)
+        for n_jobs in (1, 2)
     )
     np.testing.assert_array_equal(one.index, two.index)
     np.testing.assert_array_equal(one.distance, two.distance)
@@ -68,7 +71,9 @@ def test_blocks_have_no_effect(monkeypatch):
     whole = Neighbors.find_all(find, len(X), 4)
     sizes = []
     monkeypatch.setattr(neighbors, "_QUERY_ROWS", 16)
-    cut = Neighbors.find_all(lambda rows, k: sizes.append(len(rows)) or find(rows, k), len(X), 4)
+    cut = Neighbors.find_all(
+        lambda rows, k: sizes.append(len(rows)) or find(rows, k), len(X), 4
+    )
     assert sizes == [16, 16, 16, 12]
     np.testing.assert_array_equal(cut.index, whole.index)
     np.testing.assert_array_equal(cut.distance, whole.distance)
@@ -91,7 +96,9 @@ def test_ties_are_broken_by_position(metric, n_features):
     D = cdist(few, few, metric)
     np.fill_diagonal(D, np.inf)
     found = Neighbors.find_all(make_finder(AttributeSource(few, metric)), 150, 6)
-    np.testing.assert_array_equal(found.index, np.argsort(D, axis=1, kind="stable")[:, :6])
+    np.testing.assert_array_equal(
+        found.index, np.argsort(D, axis=1, kind="stable")[:, :6]
+    )
 
 
 def test_brute_force_for_many_attributes(monkeypatch):
@@ -101,7 +108,9 @@ def test_brute_force_for_many_attributes(monkeypatch):
     assert not isinstance(exact_index(AttributeSource(wide[:9])), NearestNeighbors)
     assert not isinstance(exact_index(AttributeSource(wide[:, :10])), NearestNeighbors)
     found = Neighbors.find_all(make_finder(AttributeSource(wide)), 80, 5)
-    np.testing.assert_array_equal(found.index, np.argsort(cdist(wide, wide), axis=1)[:, 1:6])
+    np.testing.assert_array_equal(
+        found.index, np.argsort(cdist(wide, wide), axis=1)[:, 1:6]
+    )
 
 
 @pytest.mark.parametrize("q", [0.0, 0.3, 0.5, 0.9, 1.0])
@@ -116,7 +125,9 @@ def test_quantile(q):
 
 def test_index_for_other_objects():
     new = np.random.default_rng(2).normal(size=(9, 3))
-    distance, index = exact_index(AttributeSource(X, "cityblock")).kneighbors(new, n_neighbors=3)
+    distance, index = exact_index(AttributeSource(X, "cityblock")).kneighbors(
+        new, n_neighbors=3
+    )
     D = cdist(new, X, "cityblock")
     np.testing.assert_array_equal(index, np.argsort(D, axis=1)[:, :3])
     np.testing.assert_allclose(distance, np.sort(D, axis=1)[:, :3])
@@ -151,10 +162,14 @@ def test_incomplete_approximate_neighbors_are_completed(descent):
     source = AttributeSource(X, "cityblock")
     find = make_finder(source, "approximate", 7, n_jobs=2)
     assert find.kind == "approximate"
-    assert Descent.options.pop("random_state").randint(1000) == np.random.RandomState(7).randint(
-        1000
-    )
-    assert Descent.options == {"n_jobs": 2, "parallel_batch_queries": True, "n_neighbors": 30}
+    assert Descent.options.pop("random_state").randint(1000) == np.random.RandomState(
+        7
+    ).randint(1000)
+    assert Descent.options == {
+        "n_jobs": 2,
+        "parallel_batch_queries": True,
+        "n_neighbors": 30,
+    }
     found = Neighbors.find_all(find, 60, 8)
     exact = Neighbors.find_all(make_finder(source, "exact"), 60, 8)
     np.testing.assert_array_equal(found.index, exact.index)
@@ -190,7 +205,8 @@ def test_automatic_choice(monkeypatch, descent):
 
 
 @pytest.mark.parametrize(
-    "source", [MatrixSource(cdist(X, X)), AttributeSource(X, lambda a, b: abs(a - b).sum())]
+    "source",
+    [MatrixSource(cdist(X, X)), AttributeSource(X, lambda a, b: abs(a - b).sum())],
 )
 def test_approximate_neighbors_need_attributes_and_a_metric_by_name(descent, source):
     with pytest.raises(ValueError, match="neighbors="):

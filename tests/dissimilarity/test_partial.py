@@ -38,11 +38,15 @@ def squared_distance(a, b, within):
     if all(x == y or (np.isnan(x) and np.isnan(y)) for x, y in zip(a, b, strict=True)):
         return 0.0
     gaps = [(x - y) ** 2 for x, y in zip(a, b, strict=True)]
-    return sum(2 * s if np.isnan(gap) else gap for gap, s in zip(gaps, within, strict=True))
+    return sum(
+        2 * s if np.isnan(gap) else gap for gap, s in zip(gaps, within, strict=True)
+    )
 
 
 def test_distances_between_rows(rows):
-    expected = np.array([[squared_distance(a, b, WITHIN) for b in rows[:20]] for a in rows])
+    expected = np.array(
+        [[squared_distance(a, b, WITHIN) for b in rows[:20]] for a in rows]
+    )
     found = partial_squares(rows, rows[:20], WITHIN)
     np.testing.assert_allclose(found, expected, atol=1e-10)
     assert found[7, 3] == found[3, 3] == 0
@@ -54,7 +58,9 @@ def test_distances_between_rows(rows):
 def test_distances_to_points(rows):
     points = np.random.default_rng(1).normal(size=(4, 3)) + 100
     expected = [[np.nansum((x - v) ** 2) for v in points] for x in rows]
-    np.testing.assert_allclose(squared_distances_to_points(rows, points), expected, atol=1e-10)
+    np.testing.assert_allclose(
+        squared_distances_to_points(rows, points), expected, atol=1e-10
+    )
 
 
 def test_source_of_incomplete_rows(rows):
@@ -66,13 +72,17 @@ def test_source_of_incomplete_rows(rows):
     i, j = np.triu_indices(40, 1)
     np.testing.assert_allclose(source.pairs(i, j), D[i, j], atol=1e-7)
     np.testing.assert_allclose(
-        source.subset(i[:9]).block(slice(None), slice(None)), D[np.ix_(i[:9], i[:9])], atol=1e-7
+        source.subset(i[:9]).block(slice(None), slice(None)),
+        D[np.ix_(i[:9], i[:9])],
+        atol=1e-7,
     )
     whole = AttributeSource(np.nan_to_num(rows, nan=100.0), within=WITHIN)
     assert whole.is_euclidean
     mixed = whole.between(rows, whole.objects)
     complete = ~np.isnan(rows).any(axis=1)
-    np.testing.assert_array_equal(mixed[complete], whole.between(rows[complete], whole.objects))
+    np.testing.assert_array_equal(
+        mixed[complete], whole.between(rows[complete], whole.objects)
+    )
 
 
 def test_equal_rows(rows):
@@ -96,7 +106,8 @@ def test_imputation_depends_on_neither_order_nor_repetitions(rows):
     order = np.random.default_rng(2).permutation(len(rows))
     np.testing.assert_allclose(impute_missing(rows[order]), impute_missing(rows)[order])
     np.testing.assert_allclose(
-        impute_missing(np.repeat(rows, 3, axis=0)), np.repeat(impute_missing(rows), 3, axis=0)
+        impute_missing(np.repeat(rows, 3, axis=0)),
+        np.repeat(impute_missing(rows), 3, axis=0),
     )
 
 
@@ -110,8 +121,12 @@ def test_imputation_from_similar_rows():
 
 def test_rows_without_a_common_value():
     nan = np.nan
-    np.testing.assert_allclose(impute_missing(np.array([[1.0, nan], [nan, 2.0]])), [[1, 2], [1, 2]])
-    np.testing.assert_allclose(impute_missing(np.array([[1.0, nan], [3.0, nan]])), [[1, 0], [3, 0]])
+    np.testing.assert_allclose(
+        impute_missing(np.array([[1.0, nan], [nan, 2.0]])), [[1, 2], [1, 2]]
+    )
+    np.testing.assert_allclose(
+        impute_missing(np.array([[1.0, nan], [3.0, nan]])), [[1, 0], [3, 0]]
+    )
 
 
 # ---- tables with categories ----------------------------------------------------------------------
@@ -136,7 +151,9 @@ def test_mixed_rows_against_loops():
         for j in range(20):
             x = table.iloc[i]
             y = table.iloc[j]
-            if all(p == q or (pd.isna(p) and pd.isna(q)) for p, q in zip(x, y, strict=True)):
+            if all(
+                p == q or (pd.isna(p) and pd.isna(q)) for p, q in zip(x, y, strict=True)
+            ):
                 assert D[i, j] == 0
                 continue
             total = 0.0
@@ -145,11 +162,15 @@ def test_mixed_rows_against_loops():
                     total += usual[k]
                 else:
                     total += (
-                        abs(x.iloc[k] - y.iloc[k]) / spans[k] if k < 2 else x.iloc[k] != y.iloc[k]
+                        abs(x.iloc[k] - y.iloc[k]) / spans[k]
+                        if k < 2
+                        else x.iloc[k] != y.iloc[k]
                     )
             assert abs(D[i, j] - total / 3) < 1e-12
     i, j = np.triu_indices(20, 1)
-    np.testing.assert_allclose(partial_gower_pairs(data, i, j, usual), D[i, j], atol=1e-12)
+    np.testing.assert_allclose(
+        partial_gower_pairs(data, i, j, usual), D[i, j], atol=1e-12
+    )
 
 
 def test_complete_mixed_rows_equal_gower():

@@ -40,7 +40,9 @@ def test_path_distances_agree_with_a_naive_computation(moons):
     core = np.sort(D, axis=1)[:, 5]
     expected = naive_paths(np.maximum(D, np.maximum(core[:, None], core)))
     np.testing.assert_allclose(
-        DensityTree.from_dissimilarities(cdist(X, X)).path_distances(), expected, atol=1e-10
+        DensityTree.from_dissimilarities(cdist(X, X)).path_distances(),
+        expected,
+        atol=1e-10,
     )
 
 
@@ -88,10 +90,14 @@ def test_source_of_some_objects(moons):
     X, _ = moons
     which = np.arange(0, 200, 2)
     source = PathSource(AttributeSource(X), which)
-    expected = DensityTree.from_dissimilarities(cdist(X[which], X[which])).path_distances()
+    expected = DensityTree.from_dissimilarities(
+        cdist(X[which], X[which])
+    ).path_distances()
     np.testing.assert_allclose(source.block(which[:5], which), expected[:5], atol=1e-6)
     np.testing.assert_allclose(
-        source.pairs(which[:5], which[5:10]), expected[range(5), range(5, 10)], atol=1e-6
+        source.pairs(which[:5], which[5:10]),
+        expected[range(5), range(5, 10)],
+        atol=1e-6,
     )
     np.testing.assert_array_equal(
         source.subset(which[:4]).matrix, source.block(which[:4], which[:4])
@@ -122,7 +128,9 @@ def test_path_metric_by_way_of_landmarks():
     np.testing.assert_allclose(D, D.T)
     same = moon[some][:, None] == moon[some]
     assert np.quantile(D[same], 0.95) < np.quantile(D[~same], 0.05)
-    np.testing.assert_array_equal(PathMetric(**source.parameters).block(X[:5], X[:9]), D[:5, :9])
+    np.testing.assert_array_equal(
+        PathMetric(**source.parameters).block(X[:5], X[:9]), D[:5, :9]
+    )
 
 
 @pytest.mark.parametrize("make", [EVCLUS, RECM, ECMdd])

@@ -45,7 +45,9 @@ def test_definition(dissimilarities, whiten):
     np.testing.assert_allclose(
         scores, expected * sign, rtol=1e-8, atol=1e-8 * np.abs(expected).max()
     )
-    np.testing.assert_allclose(pca.explained_variance_, singular[:4] ** 2 / (len(D) - 1))
+    np.testing.assert_allclose(
+        pca.explained_variance_, singular[:4] ** 2 / (len(D) - 1)
+    )
     if whiten:
         np.testing.assert_allclose(scores.std(axis=0, ddof=1), 1)
 
@@ -57,7 +59,9 @@ def test_training_rows_project_to_the_fitted_attributes(dissimilarities, whiten)
     scores = pca.fit_transform(D)
     assert scores.shape == (120, 5)
     np.testing.assert_array_equal(pca.transform(D), scores)
-    np.testing.assert_allclose(pca.transform(D[7:9]), scores[7:9], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        pca.transform(D[7:9]), scores[7:9], rtol=1e-9, atol=1e-12
+    )
     np.testing.assert_array_equal(clone(pca).fit(D).transform(D), scores)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(pca)).transform(D), scores)
     assert pca.get_feature_names_out()[0] == "dissimilaritypca0"
@@ -68,7 +72,9 @@ def test_new_objects(dissimilarities):
     train = np.arange(120) % 2 == 0
     pca = DissimilarityPCA(2).fit(D[np.ix_(train, train)])
     new = pca.transform(D[np.ix_(~train, train)])
-    mixture = GaussianMixture(3, random_state=0).fit(pca.transform(D[np.ix_(train, train)]))
+    mixture = GaussianMixture(3, random_state=0).fit(
+        pca.transform(D[np.ix_(train, train)])
+    )
     assert adjusted_rand_score(y[~train], mixture.predict(new)) == 1
 
 
@@ -84,7 +90,9 @@ def test_many_objects_by_random_projection():
     D = pairwise_distances(X)
     pca = DissimilarityPCA(3, random_state=0).fit(D)
     singular = np.linalg.svd(D - D.mean(axis=0), compute_uv=False)
-    np.testing.assert_allclose(pca.explained_variance_, singular[:3] ** 2 / 519, rtol=1e-4)
+    np.testing.assert_allclose(
+        pca.explained_variance_, singular[:3] ** 2 / 519, rtol=1e-4
+    )
     again = DissimilarityPCA(3, random_state=0).fit(D)
     np.testing.assert_array_equal(again.components_, pca.components_)
 
@@ -94,7 +102,9 @@ def test_constant_directions_give_zero():
     scores = DissimilarityPCA(3).fit_transform(np.abs(place[:, None] - place))
     np.testing.assert_allclose(np.abs(scores[:, 0]), np.sqrt(19 / 20))
     np.testing.assert_array_equal(scores[:, 1:], 0)
-    np.testing.assert_array_equal(DissimilarityPCA(2).fit_transform(np.zeros((5, 5))), 0)
+    np.testing.assert_array_equal(
+        DissimilarityPCA(2).fit_transform(np.zeros((5, 5))), 0
+    )
 
 
 def test_float32(dissimilarities):
@@ -110,7 +120,9 @@ def test_asymmetric(dissimilarities):
     with pytest.raises(ValueError, match="symmetric"):
         DissimilarityPCA(2).fit(skewed)
     both = DissimilarityPCA(2, symmetrize=True).fit_transform(skewed)
-    np.testing.assert_allclose(both, DissimilarityPCA(2).fit_transform((skewed + skewed.T) / 2))
+    np.testing.assert_allclose(
+        both, DissimilarityPCA(2).fit_transform((skewed + skewed.T) / 2)
+    )
 
 
 def test_errors(dissimilarities):
@@ -128,7 +140,9 @@ def test_errors(dissimilarities):
     with pytest.raises(NotFittedError):
         DissimilarityPCA().transform(D)
     pca = DissimilarityPCA().fit(D)
-    with pytest.raises(ValueError, match="119 features, but DissimilarityPCA is expecting 120"):
+    with pytest.raises(
+        ValueError, match="119 features, but DissimilarityPCA is expecting 120"
+    ):
         pca.transform(D[:, 1:])
     with pytest.raises(ValueError, match="Negative values in data"):
         pca.transform(-D)

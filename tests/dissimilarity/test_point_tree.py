@@ -42,7 +42,9 @@ def test_against_sorting(name, p):
     queries = np.concatenate([X[:40], RNG.normal(size=(20, X.shape[1]))])
     D = distances_before_the_root(queries, X, p)
     order = np.argsort(D, axis=1, kind="stable")
-    root = {1.0: lambda d: d, 2.0: np.sqrt, np.inf: lambda d: d}.get(p, lambda d: d ** (1 / p))
+    root = {1.0: lambda d: d, 2.0: np.sqrt, np.inf: lambda d: d}.get(
+        p, lambda d: d ** (1 / p)
+    )
     tree = PointTree(X, p)
     for k in {1, min(7, len(X)), len(X)}:
         distance, index = tree.kneighbors(queries, k)
@@ -104,7 +106,11 @@ def test_not_enough_points():
         ("chebyshev", None, np.inf),
         ("minkowski", None, 2.0),
         ("minkowski", {"p": 1.5}, 1.5),
-        ("minkowski", {"p": 0.5}, None),  # no metric: the triangle inequality does not hold
+        (
+            "minkowski",
+            {"p": 0.5},
+            None,
+        ),  # no metric: the triangle inequality does not hold
         ("minkowski", {"p": 2, "w": [1, 2]}, None),
         ("cosine", None, None),
         ("seuclidean", {"V": [1.0]}, None),

@@ -6,7 +6,11 @@ import pytest
 from sklearn.metrics import pairwise_distances
 
 from dempster.dissimilarity.gower import GowerEncoder, gower_block
-from dempster.dissimilarity.sources import AttributeSource, GowerSource, attribute_shares
+from dempster.dissimilarity.sources import (
+    AttributeSource,
+    GowerSource,
+    attribute_shares,
+)
 
 X = np.random.default_rng(0).normal(size=(12, 4)) + [0, 3, 0, 1]
 METRICS = [
@@ -72,12 +76,18 @@ def test_shares_of_any_function():
     for j in range(1, 12):
         gap = np.abs(X[j] - X[0])
         losses = [gap.max() - np.delete(gap, d).max() for d in range(4)]
-        np.testing.assert_allclose(shares[j], np.array(losses) / sum(losses), atol=1e-12)
+        np.testing.assert_allclose(
+            shares[j], np.array(losses) / sum(losses), atol=1e-12
+        )
 
 
 def test_columns_of_mixed_tables():
     table = pd.DataFrame(
-        {"color": ["r", "b", None, "r"], "size": [1.0, 2.0, 5.0, np.nan], "age": [10, 20, 40, 10]}
+        {
+            "color": ["r", "b", None, "r"],
+            "size": [1.0, 2.0, 5.0, np.nan],
+            "age": [10, 20, 40, 10],
+        }
     )
     data = GowerEncoder().fit_transform(table)
     shares = attribute_shares(GowerSource(data), data[:1], data)
@@ -85,4 +95,6 @@ def test_columns_of_mixed_tables():
     # numbers first: size, age; then color
     np.testing.assert_allclose(shares[1] * apart[1] * 3, [1 / 4, 10 / 30, 1])
     np.testing.assert_allclose(shares[2] * apart[2] * 2, [1, 1, 0])
-    np.testing.assert_allclose(shares[3], [0, 1 / 2, 1 / 2])  # they agree in all that is known
+    np.testing.assert_allclose(
+        shares[3], [0, 1 / 2, 1 / 2]
+    )  # they agree in all that is known

@@ -86,7 +86,8 @@ def test_distances_do_not_change_far_from_the_origin(metric):
     """The formula |a|^2 - 2 ab + |b|^2 would lose all digits."""
     everybody = np.arange(30)
     near, far = (
-        AttributeSource(X + shift, metric).block(everybody, everybody) for shift in (0, 1e8)
+        AttributeSource(X + shift, metric).block(everybody, everybody)
+        for shift in (0, 1e8)
     )
     np.testing.assert_allclose(near, far, atol=1e-6)
 
@@ -96,7 +97,9 @@ def test_parameters_of_a_metric_belong_to_the_whole_table():
     which = np.array([1, 2, 3])
     D = cdist(X, X, "mahalanobis", VI=np.linalg.inv(np.cov(X.T)))
     part = AttributeSource(X, "mahalanobis").subset(which).astype(np.dtype(float))
-    np.testing.assert_allclose(part.between(X[:5], part.objects), D[:5, which], atol=1e-9)
+    np.testing.assert_allclose(
+        part.between(X[:5], part.objects), D[:5, which], atol=1e-9
+    )
     one_column = AttributeSource(X[:, :1], "mahalanobis").block(which, which)
     np.testing.assert_allclose(
         one_column, cdist(X[which, :1], X[which, :1]) / X[:, 0].std(ddof=1), atol=1e-9
@@ -152,7 +155,9 @@ def test_square_matrices():
     crooked[2, 5] += 0.75
     with pytest.raises(ValueError, match="X must"):
         check_square(crooked, symmetrize=False)
-    np.testing.assert_allclose(check_square(crooked, symmetrize=True), (crooked + crooked.T) / 2)
+    np.testing.assert_allclose(
+        check_square(crooked, symmetrize=True), (crooked + crooked.T) / 2
+    )
     with pytest.raises(ValueError, match="zero diagonal.*up to 3"):
         check_square(D + np.diag([3] + [0] * 29), symmetrize=False)
     with pytest.raises(ValueError, match="Negative values in data: X"):
@@ -168,5 +173,8 @@ def test_rounding_errors_are_accepted(dtype, error):
 
 
 def test_negative_rounding_errors_become_zero():
-    assert check_values(np.array([[0.0, 2], [2, -1e-13]]), "X").tolist() == [[0, 2], [2, 0]]
+    assert check_values(np.array([[0.0, 2], [2, -1e-13]]), "X").tolist() == [
+        [0, 2],
+        [2, 0],
+    ]
     assert rounding(np.float64) < rounding(np.float32) < 1e-5

@@ -33,7 +33,9 @@ def test_distances_from_none_to_many():
     x = np.concatenate([[0.0], np.geomspace(1e-6, 30, 500)])
     found = conflicts_among(x[:, None], 1.0)
     # of products, lost digits
-    np.testing.assert_allclose(found, -np.expm1(-(np.subtract.outer(x, x) ** 2)), atol=1e-4)
+    np.testing.assert_allclose(
+        found, -np.expm1(-(np.subtract.outer(x, x) ** 2)), atol=1e-4
+    )
     assert (found.min(), found.max()) == (0, 1)
 
 
@@ -50,7 +52,9 @@ def test_far_from_the_origin(offset):
     delta = to_conflict(cdist(X, X), 2.0)
     np.testing.assert_allclose(conflicts_among(X, decay(2.0)), delta, atol=1e-6)
     np.testing.assert_allclose(
-        conflicts_among(X.astype(np.float32), decay(2.0)), delta, atol=2e-4 if offset else 1e-6
+        conflicts_among(X.astype(np.float32), decay(2.0)),
+        delta,
+        atol=2e-4 if offset else 1e-6,
     )
 
 
@@ -88,7 +92,9 @@ def test_all_pairs_if_there_are_few():
     pairs, count = random_pairs(6, 5, np.random.default_rng(0))
     np.testing.assert_array_equal(pairs, np.column_stack(np.triu_indices(6, 1)))
     assert np.all(count == 2)
-    np.testing.assert_array_equal(random_pairs(6, 100, np.random.default_rng(0))[0], pairs)
+    np.testing.assert_array_equal(
+        random_pairs(6, 100, np.random.default_rng(0))[0], pairs
+    )
 
 
 @pytest.mark.parametrize("k", [7, 40])  # few of all objects, many of them
@@ -147,7 +153,11 @@ def test_contradictory_values_of_a_pair():
     with pytest.raises(ValueError, match="X must"):
         pairs_of_sparse(D)
     pairs, count, d = pairs_of_sparse(D, symmetrize=True)
-    assert (pairs.tolist(), count.tolist(), d.tolist()) == ([[0, 1], [2, 3]], [2, 1], [3, 1])
+    assert (pairs.tolist(), count.tolist(), d.tolist()) == (
+        [[0, 1], [2, 3]],
+        [2, 1],
+        [3, 1],
+    )
 
 
 @pytest.mark.parametrize(("dtype", "error"), [(np.float64, 1e-15), (np.float32, 1e-7)])

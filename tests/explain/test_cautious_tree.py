@@ -43,7 +43,9 @@ def mixed():
     y = rng.integers(0, 3, 300)
     table = pd.DataFrame(
         {
-            "color": np.where(y == 0, "red", np.where(rng.random(300) < 0.5, "green", "blue")),
+            "color": np.where(
+                y == 0, "red", np.where(rng.random(300) < 0.5, "green", "blue")
+            ),
             "size": np.where(y == 2, 5.0, 1.0) + rng.normal(0, 0.3, 300),
             "flag": rng.random(300) < 0.5,
         }
@@ -76,7 +78,9 @@ def test_mistakes_agree_with_the_formula(caution):
             if not a or not b:
                 expected = float(a != b)
             else:
-                expected = caution * len(b - a) / len(b) + (1 - caution) * len(a - b) / len(a)
+                expected = caution * len(b - a) / len(b) + (1 - caution) * len(
+                    a - b
+                ) / len(a)
             assert table[i, j] == pytest.approx(expected)
             if caution == 0.5:
                 assert overlaps(rows[[i]], rows[[j]])[0] == pytest.approx(1 - expected)
@@ -100,7 +104,11 @@ def find_best_split(values, z, w, least):
                 left = np.where(missing, to_left, column <= low)
                 if min(left.sum(), (~left).sum()) < least:
                     continue
-                gain = impurity(z, w) - impurity(z[left], w[left]) - impurity(z[~left], w[~left])
+                gain = (
+                    impurity(z, w)
+                    - impurity(z[left], w[left])
+                    - impurity(z[~left], w[~left])
+                )
                 if gain > best[0] * (1 + 1e-9):
                     best = (gain, left)
     return best
@@ -117,7 +125,9 @@ def test_first_split_agrees_with_loops(share_missing):
         root = grow(values, z, w, max_leaves=2, min_objects=4, max_depth=9)
         gain, left = find_best_split(values, z, w, 4)
         assert root.gain == pytest.approx(gain)
-        np.testing.assert_array_equal(np.sort(root.children[0].rows), np.flatnonzero(left))
+        np.testing.assert_array_equal(
+            np.sort(root.children[0].rows), np.flatnonzero(left)
+        )
 
 
 def test_growth_respects_the_limits():
@@ -147,10 +157,14 @@ def test_quantiles_of_many_values():
     values = rng.normal(size=(20_000, 1))
     bins = Bins(values, 5)
     assert 400 < len(bins.thresholds[0]) <= 512
-    inside = np.diff(np.sort(np.searchsorted(np.sort(values[:, 0]), bins.thresholds[0])))
+    inside = np.diff(
+        np.sort(np.searchsorted(np.sort(values[:, 0]), bins.thresholds[0]))
+    )
     assert inside.max() < 100
     z = np.where(values > 0.7, 1.0, 0.0)
-    root = grow(values, z, np.ones(len(values)), max_leaves=2, min_objects=1, max_depth=1)
+    root = grow(
+        values, z, np.ones(len(values)), max_leaves=2, min_objects=1, max_depth=1
+    )
     assert abs(root.threshold - 0.7) < 0.02
 
 
@@ -194,11 +208,17 @@ def test_pruning_agrees_with_enumeration():
         values = rng.normal(size=(60, 2))
         z = rng.normal(size=(60, 1))
         root = grow(values, z, np.ones(60), max_leaves=7, min_objects=2, max_depth=9)
-        cost = {id(node): float(rng.random() * len(node.rows)) for node in list_nodes(root)}
+        cost = {
+            id(node): float(rng.random() * len(node.rows)) for node in list_nodes(root)
+        }
         table = costs_by_leaves(root, cost, 7)
         every = list(subtrees(root))
         for leaves in range(1, 8):
-            best = min(sum(cost[id(leaf)] for leaf in cut) for cut in every if len(cut) <= leaves)
+            best = min(
+                sum(cost[id(leaf)] for leaf in cut)
+                for cut in every
+                if len(cut) <= leaves
+            )
             assert table[id(root)][leaves - 1] == pytest.approx(best)
         prune(root, table, 4)
         kept = [node for node in list_nodes(root) if not node.children]
@@ -207,7 +227,9 @@ def test_pruning_agrees_with_enumeration():
 
 
 def test_useless_leaves_are_pruned():
-    root = Node(np.arange(4), column=0, children=(Node(np.arange(2)), Node(np.arange(2, 4))))
+    root = Node(
+        np.arange(4), column=0, children=(Node(np.arange(2)), Node(np.arange(2, 4)))
+    )
     cost = {id(root): 1.0, id(root.children[0]): 0.5, id(root.children[1]): 0.5}
     prune(root, costs_by_leaves(root, cost, 2), 2)
     assert root.children == ()
@@ -229,14 +251,18 @@ def test_attributes_agree_with_predictions(iris):
         assert node.n_objects == len(rows) > 0
         assert node.share == pytest.approx(len(rows) / 150)
         np.testing.assert_allclose(node.mass, partition.masses[rows].mean(axis=0))
-        np.testing.assert_allclose(masses.masses[rows], np.tile(node.mass, (len(rows), 1)))
+        np.testing.assert_allclose(
+            masses.masses[rows], np.tile(node.mass, (len(rows), 1))
+        )
         assert node.fidelity == pytest.approx(overlaps(answers[rows], own[rows]).mean())
-        counts = np.bincount(partition.best_set[rows], minlength=len(partition.focal_sets))
+        counts = np.bincount(
+            partition.best_set[rows], minlength=len(partition.focal_sets)
+        )
         np.testing.assert_allclose(node.set_shares, counts / len(rows))
         sets = FocalSets.full(3).membership
-        expected = mistakes(sets, partition.focal_sets.membership, 0.4) @ partition.masses[
-            rows
-        ].sum(axis=0)
+        expected = mistakes(
+            sets, partition.focal_sets.membership, 0.4
+        ) @ partition.masses[rows].sum(axis=0)
         ours = np.zeros(3, dtype=bool)
         ours[list(node.answer)] = True
         chosen = np.flatnonzero((sets == ours).all(axis=1))[0]
@@ -245,10 +271,16 @@ def test_attributes_agree_with_predictions(iris):
         total += expected[chosen]
     assert total / 150 == pytest.approx(tree.mistakes_by_leaves_[-1])
     assert (
-        tree.fidelity_ == pytest.approx(overlaps(answers, own).mean()) == tree.score(X, partition)
+        tree.fidelity_
+        == pytest.approx(overlaps(answers, own).mean())
+        == tree.score(X, partition)
     )
-    assert tree.scores_["same_set"] == pytest.approx((answers == own).all(axis=1).mean())
-    assert tree.scores_["same_label"] == pytest.approx((tree.predict(X) == partition.labels).mean())
+    assert tree.scores_["same_set"] == pytest.approx(
+        (answers == own).all(axis=1).mean()
+    )
+    assert tree.scores_["same_label"] == pytest.approx(
+        (tree.predict(X) == partition.labels).mean()
+    )
     assert tree.scores_["distance"] == pytest.approx(masses.distance(partition).mean())
     assert (np.diff(tree.mistakes_by_leaves_) <= 0).all()
 
@@ -256,7 +288,11 @@ def test_attributes_agree_with_predictions(iris):
 def test_caution_increases_the_sets(iris):
     X, partition = iris
     sizes = [
-        CautiousTree(3, caution=caution).fit(X, partition).predict_set(X).sum(axis=1).mean()
+        CautiousTree(3, caution=caution)
+        .fit(X, partition)
+        .predict_set(X)
+        .sum(axis=1)
+        .mean()
         for caution in (0, 0.5, 0.8, 1)
     ]
     assert sizes == sorted(sizes)
@@ -275,7 +311,9 @@ def test_zero_caution():
 
 def test_outliers():
     rng = np.random.default_rng(0)
-    X = np.r_[rng.normal(0, 1, (50, 2)), rng.normal(9, 1, (50, 2)), rng.normal(50, 1, (10, 2))]
+    X = np.r_[
+        rng.normal(0, 1, (50, 2)), rng.normal(9, 1, (50, 2)), rng.normal(50, 1, (10, 2))
+    ]
     partition = CredalPartition.from_hard(np.repeat([0, 1, -1], [50, 50, 10]))
     tree = CautiousTree().fit(X, partition)
     assert tree.fidelity_ == 1
@@ -289,7 +327,13 @@ def test_max_leaves_and_max_depth(iris):
     assert [len(tree.leaves_) for tree in trees] == [1, 2, 3, 4, 5]
     mistakes_made = [tree.mistakes_by_leaves_[-1] for tree in trees]
     assert mistakes_made == sorted(mistakes_made, reverse=True)
-    assert max(leaf.depth for leaf in CautiousTree(5, max_depth=2).fit(X, partition).leaves_) == 2
+    assert (
+        max(
+            leaf.depth
+            for leaf in CautiousTree(5, max_depth=2).fit(X, partition).leaves_
+        )
+        == 2
+    )
 
 
 def test_categories_booleans_and_missing_values(mixed):
@@ -310,7 +354,10 @@ def test_missing_values_only_in_predict(iris):
     tree = CautiousTree(3).fit(X, partition)
     leaf = tree.nodes_[0]
     while not leaf.is_leaf:
-        leaf = max((tree.nodes_[child] for child in leaf.children), key=lambda node: node.n_objects)
+        leaf = max(
+            (tree.nodes_[child] for child in leaf.children),
+            key=lambda node: node.n_objects,
+        )
     assert (tree.apply(X * np.nan) == leaf.number).all()
 
 
@@ -320,7 +367,9 @@ def test_names_in_text(iris):
     text = CautiousTree(5).fit(X, named).export_text()
     assert "petal length (cm) <= 2.5\n    small: 50 objects" in text
     assert "round or large" in text
-    assert "attribute 3 <= 2.5" in CautiousTree(5).fit(X.to_numpy(), named).export_text()
+    assert (
+        "attribute 3 <= 2.5" in CautiousTree(5).fit(X.to_numpy(), named).export_text()
+    )
     table = CautiousTree(5).fit(X, named).to_frame()
     assert table["objects"].sum() == 150
     assert table["rule"].str.contains(" < petal length (cm) <= ", regex=False).any()
@@ -343,14 +392,15 @@ def test_kinds_of_partitions(iris, tmp_path):
     assert CautiousTree(4).fit(X, MassFunctions(partition)).export_text() == expected
     write_partition(partition, tmp_path / "flowers.npz")
     assert (
-        CautiousTree(4).fit(X, read_partition(tmp_path / "flowers.npz")).export_text() == expected
+        CautiousTree(4).fit(X, read_partition(tmp_path / "flowers.npz")).export_text()
+        == expected
     )
     pipeline = make_pipeline(StandardScaler(), ECM(3, random_state=0)).fit(X)
     assert CautiousTree().fit(X, pipeline).fidelity_ > 0.9
     assert CautiousTree().fit(X, partition.labels).fidelity_ > 0.9
-    assert make_pipeline(StandardScaler(), CautiousTree(4)).fit(X, partition).predict(X).shape == (
-        150,
-    )
+    assert make_pipeline(StandardScaler(), CautiousTree(4)).fit(X, partition).predict(
+        X
+    ).shape == (150,)
 
 
 def test_rows_are_matched_by_name(iris):
@@ -369,7 +419,9 @@ def test_weights_act_as_repetitions(iris):
     rows = np.repeat(np.arange(150), weights)
     options = {"max_leaves": 4, "min_samples_leaf": 1}
     once = CautiousTree(**options).fit(X, partition, sample_weight=weights)
-    again = CautiousTree(**options).fit(X.iloc[rows].reset_index(drop=True), partition[rows])
+    again = CautiousTree(**options).fit(
+        X.iloc[rows].reset_index(drop=True), partition[rows]
+    )
     assert once.fidelity_ == pytest.approx(again.fidelity_)
     np.testing.assert_array_equal(once.predict_set(X), again.predict_set(X))
 
@@ -413,7 +465,9 @@ def test_one_object_and_outliers_only():
 
 def test_scikit_learn_checks():
     results = check_estimator(CautiousTree(), on_fail=None)
-    assert not [result["check_name"] for result in results if result["status"] == "failed"]
+    assert not [
+        result["check_name"] for result in results if result["status"] == "failed"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -472,7 +526,9 @@ def test_thresholds_are_printed_exactly():
     y = np.repeat([0, 1, 2], 10)
     X = 1e9 + np.arange(30.0)[:, None] / 1000
     table = CautiousTree(3).fit(X, y).to_frame()
-    low, high = (float(word) for word in re.findall(r"[0-9.]{9,}", table["rule"].iloc[1]))
+    low, high = (
+        float(word) for word in re.findall(r"[0-9.]{9,}", table["rule"].iloc[1])
+    )
     assert X[9] <= low < X[10] < X[19] <= high < X[20]
     rule = profile(y, X).discriminating_features(0, 1)["rule"].iloc[0]
     assert X[9] <= float(re.search(r"[0-9.]{9,}", rule)[0]) < X[10]

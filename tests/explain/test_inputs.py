@@ -12,7 +12,9 @@ from dempster import CredalPartition
 from dempster.cluster import ECM, EVCLUS
 from dempster.explain.inputs import find_object, resolve_input, row_names
 
-X = np.repeat([[0.0, 0.0], [6.0, 0.0]], 5, axis=0) + np.random.default_rng(0).normal(size=(10, 2))
+X = np.repeat([[0.0, 0.0], [6.0, 0.0]], 5, axis=0) + np.random.default_rng(0).normal(
+    size=(10, 2)
+)
 NAMES = list("abcdefghij")
 TABLE = pd.DataFrame(X, index=NAMES, columns=["u", "v"])
 LABELS = [0] * 5 + [1] * 5
@@ -46,12 +48,16 @@ def test_blockwise_partition():
 
 def test_is_pairwise():
     D = np.linalg.norm(X[:, None] - X, axis=2)
-    assert resolve_input(EVCLUS(2, metric="precomputed", random_state=0).fit(D)).is_pairwise
+    assert resolve_input(
+        EVCLUS(2, metric="precomputed", random_state=0).fit(D)
+    ).is_pairwise
     assert resolve_input(LABELS, metric="precomputed").is_pairwise
 
 
 @pytest.mark.parametrize(
-    "subject", [7, ECM, [[0, 1]], StandardScaler().fit(X)], ids=["number", "class", "rows", "other"]
+    "subject",
+    [7, ECM, [[0, 1]], StandardScaler().fit(X)],
+    ids=["number", "class", "rows", "other"],
 )
 def test_invalid_subjects(subject):
     with pytest.raises(TypeError, match="^subject must be"):

@@ -78,9 +78,13 @@ def test_contributions_add_up(subject):
         assert why.contributions.shape == (n_attributes, len(why.clusters))
         assert len(why.clusters) >= 2
         assert np.isfinite(why.contributions).all()
-        np.testing.assert_allclose(why.contributions.sum(axis=0), why.explained, atol=1e-9)
+        np.testing.assert_allclose(
+            why.contributions.sum(axis=0), why.explained, atol=1e-9
+        )
         np.testing.assert_allclose(why.contributions.sum(axis=1), 0, atol=1e-9)
-        np.testing.assert_allclose(why.explained + why.base, center(why.evidence), atol=1e-9)
+        np.testing.assert_allclose(
+            why.explained + why.base, center(why.evidence), atol=1e-9
+        )
         assert len(why.to_text()) > 40
         assert len(why.to_frame()) == n_attributes
         assert "<table" in why._repr_html_()
@@ -94,7 +98,11 @@ def test_largest_evidence_agrees_with_the_label(subject):
     agree = []
     for i in some:
         why = explain_object(
-            model, subject.data, int(i), clusters=range(model.n_clusters_), changes=False
+            model,
+            subject.data,
+            int(i),
+            clusters=range(model.n_clusters_),
+            changes=False,
         )
         agree.append(why.clusters[int(np.argmax(why.evidence))] == labels[i])
     assert np.mean(agree) >= 0.85
@@ -109,12 +117,16 @@ def test_changes_make_the_object_certain(subject):
     why = explain_object(model, subject.data, i)
     assert why.movable
     assert why.changes
-    assert [change.size for change in why.changes] == sorted(change.size for change in why.changes)
+    assert [change.size for change in why.changes] == sorted(
+        change.size for change in why.changes
+    )
     if str(subject) == "SECM":
         pytest.skip("predict_mass takes images, not single pixels")
     for change in why.changes:
         row = subject.data[i].astype(float).copy()
-        for name, before, after in zip(change.attributes, change.before, change.after, strict=True):
+        for name, before, after in zip(
+            change.attributes, change.before, change.after, strict=True
+        ):
             d = why.attributes.index(name)
             assert row[d] == pytest.approx(before)
             row[d] = after
@@ -136,7 +148,9 @@ def test_tables_with_names_and_new_objects(subject):
     np.testing.assert_allclose(why.contributions, plain.contributions)
     again = explain_object(model, table, dict(table.iloc[7]), changes=False)
     assert again.name is None
-    np.testing.assert_allclose(again.contributions, plain.contributions)  # it is the same object
+    np.testing.assert_allclose(
+        again.contributions, plain.contributions
+    )  # it is the same object
     np.testing.assert_allclose(again.masses.masses, why.masses.masses)
 
 
@@ -147,19 +161,28 @@ def takes_dissimilarities(subject):
     )
 
 
-@pytest.mark.parametrize("subject", [s for s in SUBJECTS if takes_dissimilarities(s)], ids=str)
+@pytest.mark.parametrize(
+    "subject", [s for s in SUBJECTS if takes_dissimilarities(s)], ids=str
+)
 def test_dissimilarities_are_explained_by_objects(subject):
     D = cdist(subject.data, subject.data)
     model = subject.make(metric="precomputed").fit(D)
     why = explain_object(model, D, 7)
-    assert (why.by, why.movable, why.changes, why.values) == ("objects", False, (), None)
+    assert (why.by, why.movable, why.changes, why.values) == (
+        "objects",
+        False,
+        (),
+        None,
+    )
     np.testing.assert_allclose(why.contributions.sum(axis=0), why.explained, atol=1e-9)
     assert len(why.contributions) == len(why.attributes) > 0
     assert len(why.exemplars) == 2
     beside = explain_object(model, D, 7, attributes=subject.data, feature_names=NAMES)
     assert beside.by == "attributes"
     assert beside.attributes == tuple(NAMES)
-    np.testing.assert_allclose(beside.contributions.sum(axis=0), beside.explained, atol=1e-9)
+    np.testing.assert_allclose(
+        beside.contributions.sum(axis=0), beside.explained, atol=1e-9
+    )
     new = explain_object(model, D, D[7] + 0.01)
     assert new.name is None
     assert new.by == "objects"
@@ -191,13 +214,17 @@ def test_recm_prototypes_are_weighted_means():
     model = RECM(3, random_state=0).fit(POINTS)
     why = explain_object(model, POINTS, 11, clusters=[0, 1, 2], changes=False)
     centers = model._model.means.weights @ POINTS
-    np.testing.assert_allclose(why.parts.T, -((POINTS[11] - centers[list(why.clusters)]) ** 2))
+    np.testing.assert_allclose(
+        why.parts.T, -((POINTS[11] - centers[list(why.clusters)]) ** 2)
+    )
     np.testing.assert_allclose(why.base, 0, atol=1e-9)
 
 
 def test_recm_shifted_dissimilarities():
     D = cdist(POINTS, POINTS, "cityblock") ** 2
-    model = RECM(3, metric="precomputed", correction="shift", square=False, random_state=0).fit(D)
+    model = RECM(
+        3, metric="precomputed", correction="shift", square=False, random_state=0
+    ).fit(D)
     why = explain_object(model, D, 11, clusters=[0, 1, 2])
     P = model._model.means.weights
     shifted = D + model._model.means.shift * (1 - np.eye(60))
@@ -215,9 +242,13 @@ def test_egmm_log_densities(covariance):
         else:
             matrix = model.covariance_[cluster]
         density = multivariate_normal(model.means_[cluster], matrix).logpdf(POINTS[11])
-        assert why.evidence[k] == pytest.approx(density + np.log(model.weights_[cluster]))
+        assert why.evidence[k] == pytest.approx(
+            density + np.log(model.weights_[cluster])
+        )
         gap = POINTS[11] - model.means_[cluster]
-        np.testing.assert_allclose(why.parts[:, k], -gap * np.linalg.solve(matrix, gap) / 2)
+        np.testing.assert_allclose(
+            why.parts[:, k], -gap * np.linalg.solve(matrix, gap) / 2
+        )
 
 
 def test_bootclus_mean_log_densities():
@@ -227,9 +258,9 @@ def test_bootclus_mean_log_densities():
     for k, cluster in enumerate(why.clusters):
         logs = [
             np.log(fits.proportions[b, cluster])
-            + multivariate_normal(fits.means[b, cluster], fits.covariances[b, cluster]).logpdf(
-                POINTS[11]
-            )
+            + multivariate_normal(
+                fits.means[b, cluster], fits.covariances[b, cluster]
+            ).logpdf(POINTS[11])
             for b in range(5)
         ]
         assert why.evidence[k] == pytest.approx(np.mean(logs))
@@ -245,9 +276,11 @@ def test_dissimilarities_to_medoids(method, metric):
     np.testing.assert_allclose(ratio, ratio[0])
     for k, cluster in enumerate(why.clusters):
         gap = np.abs(POINTS[11] - POINTS[model.medoid_indices_[cluster]])
-        terms = {"euclidean": gap**2, "cityblock": gap, "chebyshev": _losses_of_maximum(gap)}[
-            metric
-        ]
+        terms = {
+            "euclidean": gap**2,
+            "cityblock": gap,
+            "chebyshev": _losses_of_maximum(gap),
+        }[metric]
         np.testing.assert_allclose(
             why.parts[:, k], why.evidence[k] * terms / terms.sum(), atol=1e-12
         )
@@ -270,14 +303,20 @@ def test_evclus_similarity_to_members():
     members = model.labels_.copy()
     for k in range(3):
         others = [j for j in range(n) if members[j] == k and j != 11]
-        alike = [np.exp(-rate * D[11, j] ** 2 / (scales[11] * scales[j])) for j in others]
+        alike = [
+            np.exp(-rate * D[11, j] ** 2 / (scales[11] * scales[j])) for j in others
+        ]
         totals.append(np.log(sum(alike) / np.sqrt(len(others))))
         parts = np.zeros(2)
         for j, strength in zip(others, alike, strict=True):
             energy = rate * (POINTS[11] - POINTS[j]) ** 2 / (scales[11] * scales[j])
             parts -= strength / sum(alike) * energy
-        np.testing.assert_allclose(why.parts[:, why.clusters.index(k)], parts, rtol=1e-6)
-    np.testing.assert_allclose(why.evidence, np.array(totals)[list(why.clusters)], rtol=1e-6)
+        np.testing.assert_allclose(
+            why.parts[:, why.clusters.index(k)], parts, rtol=1e-6
+        )
+    np.testing.assert_allclose(
+        why.evidence, np.array(totals)[list(why.clusters)], rtol=1e-6
+    )
 
 
 def test_evclus_misfit_of_conflicts():
@@ -291,7 +330,10 @@ def test_evclus_misfit_of_conflicts():
     for k in range(3):
         totals.append(
             -np.mean(
-                [((1 - np.exp(-gamma * D[j] ** 2)) - (1 - contour[j, k])) ** 2 for j in others]
+                [
+                    ((1 - np.exp(-gamma * D[j] ** 2)) - (1 - contour[j, k])) ** 2
+                    for j in others
+                ]
             )
         )
     np.testing.assert_allclose(*actual_and_expected(why, totals), atol=1e-6)
@@ -318,19 +360,27 @@ def test_nnevclus_integrated_gradients():
         for k in why.clusters
     ]
     middle = np.mean(places, axis=0)
-    plausible = model.predict_mass(np.array([middle, POINTS[11]])).contour[:, list(why.clusters)]
-    np.testing.assert_allclose(why.parts.sum(axis=0), plausible[1] - plausible[0], atol=1e-6)
+    plausible = model.predict_mass(np.array([middle, POINTS[11]])).contour[
+        :, list(why.clusters)
+    ]
+    np.testing.assert_allclose(
+        why.parts.sum(axis=0), plausible[1] - plausible[0], atol=1e-6
+    )
     np.testing.assert_allclose(why.evidence, plausible[1], atol=1e-6)
     # The integral of the gradient, approximated by many small differences.
     steps = (np.arange(2000) + 0.5) / 2000
     h = 1e-5
     move = POINTS[11] - middle
     for d in range(2):
-        up, down = (middle + steps[:, None] * move + sign * h * np.eye(2)[d] for sign in (1, -1))
+        up, down = (
+            middle + steps[:, None] * move + sign * h * np.eye(2)[d] for sign in (1, -1)
+        )
         slope = (model.predict_mass(up).contour - model.predict_mass(down).contour)[
             :, list(why.clusters)
         ] / (2 * h)
-        np.testing.assert_allclose(why.parts[d], slope.mean(axis=0) * move[d], atol=5e-3)
+        np.testing.assert_allclose(
+            why.parts[d], slope.mean(axis=0) * move[d], atol=5e-3
+        )
 
 
 def test_catecm_differing_categories():
@@ -349,7 +399,9 @@ def test_wecmdd_weighted_candidates():
     why = explain_object(model, POINTS, 11, clusters=[0, 1, 2], changes=False)
     d = cdist(POINTS[11:12], POINTS[model.candidate_indices_])[0] ** model.power
     for k, cluster in enumerate(why.clusters):
-        shares = (60 / 3) ** (model.psi - 1) * model.prototype_weights_[cluster] ** model.psi
+        shares = (60 / 3) ** (model.psi - 1) * model.prototype_weights_[
+            cluster
+        ] ** model.psi
         assert why.evidence[k] == pytest.approx(-shares @ d)
         parts = np.zeros(2)
         for j, candidate in enumerate(model.candidate_indices_):
@@ -362,7 +414,9 @@ def test_wecmdd_weighted_candidates():
 
 def test_secm_pixel():
     model = SECM(3, random_state=0).fit(IMAGE)
-    by_place, by_number = (explain_object(model, IMAGE, i) for i in ((2, 3), 2 * 10 + 3))
+    by_place, by_number = (
+        explain_object(model, IMAGE, i) for i in ((2, 3), 2 * 10 + 3)
+    )
     np.testing.assert_array_equal(by_place.parts, by_number.parts)
     # the spread is the same for all clusters
     np.testing.assert_allclose(by_place.base, 0, atol=1e-9)
@@ -387,7 +441,9 @@ def test_partition_from_file(ecm, tmp_path):
     for k, cluster in enumerate(why.clusters):
         members = [j for j in partition.lower(cluster) if j != 11]
         mean = POINTS[members].mean(axis=0)
-        np.testing.assert_allclose(why.parts[:, k], -(((POINTS[11] - mean) / spread) ** 2))
+        np.testing.assert_allclose(
+            why.parts[:, k], -(((POINTS[11] - mean) / spread) ** 2)
+        )
         np.testing.assert_allclose(why.typical[k], mean)
     assert not why.movable
     nearest = why.exemplars[0]
@@ -437,7 +493,9 @@ def test_polars_lists_and_single_precision(ecm):
         assert [change.cluster for change in why.changes] == [
             change.cluster for change in expected.changes
         ]
-    assert explain_object(ECM(3, random_state=0).fit(frame), frame, 11).attributes == tuple(NAMES)
+    assert explain_object(
+        ECM(3, random_state=0).fit(frame), frame, 11
+    ).attributes == tuple(NAMES)
 
 
 def test_mixed_tables():
@@ -490,7 +548,9 @@ def test_landmarks_and_sparse_dissimilarities():
         why = explain_object(method.fit(stored), stored, 7)
         assert why.by == "objects"
         assert set(map(int, why.attributes)) <= set(stored[7].indices)
-        np.testing.assert_allclose(why.contributions.sum(axis=0), why.explained, atol=1e-9)
+        np.testing.assert_allclose(
+            why.contributions.sum(axis=0), why.explained, atol=1e-9
+        )
     partition = method.credal_partition_
     known = explain_object(partition, stored, 7, metric="precomputed")
     for k, cluster in enumerate(known.clusters):
@@ -504,10 +564,15 @@ def test_images_and_torch_network():
     images = np.random.default_rng(0).normal(size=(45, 1, 4, 4)).astype(np.float32)
     images[:15] += 2
     images[15:30, :, :2] -= 2
-    layers = torch.nn.Conv2d(1, 4, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.LazyLinear(5)
-    model = NNEVCLUS(3, network=torch.nn.Sequential(*layers), max_iter=5, random_state=0).fit(
-        images
+    layers = (
+        torch.nn.Conv2d(1, 4, 3),
+        torch.nn.ReLU(),
+        torch.nn.Flatten(),
+        torch.nn.LazyLinear(5),
     )
+    model = NNEVCLUS(
+        3, network=torch.nn.Sequential(*layers), max_iter=5, random_state=0
+    ).fit(images)
     why = explain_object(model, images, 3)
     assert why.contributions.shape == (16, 2)
     np.testing.assert_allclose(why.contributions.sum(axis=0), why.explained, atol=1e-9)
@@ -522,7 +587,8 @@ def test_objects_outside_the_fit(ecm):
 
 
 @pytest.mark.parametrize(
-    "method", [EVCLUS(3, random_state=0), EKNNClus(random_state=0), MECM(3, random_state=0)]
+    "method",
+    [EVCLUS(3, random_state=0), EKNNClus(random_state=0), MECM(3, random_state=0)],
 )
 def test_subset_of_the_fit_by_name(method):
     table = pd.DataFrame(POINTS, index=[f"o{i}" for i in range(len(POINTS))])
@@ -532,7 +598,9 @@ def test_subset_of_the_fit_by_name(method):
     for part in (table[:9], table[4:5], table[::-1]):
         why = explain_object(method, part, "o4", clusters=whole.clusters, changes=False)
         np.testing.assert_allclose(why.evidence, whole.evidence)
-        assert isinstance(method, MECM) or "o4 of the fit" not in [one.name for one in why.compared]
+        assert isinstance(method, MECM) or "o4 of the fit" not in [
+            one.name for one in why.compared
+        ]
 
 
 @pytest.mark.parametrize("row", [4, 11])
@@ -540,12 +608,16 @@ def test_object_changed_after_the_fit(ecm, row):
     changed = POINTS.copy()
     changed[row] = POINTS[-1] + 0.1
     why = explain_object(ecm, changed, row)
-    np.testing.assert_allclose(why.masses.masses, ecm.predict_mass(changed[[row]]).masses)
+    np.testing.assert_allclose(
+        why.masses.masses, ecm.predict_mass(changed[[row]]).masses
+    )
     D = cdist(POINTS, POINTS)
     relational = RECM(3, metric="precomputed", random_state=0).fit(D)
     D[row] = D[-1]
     why = explain_object(relational, D, row)
-    np.testing.assert_allclose(why.masses.masses, relational.predict_mass(D[[row]]).masses)
+    np.testing.assert_allclose(
+        why.masses.masses, relational.predict_mass(D[[row]]).masses
+    )
 
 
 def test_missing_attributes_contribute_nothing(ecm):
@@ -573,7 +645,9 @@ def test_text_for_ambiguous_certain_and_outlier():
             [2.0, 90.0],
         ]
     )
-    masses = [[0, 1, 0, 0]] * 3 + [[0, 0, 1, 0]] * 3 + [[0, 0.1, 0.1, 0.8], [0.9, 0.1, 0, 0]]
+    masses = (
+        [[0, 1, 0, 0]] * 3 + [[0, 0, 1, 0]] * 3 + [[0, 0.1, 0.1, 0.8], [0.9, 0.1, 0, 0]]
+    )
     partition = CredalPartition(masses, FocalSets.full(2))
     text = explain_object(partition, X, 6, feature_names=NAMES).to_text()
     assert text.startswith(
@@ -603,9 +677,12 @@ def test_text_describes_the_change(ecm):
 def test_duplicate_attribute_names(ecm):
     i = most_doubtful(ecm)
     named, plain = (
-        explain_object(ecm, POINTS, i, feature_names=names) for names in (["a", "a"], NAMES)
+        explain_object(ecm, POINTS, i, feature_names=names)
+        for names in (["a", "a"], NAMES)
     )
-    assert [change.after for change in named.changes] == [change.after for change in plain.changes]
+    assert [change.after for change in named.changes] == [
+        change.after for change in plain.changes
+    ]
 
 
 def test_cluster_names(ecm):
@@ -618,11 +695,13 @@ def test_cluster_names(ecm):
 
 def test_html_lists_the_strongest_attributes():
     p = 30
-    X = np.repeat([np.zeros(p), np.arange(p, dtype=float)], 4, axis=0) + np.random.default_rng(
-        0
-    ).normal(size=(8, p))
+    X = np.repeat(
+        [np.zeros(p), np.arange(p, dtype=float)], 4, axis=0
+    ) + np.random.default_rng(0).normal(size=(8, p))
     names = [f"<b>{d}" for d in range(p)]
-    why = explain_object(CredalPartition.from_hard([0] * 4 + [1] * 4), X, 0, feature_names=names)
+    why = explain_object(
+        CredalPartition.from_hard([0] * 4 + [1] * 4), X, 0, feature_names=names
+    )
     page = why._repr_html_()
     assert "<b>" not in page
     assert page.count("<tr>") == 1 + 20
@@ -649,11 +728,13 @@ def test_constant_attributes_and_duplicate_rows():
     why = explain_object(ECM(3, random_state=0).fit(X), X, 22)
     assert why.contributions[2] == pytest.approx(0, abs=1e-9)
     assert not any(
-        "attribute 2" in change.attributes for change in why.changes if change.towards is None
+        "attribute 2" in change.attributes
+        for change in why.changes
+        if change.towards is None
     )
-    assert explain_object(EVCLUS(3, random_state=0).fit(X).credal_partition_, X, 22).contributions[
-        2
-    ] == pytest.approx(0)
+    assert explain_object(
+        EVCLUS(3, random_state=0).fit(X).credal_partition_, X, 22
+    ).contributions[2] == pytest.approx(0)
 
 
 def test_clusters_without_objects():
@@ -710,7 +791,9 @@ def test_invalid_estimators_and_tables(ecm):
         with pytest.raises(InvalidInputError, match="^i must"):
             explain_object(ecm, table, i)
     with pytest.raises(InvalidInputError, match="finite"):
-        explain_object(ecm.credal_partition_, np.where(POINTS[0, 0] == POINTS, np.inf, POINTS), 1)
+        explain_object(
+            ecm.credal_partition_, np.where(POINTS[0, 0] == POINTS, np.inf, POINTS), 1
+        )
     with pytest.raises(InvalidInputError, match="^first must"):
         explain_object(ecm, POINTS, 11, clusters=[0, 1]).between(2, 1)
 
@@ -731,14 +814,20 @@ def test_plotted_bars(ecm):
 
 def test_plot_joins_weak_attributes():
     X = np.random.default_rng(0).normal(size=(40, 30))
-    display = explain_object(ECM(2, random_state=0).fit(X), X, 3, changes=False).plot(most=5)
+    display = explain_object(ECM(2, random_state=0).fit(X), X, 3, changes=False).plot(
+        most=5
+    )
     assert len(display.bars_) == 7
     assert display.ax_.get_yticklabels()[5].get_text() == "25 other attributes"
-    assert sum(bar.get_width() for bar in display.bars_[:-1]) == pytest.approx(display.total)
+    assert sum(bar.get_width() for bar in display.bars_[:-1]) == pytest.approx(
+        display.total
+    )
     assert isinstance(display.explanation, ObjectExplanation)
 
 
 def test_text_for_outlier_in_many_attributes():
-    X = np.vstack([np.random.default_rng(0).normal(size=(20, 60)), np.full((1, 60), 9.0)])
+    X = np.vstack(
+        [np.random.default_rng(0).normal(size=(20, 60)), np.full((1, 60), 9.0)]
+    )
     labels = [0] * 10 + [1] * 10 + [-1]
     assert "mainly in attribute" in explain_object(labels, X, 20).to_text()

@@ -31,9 +31,13 @@ def mixed(iris):
     X, partition = iris
     rng = np.random.default_rng(0)
     table = X.copy()
-    table["species"] = np.array(["setosa", "versicolor", "virginica"])[load_iris().target]
+    table["species"] = np.array(["setosa", "versicolor", "virginica"])[
+        load_iris().target
+    ]
     table["tall"] = X.iloc[:, 0] > 5.8
-    table["picked"] = pd.Timestamp("2020-03-01") + pd.to_timedelta(np.arange(150.0), unit="D")
+    table["picked"] = pd.Timestamp("2020-03-01") + pd.to_timedelta(
+        np.arange(150.0), unit="D"
+    )
     table["coin"] = rng.choice(["heads", "tails"], 150)
     table.loc[::10, "sepal width (cm)"] = np.nan
     table.loc[5::20, "species"] = None
@@ -44,7 +48,8 @@ def mixed(iris):
 def random_partition(n, c, seed=0, sharpness=0.1):
     family = FocalSets.full(c)
     return CredalPartition(
-        np.random.default_rng(seed).dirichlet(np.full(len(family), sharpness), n), family
+        np.random.default_rng(seed).dirichlet(np.full(len(family), sharpness), n),
+        family,
     )
 
 
@@ -91,14 +96,18 @@ def test_group_names(iris):
 def test_typical_objects_have_the_largest_mass(iris):
     X, partition = iris
     names = [f"flower {i}" for i in range(150)]
-    result = profile(CredalPartition(partition, index=names), X.set_axis(names), n_typical=4)
+    result = profile(
+        CredalPartition(partition, index=names), X.set_axis(names), n_typical=4
+    )
     for group in result.groups:
         mass = partition.mass(group.clusters)
         typical = [names.index(name) for name in group.typical]
         assert len(typical) == min(4, len(group))
         assert mass[typical].min() >= np.sort(mass[group.rows])[-len(typical)] - 1e-6
     sure = profile(
-        np.repeat([0, 1], 5), np.array([0, 1, 2, 3, 9, 9, 5, 6, 7, 8.0])[:, None], n_typical=1
+        np.repeat([0, 1], 5),
+        np.array([0, 1, 2, 3, 9, 9, 5, 6, 7, 8.0])[:, None],
+        n_typical=1,
     )
     assert [group.typical for group in sure.groups] == [[3], [8]]  # nearest to the mean
 
@@ -129,8 +138,14 @@ def naive(x, w):
     other = (rest @ x) / rest.sum()
     variance = w @ (x - mean) ** 2 / (w.sum() - 1)
     rest_variance = rest @ (x - other) ** 2 / (rest.sum() - 1)
-    pooled = (variance * (w.sum() - 1) + rest_variance * (rest.sum() - 1)) / (len(x) - 2)
-    wins = sum(w[i] * rest[j] * np.sign(x[i] - x[j]) for i in range(len(x)) for j in range(len(x)))
+    pooled = (variance * (w.sum() - 1) + rest_variance * (rest.sum() - 1)) / (
+        len(x) - 2
+    )
+    wins = sum(
+        w[i] * rest[j] * np.sign(x[i] - x[j])
+        for i in range(len(x))
+        for j in range(len(x))
+    )
     return {
         "mean": mean,
         "std": np.sqrt(variance),
@@ -155,7 +170,9 @@ def test_statistics_agree_with_loops(weights):
             continue
         for q in range(2):
             for name, value in naive(X[:, q], shares[g]).items():
-                assert result.statistics[name][g, q] == pytest.approx(value, rel=1e-6), name
+                assert result.statistics[name][g, q] == pytest.approx(
+                    value, rel=1e-6
+                ), name
 
 
 def test_quartiles_agree_with_numpy():
@@ -167,7 +184,9 @@ def test_quartiles_agree_with_numpy():
         if len(group):
             expected = np.quantile(X[group.rows, 0], [0.25, 0.5, 0.75], method="hazen")
             np.testing.assert_allclose(
-                [result.statistics[n][g, 0] for n in ("q25", "median", "q75")], expected, atol=1e-12
+                [result.statistics[n][g, 0] for n in ("q25", "median", "q75")],
+                expected,
+                atol=1e-12,
             )
 
 
@@ -198,7 +217,9 @@ def test_dates(mixed):
     result = profile(partition, table[["picked"]])
     means = result.to_frame()["picked"]
     for g, group in enumerate(result.groups):
-        assert abs(means.iloc[g] - table["picked"].iloc[group.rows].mean()) < pd.Timedelta("1s")
+        assert abs(
+            means.iloc[g] - table["picked"].iloc[group.rows].mean()
+        ) < pd.Timedelta("1s")
     assert "picked: 2020-03-2" in result.to_text()
     aware = table[["picked"]].apply(lambda c: c.dt.tz_localize("Asia/Tokyo"))
     np.testing.assert_allclose(
@@ -209,7 +230,10 @@ def test_dates(mixed):
 def test_rare_categories_are_merged(iris):
     _, partition = iris
     table = pd.DataFrame(
-        {"id": [f"n{i}" for i in range(150)], "word": ["a"] * 100 + ["b"] * 45 + list("cdefg")}
+        {
+            "id": [f"n{i}" for i in range(150)],
+            "word": ["a"] * 100 + ["b"] * 45 + list("cdefg"),
+        }
     )
     result = profile(partition, table, max_categories=4)
     labels = [feature.label for feature in result.features]
@@ -251,10 +275,16 @@ def test_exact_test_for_few_objects():
 def test_tests_of_all_groups_agree_with_scipy(mixed):
     table, partition = mixed
     result = profile(partition, table)
-    samples = [table["sepal width (cm)"].iloc[group.rows].dropna() for group in result.groups]
+    samples = [
+        table["sepal width (cm)"].iloc[group.rows].dropna() for group in result.groups
+    ]
     expected = stats.kruskal(*[sample for sample in samples if len(sample)])
-    assert result.attributes.loc["sepal width (cm)", "p"] == pytest.approx(expected.pvalue)
-    codes = np.concatenate([np.full(len(group), g) for g, group in enumerate(result.groups)])
+    assert result.attributes.loc["sepal width (cm)", "p"] == pytest.approx(
+        expected.pvalue
+    )
+    codes = np.concatenate(
+        [np.full(len(group), g) for g, group in enumerate(result.groups)]
+    )
     rows = np.concatenate([group.rows for group in result.groups])
     counts = pd.crosstab(codes, table["species"].iloc[rows].to_numpy())
     assert result.attributes.loc["species", "p"] == pytest.approx(
@@ -269,7 +299,9 @@ def test_tests_of_all_groups_agree_with_scipy(mixed):
 def test_p_values_are_adjusted(iris, correction):
     X, partition = iris
     result = profile(partition, X, correction=correction)
-    expected = stats.false_discovery_control(result.statistics["p"].ravel(), method=correction)
+    expected = stats.false_discovery_control(
+        result.statistics["p"].ravel(), method=correction
+    )
     np.testing.assert_allclose(result.statistics["p_adjusted"].ravel(), expected)
     assert (result.attributes["p_adjusted"] >= result.attributes["p"]).all()
 
@@ -286,12 +318,14 @@ def test_best_threshold_agrees_with_loops():
     b = X[15:, 0]
     best = max(abs((a <= t).mean() - (b <= t).mean()) for t in X[:, 0])
     assert row["separation"] == pytest.approx(best)
-    assert abs((a <= row["threshold"]).mean() - (b <= row["threshold"]).mean()) == pytest.approx(
-        best
-    )
+    assert abs(
+        (a <= row["threshold"]).mean() - (b <= row["threshold"]).mean()
+    ) == pytest.approx(best)
     assert row["separation"] == pytest.approx(stats.ks_2samp(a, b).statistic)
     assert row["delta"] == pytest.approx(np.sign(a[:, None] - b).mean())
-    assert row["p"] == pytest.approx(stats.mannwhitneyu(a, b, method="asymptotic").pvalue)
+    assert row["p"] == pytest.approx(
+        stats.mannwhitneyu(a, b, method="asymptotic").pvalue
+    )
     assert row["rule"].startswith("low if attribute 1 <= ")
 
 
@@ -303,17 +337,26 @@ def test_discriminating_features(mixed):
         result.loc["petal length (cm)", "rule"]
         == "cluster 1 if petal length (cm) <= 3, otherwise cluster 0"
     )
-    assert result.loc["species", "rule"].startswith("cluster 0 if species is versicolor")
+    assert result.loc["species", "rule"].startswith(
+        "cluster 0 if species is versicolor"
+    )
     assert result.index[-1] == "coin"
     mirrored = profile(partition, table).discriminating_features(1, 0)
-    np.testing.assert_allclose(mirrored.loc[result.index, "separation"], result["separation"])
+    np.testing.assert_allclose(
+        mirrored.loc[result.index, "separation"], result["separation"]
+    )
     np.testing.assert_allclose(mirrored.loc[result.index, "delta"], -result["delta"])
 
 
 def test_discriminating_features_of_ambiguous_groups(iris):
     X, partition = iris
     result = profile(partition, X)
-    assert result.discriminating_features("between 0 and 2", "cluster 1")["separation"].iloc[0] == 1
+    assert (
+        result.discriminating_features("between 0 and 2", "cluster 1")[
+            "separation"
+        ].iloc[0]
+        == 1
+    )
     for name in ("cluster 9", "cluster 0"):  # unknown, and the same cluster
         with pytest.raises(ValueError, match="^second must"):
             result.discriminating_features(0, name)
@@ -321,7 +364,9 @@ def test_discriminating_features_of_ambiguous_groups(iris):
 
 def test_empty_cluster():
     masses = np.eye(4)[[1, 1, 3, 0]]  # first, first, between, outlier
-    result = profile(CredalPartition(masses, FocalSets.full(2)), [[0.0], [1.0], [2.0], [9.0]])
+    result = profile(
+        CredalPartition(masses, FocalSets.full(2)), [[0.0], [1.0], [2.0], [9.0]]
+    )
     assert result.to_frame()["objects"].tolist() == [2, 0, 1, 1]
     assert result.to_frame()["possible"].tolist()[:2] == [3, 1]
     assert "cluster 1: no certain object, 1 more possible" in result.to_text()
@@ -344,16 +389,24 @@ def test_clustered_columns(iris):
     X, partition = iris
     table = X.assign(other=1.0)
     model = ECM(3, random_state=0).fit(X)
-    assert profile(model, table).attributes["clustered"].tolist() == [True] * 4 + [False]
-    assert profile(model.credal_partition_, table).attributes["clustered"].tolist() == [None] * 5
-    assert profile(partition, table, clustered=["other"]).attributes["clustered"].tolist() == [
+    assert profile(model, table).attributes["clustered"].tolist() == [True] * 4 + [
         False
-    ] * 4 + [True]
+    ]
     assert (
-        profile(partition, table, clustered=False).attributes["clustered"].tolist() == [False] * 5
+        profile(model.credal_partition_, table).attributes["clustered"].tolist()
+        == [None] * 5
+    )
+    assert profile(partition, table, clustered=["other"]).attributes[
+        "clustered"
+    ].tolist() == [False] * 4 + [True]
+    assert (
+        profile(partition, table, clustered=False).attributes["clustered"].tolist()
+        == [False] * 5
     )
     pipeline = make_pipeline(StandardScaler(), ECM(3, random_state=0)).fit(X)
-    assert profile(pipeline, table).attributes["clustered"].tolist() == [True] * 4 + [False]
+    assert profile(pipeline, table).attributes["clustered"].tolist() == [True] * 4 + [
+        False
+    ]
 
 
 def test_note_on_double_dipping(iris):
@@ -416,7 +469,8 @@ def test_html_escapes_names(iris):
 def test_html_has_at_most_twenty_groups_and_features():
     labels = np.arange(100) % 25
     X = pd.DataFrame(
-        np.random.default_rng(0).normal(size=(100, 30)), columns=[f"c{d}" for d in range(30)]
+        np.random.default_rng(0).normal(size=(100, 30)),
+        columns=[f"c{d}" for d in range(30)],
     )
     X["c7"] += 100 * labels
     page = profile(labels, X).to_html()
@@ -436,9 +490,14 @@ def test_rows_are_matched_by_name(iris, tmp_path):
     expected = profile(partition, X)
     for name, values in expected.statistics.items():
         np.testing.assert_allclose(result.statistics[name], values, atol=1e-9)
-    assert [names.index(name) for name in result.groups[0].typical] == expected.groups[0].typical
+    assert [names.index(name) for name in result.groups[0].typical] == expected.groups[
+        0
+    ].typical
     with pytest.raises(ValueError, match="names"):
-        profile(CredalPartition(partition, index=names), X.set_axis([f"x{i}" for i in range(150)]))
+        profile(
+            CredalPartition(partition, index=names),
+            X.set_axis([f"x{i}" for i in range(150)]),
+        )
 
 
 def test_polars_lists_and_series(mixed):
@@ -448,7 +507,9 @@ def test_polars_lists_and_series(mixed):
     for name, values in expected.statistics.items():
         np.testing.assert_allclose(result.statistics[name], values, atol=1e-9)
     lists = profile(partition, table.iloc[:, :4].to_numpy().tolist())
-    np.testing.assert_allclose(lists.statistics["delta"], expected.statistics["delta"][:, :4])
+    np.testing.assert_allclose(
+        lists.statistics["delta"], expected.statistics["delta"][:, :4]
+    )
     assert lists.features[0].label == "attribute 1"
     series = profile(partition, table["petal length (cm)"])
     assert [feature.label for feature in series.features] == ["petal length (cm)"]
@@ -499,7 +560,12 @@ def test_degenerate_data(X, partition):
             ("clustered", 3),
             ("n_typical", -1),
         ),
-        *(("max_categories", 1), ("correction", "holm"), ("X", [[0.0]]), ("X", np.zeros((0, 2)))),
+        *(
+            ("max_categories", 1),
+            ("correction", "holm"),
+            ("X", [[0.0]]),
+            ("X", np.zeros((0, 2))),
+        ),
     ],
 )
 def test_invalid_arguments(name, value):

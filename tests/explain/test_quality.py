@@ -32,7 +32,11 @@ def test_measures():
     assert result["silhouette"] == silhouette.mean
     assert result["silhouette_certain"] == silhouette.certain_mean
     assert result["silhouette_weighted"] == silhouette.weighted_mean
-    assert (result["held"], result["size"], result["u65"]) == (scores.held, scores.size, scores.u65)
+    assert (result["held"], result["size"], result["u65"]) == (
+        scores.held,
+        scores.size,
+        scores.u65,
+    )
     assert result["ari_kept"] == retention_curve(PARTITION, y, shares=[0.8]).at(0.8)
     assert result["stability"] == resamples.mean
     assert result["nonspecificity"] == PARTITION.nonspecificity_index()
@@ -54,7 +58,11 @@ def test_baselines():
 
 
 def test_without_table_or_classes(tmp_path):
-    assert list(quality(PARTITION).partition) == ["nonspecificity", "ambiguous", "outliers"]
+    assert list(quality(PARTITION).partition) == [
+        "nonspecificity",
+        "ambiguous",
+        "outliers",
+    ]
     io.write_partition(PARTITION, tmp_path / "p.csv")
     loaded = io.read_partition(tmp_path / "p.csv")
     result = quality(loaded, y=y)

@@ -15,7 +15,9 @@ from dempster.explain import RetentionCurve, doubt_scores, retention_curve
 def touching():
     """Return a partition of two overlapping clusters, and their classes."""
     y = np.repeat([0, 1], 100)
-    X = np.random.default_rng(0).normal(size=(200, 2)) + np.where(y[:, None] == 0, 0, [2.5, 0])
+    X = np.random.default_rng(0).normal(size=(200, 2)) + np.where(
+        y[:, None] == 0, 0, [2.5, 0]
+    )
     return ECM(2, random_state=0).fit(X).credal_partition_, y
 
 
@@ -28,7 +30,13 @@ def test_doubt_agrees_with_the_formula(touching):
 
 
 def test_doubt_of_outliers():
-    rows = [[0, 1, 0, 0], [0, 0, 0, 1], [0.6, 0.4, 0, 0], [1, 0, 0, 0], [0.4, 0.6, 0, 0]]
+    rows = [
+        [0, 1, 0, 0],
+        [0, 0, 0, 1],
+        [0.6, 0.4, 0, 0],
+        [1, 0, 0, 0],
+        [0.4, 0.6, 0, 0],
+    ]
     doubt = doubt_scores(CredalPartition(rows, FocalSets.full(2)))
     np.testing.assert_allclose(doubt, [0, 1, 1.6, 2, 0])
 
@@ -47,7 +55,9 @@ def test_curve_agrees_with_loops(touching):
     assert curve.share.tolist() == [0.5, 0.8, 1]
     for share, quality in zip(curve.share, curve.quality, strict=True):
         kept = order[: round(share * 200)]
-        assert quality == pytest.approx(adjusted_rand_score(y[kept], partition.labels[kept]))
+        assert quality == pytest.approx(
+            adjusted_rand_score(y[kept], partition.labels[kept])
+        )
     assert curve.at(0.5) > curve.at(1) + 0.05
     assert curve.at(0.9) == pytest.approx((curve.at(0.8) + curve.at(1)) / 2)
     assert curve.area == pytest.approx(
@@ -76,12 +86,16 @@ def test_ties_are_broken_at_random():
 
 def test_to_frame_and_repr(touching):
     curve = RetentionCurve(np.array([0.6, 1.0]), np.array([0.9, 0.7]), "ari")
-    expected = pd.DataFrame({"ari": [0.9, 0.7]}, index=pd.Index([0.6, 1.0], name="share"))
+    expected = pd.DataFrame(
+        {"ari": [0.9, 0.7]}, index=pd.Index([0.6, 1.0], name="share")
+    )
     pd.testing.assert_frame_equal(curve.to_frame(), expected)
     assert repr(curve) == "RetentionCurve(ari={60%: 0.900, 100%: 0.700})"
     assert (len(curve), curve.area) == (2, pytest.approx(0.8))
     assert RetentionCurve(np.array([1.0]), np.array([0.7]), "ari").area == 0.7
-    assert retention_curve(*touching).share.tolist() == pytest.approx(np.arange(20, 101, 5) / 100)
+    assert retention_curve(*touching).share.tolist() == pytest.approx(
+        np.arange(20, 101, 5) / 100
+    )
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,11 @@ def test_example():
     assert scores.u80 == pytest.approx((6 + 0.80 + (2.2 / 3 - 1.2 / 9)) / 10)
     assert (scores.certain, scores.certain_accuracy, scores.outliers) == (0.6, 1, 0.1)
     every = scores.baselines["all classes"]
-    assert (every.held, every.size, every.u65) == (1, 3, pytest.approx(1.6 / 3 - 0.6 / 9))
+    assert (every.held, every.size, every.u65) == (
+        1,
+        3,
+        pytest.approx(1.6 / 3 - 0.6 / 9),
+    )
     assert scores.baselines["largest class"].accuracy == pytest.approx(0.4)
     alone = scores.baselines["labels alone"]
     assert alone.held == alone.u65 == alone.u80 == alone.accuracy == scores.accuracy
@@ -40,7 +44,9 @@ def test_scores_agree_with_loops(rule):
     y = rng.permutation(np.arange(200) % 4)
     scores = set_scores(partition, y, rule=rule)
     u65 = held = size = answered = 0.0
-    for assigned, truth in zip(partition.assignment(rule, keep_outliers=False), y, strict=True):
+    for assigned, truth in zip(
+        partition.assignment(rule, keep_outliers=False), y, strict=True
+    ):
         classes = {scores.class_of[k] for k in np.flatnonzero(assigned)}
         if not classes:
             continue
@@ -61,7 +67,14 @@ def test_hard_partition():
     y = np.repeat([0, 1, 2], 20)
     labels = np.where(np.arange(60) % 5 == 0, (y + 1) % 3, y)
     scores = set_scores(labels, y)
-    assert scores.held == scores.u65 == scores.u80 == scores.discounted == scores.accuracy == 0.8
+    assert (
+        scores.held
+        == scores.u65
+        == scores.u80
+        == scores.discounted
+        == scores.accuracy
+        == 0.8
+    )
     assert (scores.size, scores.certain, scores.outliers) == (1, 1, 0)
 
 

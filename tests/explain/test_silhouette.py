@@ -27,14 +27,18 @@ def loop_silhouettes(partition, D):
             if total > 0:
                 near[k] = sum(w[j, k] * D[i, j] for j in others) / total
         value = known = 0.0
-        for members, mass in zip(partition.focal_sets, partition.masses[i], strict=True):
+        for members, mass in zip(
+            partition.focal_sets, partition.masses[i], strict=True
+        ):
             if not members:
                 continue
             known += mass
             rivals = [near[k] for k in near if k not in members]
             if rivals:
                 b = min(rivals)
-                parts = [(b - near[k]) / max(b, near[k]) if k in near else 0 for k in members]
+                parts = [
+                    (b - near[k]) / max(b, near[k]) if k in near else 0 for k in members
+                ]
                 value += mass * sum(parts) / len(members)
         if known:
             out[i] = value / known
@@ -46,7 +50,9 @@ def loop_silhouettes(partition, D):
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan"])
 def test_hard_partitions_agree_with_scikit_learn(metric):
     result = credal_silhouette(y, X, metric=metric)
-    np.testing.assert_allclose(result.values, silhouette_samples(X, y, metric=metric), atol=1e-7)
+    np.testing.assert_allclose(
+        result.values, silhouette_samples(X, y, metric=metric), atol=1e-7
+    )
     np.testing.assert_array_equal(result.values, result.label_values)
     assert (
         result.mean
@@ -70,7 +76,9 @@ def test_soft_partitions_agree_with_loops():
     assert result.mean == pytest.approx(result.values[sizes > 0].mean())
     assert result.certain_mean == pytest.approx(result.values[sizes == 1].mean())
     weights = np.where(sizes > 0, 1 - doubt_scores(SOFT), 0)
-    assert result.weighted_mean == pytest.approx(weights @ result.values / weights.sum())
+    assert result.weighted_mean == pytest.approx(
+        weights @ result.values / weights.sum()
+    )
 
 
 def test_blocks_and_dissimilarities(monkeypatch):
@@ -98,7 +106,8 @@ def test_ambiguous_object():
     undue = CredalPartition.from_rough([[k in s for k in range(3)] for s in sets])
     points[5:] -= 45
     assert (
-        credal_silhouette(undue, points).values[0] < credal_silhouette(ambiguous, points).values[0]
+        credal_silhouette(undue, points).values[0]
+        < credal_silhouette(ambiguous, points).values[0]
     )
 
 
@@ -106,7 +115,8 @@ def test_samples():
     many, _ = make_blobs(3000, 2, centers=5, random_state=1)
     partition = ECM(5, n_init=1, random_state=0).fit(many).credal_partition_
     whole, some = (
-        credal_silhouette(partition, many, sample_size=s, random_state=0) for s in (None, 600)
+        credal_silhouette(partition, many, sample_size=s, random_state=0)
+        for s in (None, 600)
     )
     assert (len(whole), len(some)) == (3000, 600)
     assert some.is_sampled
@@ -119,21 +129,31 @@ def test_samples():
 
 
 def test_samples_contain_small_clusters():
-    many, groups = make_blobs([2000, 5, 2000], 2, centers=[[0, 0], [9, 9], [0, 18]], random_state=0)
+    many, groups = make_blobs(
+        [2000, 5, 2000], 2, centers=[[0, 0], [9, 9], [0, 18]], random_state=0
+    )
     result = credal_silhouette(groups, many, sample_size=200, random_state=0)
     whole = credal_silhouette(groups, many)
     np.testing.assert_allclose(result.values, whole.values[result.objects], atol=0.05)
 
 
 def test_tables_and_text():
-    named = CredalPartition(SOFT.masses, FAMILY, [f"o{i}" for i in range(90)], frame="abcd")
+    named = CredalPartition(
+        SOFT.masses, FAMILY, [f"o{i}" for i in range(90)], frame="abcd"
+    )
     table = pd.DataFrame(X, index=[f"o{i}" for i in range(90)])
     result = credal_silhouette(named, table)
     np.testing.assert_allclose(result.values, credal_silhouette(SOFT, X).values)
     other = credal_silhouette(named, table.iloc[::-1])
     np.testing.assert_allclose(other.values, result.values, atol=1e-9)
     frame = result.to_frame()
-    assert list(frame.columns) == ["set", "label", "doubt", "silhouette", "label_silhouette"]
+    assert list(frame.columns) == [
+        "set",
+        "label",
+        "doubt",
+        "silhouette",
+        "label_silhouette",
+    ]
     assert frame.index[0] == "o0"
     clusters = result.per_cluster()
     assert list(clusters.index) == list("abcd")
@@ -153,7 +173,9 @@ def test_nothing_to_compare():
     assert result.values.tolist() == [0] * 4
     assert np.isnan([result.mean, result.certain_mean, result.weighted_mean]).all()
     assert "-" in result.to_text()
-    empty = CredalPartition([[1.0, 0], [0, 1.0], [1.0, 0]], FocalSets.from_sets(3, [(0,), (2,)]))
+    empty = CredalPartition(
+        [[1.0, 0], [0, 1.0], [1.0, 0]], FocalSets.from_sets(3, [(0,), (2,)])
+    )
     np.testing.assert_allclose(
         credal_silhouette(empty, [[0.0], [5], [1]]).values,
         silhouette_samples([[0.0], [5], [1]], [0, 2, 0]),

@@ -30,9 +30,25 @@ class Recorder(ClusterMixin, BaseEstimator):
         self.random_state = random_state
         self.init = init
 
-    def fit(self, X, y=None, sample_weight=None, constraints=None, dissimilarities=None, depth=3):
+    def fit(
+        self,
+        X,
+        y=None,
+        sample_weight=None,
+        constraints=None,
+        dissimilarities=None,
+        depth=3,
+    ):
         Recorder.seen.append(
-            (np.asarray(X), y, sample_weight, constraints, dissimilarities, depth, self.init)
+            (
+                np.asarray(X),
+                y,
+                sample_weight,
+                constraints,
+                dissimilarities,
+                depth,
+                self.init,
+            )
         )
         where = 1.2 * np.random.RandomState(self.random_state).rand() + 0.9
         flip = np.random.RandomState(self.random_state).rand() < 0.5
@@ -56,8 +72,12 @@ def test_counts_agree_with_loops(monkeypatch):
     for b, (sample, *_) in enumerate(fits):
         rows = np.array([place[value] for value in sample[:, 0]])
         assert len(rows) == len(set(rows)) == 32
-        np.testing.assert_array_equal(rows, np.sort(seeds[b].choice(40, 32, replace=False)))
-        labels = Recorder(random_state=int(seeds[b].integers(2**31 - 1))).fit(sample).labels_
+        np.testing.assert_array_equal(
+            rows, np.sort(seeds[b].choice(40, 32, replace=False))
+        )
+        labels = (
+            Recorder(random_state=int(seeds[b].integers(2**31 - 1))).fit(sample).labels_
+        )
         best = max((labels, 1 - labels), key=lambda one: (one == reference[rows]).sum())
         kept[rows] += best == reference[rows]
         drawn[rows] += 1
@@ -139,18 +159,25 @@ def test_fit_params_are_sampled(monkeypatch):
 
 def test_constraints_and_weights():
     constraints = Constraints.from_labels(y, 20, random_state=0)
-    assert stability(CECM(3, n_init=1), X, 3, random_state=0, constraints=constraints).mean > 0.8
+    assert (
+        stability(CECM(3, n_init=1), X, 3, random_state=0, constraints=constraints).mean
+        > 0.8
+    )
     assert stability(ECM(3), X, 3, random_state=0, sample_weight=np.ones(60)).mean > 0.8
 
 
 def test_dissimilarities():
     D = np.linalg.norm(X[:, None] - X, axis=2)
     plain = stability(EVCLUS(3, metric="precomputed"), D, 3, random_state=0)
-    named = stability(EVCLUS(3, metric="precomputed"), pd.DataFrame(D), 3, random_state=0)
+    named = stability(
+        EVCLUS(3, metric="precomputed"), pd.DataFrame(D), 3, random_state=0
+    )
     np.testing.assert_array_equal(plain.objects, named.objects)
     assert stability(RECM(3), D**2, 3, random_state=0).mean > 0.8
     some = sparse.csr_matrix(D * (np.add.outer(np.arange(60), np.arange(60)) % 2))
-    assert len(stability(EVCLUS(2, metric="precomputed"), some, 2, random_state=0)) == 60
+    assert (
+        len(stability(EVCLUS(2, metric="precomputed"), some, 2, random_state=0)) == 60
+    )
 
 
 def test_tables_pipelines_and_other_methods():
@@ -160,13 +187,21 @@ def test_tables_pipelines_and_other_methods():
     assert list(result.to_frame().columns) == ["set", "doubt", "drawn", "stability"]
     assert len(stability(KMeans(3, n_init=1), pl.DataFrame(X), 2, random_state=0)) == 60
     assert (
-        len(stability(make_pipeline(StandardScaler(), EVCLUS(3)), X.tolist(), 2, random_state=0))
+        len(
+            stability(
+                make_pipeline(StandardScaler(), EVCLUS(3)),
+                X.tolist(),
+                2,
+                random_state=0,
+            )
+        )
         == 60
     )
     noise = stability(DBSCAN(1.0), X, 3, random_state=0)
     assert noise.jaccard.shape == (3, noise.partition.n_clusters)
     same, again = (
-        stability(make_pipeline(StandardScaler(), ECM(3)), X, 2, random_state=0) for _ in range(2)
+        stability(make_pipeline(StandardScaler(), ECM(3)), X, 2, random_state=0)
+        for _ in range(2)
     )
     np.testing.assert_array_equal(same.objects, again.objects)
 

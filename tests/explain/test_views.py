@@ -30,7 +30,9 @@ OBJECTS = [f"object {i}" for i in range(60)]
 FRAMES = {
     "shape": pd.DataFrame(SHAPE, columns=["length", "width"], index=OBJECTS),
     # in another order
-    "color": pd.DataFrame(COLOR, columns=["red", "green", "blue"], index=OBJECTS).iloc[::-1],
+    "color": pd.DataFrame(COLOR, columns=["red", "green", "blue"], index=OBJECTS).iloc[
+        ::-1
+    ],
 }
 MATRICES = [cdist(SHAPE, SHAPE), cdist(COLOR, COLOR, "cityblock")]
 NAMES = (
@@ -59,7 +61,9 @@ def loop_squares(model, X, i, cluster):
     out = np.zeros(X.shape[1])
     for d, v in enumerate(model.view_of_feature_):
         own = X[:, model.view_of_feature_ == v]
-        dispersion = sum(((row - own.mean(axis=0)) ** 2).sum() for row in own) / len(own)
+        dispersion = sum(((row - own.mean(axis=0)) ** 2).sum() for row in own) / len(
+            own
+        )
         gap = X[i, d] - model.cluster_centers_[cluster, d]
         out[d] = model.view_weights_[v] * gap**2 / dispersion
     return out
@@ -88,7 +92,9 @@ def test_squared_distances_agree_with_loops(X, views):
         np.testing.assert_allclose(why.parts[:, k], -squares)
         assert why.evidence[k] == pytest.approx(-squares.sum())
     np.testing.assert_allclose(why.base, 0, atol=1e-12)
-    np.testing.assert_array_equal(why.masses.masses, fitted.credal_partition_.masses[[7]])
+    np.testing.assert_array_equal(
+        why.masses.masses, fitted.credal_partition_.masses[[7]]
+    )
 
 
 def test_attribute_names(model):
@@ -100,7 +106,10 @@ def test_attribute_names(model):
     )
     assert explain_object(model, turned, 3, changes=False).attributes == NAMES
     plain = make().fit(LIST)
-    assert explain_object(plain, LIST, 3, changes=False).attributes[0] == "view 0: attribute 1"
+    assert (
+        explain_object(plain, LIST, 3, changes=False).attributes[0]
+        == "view 0: attribute 1"
+    )
     tables = [
         pl.DataFrame(SHAPE, schema=["length", "width"]),
         FRAMES["color"][::-1].reset_index(drop=True),
@@ -114,7 +123,8 @@ def test_attribute_names(model):
 def test_objects_by_name(model):
     fitted = make().fit(FRAMES)
     why, plain = (
-        explain_object(m, X, i) for m, X, i in ((fitted, FRAMES, "object 7"), (model, DICT, 7))
+        explain_object(m, X, i)
+        for m, X, i in ((fitted, FRAMES, "object 7"), (model, DICT, 7))
     )
     assert why.name == "object 7"
     assert why.attributes[-1] == "color: blue"
@@ -125,7 +135,10 @@ def test_objects_by_name(model):
 
 def test_exemplars_are_nearest_by_the_metric_of_the_method(model):
     why = explain_object(model, DICT, 7, clusters=[0, 1, 2], changes=False)
-    unit = [np.sqrt(((table - table.mean(axis=0)) ** 2).sum(axis=1).mean()) for table in LIST]
+    unit = [
+        np.sqrt(((table - table.mean(axis=0)) ** 2).sum(axis=1).mean())
+        for table in LIST
+    ]
     for near in why.exemplars:
         apart = [
             w * ((T[7] - T[near.position]) ** 2).sum() / u**2
@@ -174,10 +187,14 @@ def test_new_rows_by_column_name():
     )
     moved = {"shape": SHAPE[7] + 0.1, "color": COLOR[7]}
     expected = fitted.predict_mass(
-        {name: pd.DataFrame([cells], columns=FRAMES[name].columns) for name, cells in moved.items()}
+        {
+            name: pd.DataFrame([cells], columns=FRAMES[name].columns)
+            for name, cells in moved.items()
+        }
     )
     np.testing.assert_allclose(
-        explain_object(fitted, FRAMES, moved, changes=False).masses.masses, expected.masses
+        explain_object(fitted, FRAMES, moved, changes=False).masses.masses,
+        expected.masses,
     )
 
 
@@ -222,13 +239,17 @@ def test_medoids_agree_with_loops(of_matrices):
         of_matrices, MATRICES, 7, attributes=SHAPE, feature_names=["length", "width"]
     )
     assert beside.attributes == ("length", "width")
-    np.testing.assert_allclose(beside.contributions.sum(axis=0), beside.explained, atol=1e-9)
+    np.testing.assert_allclose(
+        beside.contributions.sum(axis=0), beside.explained, atol=1e-9
+    )
 
 
 def test_matrices_with_names_and_new_objects(of_matrices):
     named = {
         "shape": pd.DataFrame(MATRICES[0], index=OBJECTS, columns=OBJECTS),
-        "color": pd.DataFrame(MATRICES[1], index=OBJECTS, columns=OBJECTS).iloc[::-1, ::-1],
+        "color": pd.DataFrame(MATRICES[1], index=OBJECTS, columns=OBJECTS).iloc[
+            ::-1, ::-1
+        ],
     }
     fitted = make(metric="precomputed").fit(named)
     why = explain_object(fitted, named, "object 7")
@@ -252,7 +273,9 @@ def test_partition(model):
     both = explain_object(partition, matrices, 7, metric="precomputed")
     whole = explain_object(partition, cdist(WHOLE, WHOLE), 7, metric="precomputed")
     np.testing.assert_allclose(both.contributions, whole.contributions, atol=1e-9)
-    new = explain_object(partition, matrices, [D[7] for D in matrices], metric="precomputed")
+    new = explain_object(
+        partition, matrices, [D[7] for D in matrices], metric="precomputed"
+    )
     assert new.name is None
 
 
@@ -265,7 +288,9 @@ def test_profiles_and_trees_of_views(X):
     views = profile(fitted, X)
     assert len(views.features) == 5
     assert views.attributes["clustered"].all()
-    plain = profile(CredalPartition(fitted.credal_partition_.masses, fitted.focal_sets_), WHOLE)
+    plain = profile(
+        CredalPartition(fitted.credal_partition_.masses, fitted.focal_sets_), WHOLE
+    )
     for name, values in plain.statistics.items():
         np.testing.assert_allclose(views.statistics[name], values)
     tree = CautiousTree(max_leaves=3).fit(X, fitted)
@@ -274,7 +299,9 @@ def test_profiles_and_trees_of_views(X):
     )
     assert tree.fidelity_ == again.fidelity_ == pytest.approx(tree.score(X, fitted))
     np.testing.assert_array_equal(tree.predict(X), again.predict(WHOLE))
-    np.testing.assert_allclose(tree.predict_mass(X).masses, again.predict_mass(WHOLE).masses)
+    np.testing.assert_allclose(
+        tree.predict_mass(X).masses, again.predict_mass(WHOLE).masses
+    )
 
 
 @pytest.mark.parametrize(
@@ -289,7 +316,8 @@ def test_silhouettes_and_quality_of_views(model, X):
     # of Euclidean distances, the distances of all attributes
     matrices = [cdist(T, T) for T in LIST]
     np.testing.assert_allclose(
-        credal_silhouette(partition, matrices, metric="precomputed").values, whole.values
+        credal_silhouette(partition, matrices, metric="precomputed").values,
+        whole.values,
     )
     views = quality(partition, X, KIND, random_state=0)
     plain = quality(partition, WHOLE, KIND, random_state=0)
@@ -304,7 +332,9 @@ def test_stability_samples_every_view():
             stability(make(), X, 4, random_state=0).jaccard, plain.jaccard
         )
     assert (
-        stability(make(), FRAMES, 2, bootstrap=True, random_state=0).partition.index.tolist()
+        stability(
+            make(), FRAMES, 2, bootstrap=True, random_state=0
+        ).partition.index.tolist()
         == OBJECTS
     )
     inside = stability(make_pipeline(make()), LIST, 4, random_state=0)
@@ -348,7 +378,15 @@ def test_dissimilarities_instead_of_attributes(of_matrices):
         {1: SHAPE, "1": COLOR},
         [FRAMES["shape"], FRAMES["color"].rename(index={"object 3": "unknown"})],
     ],
-    ids=["lengths", "vector", "no columns", "ragged", "empty", "names", "other objects"],
+    ids=[
+        "lengths",
+        "vector",
+        "no columns",
+        "ragged",
+        "empty",
+        "names",
+        "other objects",
+    ],
 )
 def test_invalid_views(model, X):
     partition = model.credal_partition_
@@ -366,26 +404,47 @@ def test_invalid_views(model, X):
 
 
 def test_invalid_objects_and_matrices(model, of_matrices):
-    for X, i in ((DICT, [SHAPE[7], COLOR[7, :2]]), (WHOLE, 3), (np.stack([SHAPE, SHAPE]), 3)):
-        with pytest.raises(InvalidInputError, match="^X must" if isinstance(i, int) else "^i must"):
+    for X, i in (
+        (DICT, [SHAPE[7], COLOR[7, :2]]),
+        (WHOLE, 3),
+        (np.stack([SHAPE, SHAPE]), 3),
+    ):
+        with pytest.raises(
+            InvalidInputError, match="^X must" if isinstance(i, int) else "^i must"
+        ):
             explain_object(model, X, i)
     for i in (MATRICES[0][7], [MATRICES[0][7], MATRICES[1][7, 1:]]):
         with pytest.raises(InvalidInputError, match="^i must"):
             explain_object(of_matrices, MATRICES, i)
     for second in (-MATRICES[1], COLOR):
         with pytest.raises(InvalidInputError, match="'view 1' in X"):
-            credal_silhouette(model.credal_partition_, [MATRICES[0], second], metric="precomputed")
+            credal_silhouette(
+                model.credal_partition_, [MATRICES[0], second], metric="precomputed"
+            )
 
 
 def test_missing_values():
     holes = COLOR.copy()
     holes[3, 1] = np.nan
     partition = ECM(3, random_state=0).fit(SHAPE).credal_partition_
-    assert profile(partition, [SHAPE, holes]).attributes["missing"].tolist() == [0, 0, 0, 1, 0]
+    assert profile(partition, [SHAPE, holes]).attributes["missing"].tolist() == [
+        0,
+        0,
+        0,
+        1,
+        0,
+    ]
     assert explain_object(partition, [SHAPE, holes], 3).parts[3].tolist() == [0, 0]
     with pytest.raises(ValueError, match="NaN"):
         credal_silhouette(partition, [SHAPE, holes])
-    mixed = pd.DataFrame({"hue": np.array(["red", "green", "blue"])[KIND], "size": SHAPE[:, 0]})
+    mixed = pd.DataFrame(
+        {"hue": np.array(["red", "green", "blue"])[KIND], "size": SHAPE[:, 0]}
+    )
     text = explain_object(partition, {"shape": SHAPE, "seen": mixed}, 3)
     assert text.attributes[2:] == ("seen: hue", "seen: size")
-    assert credal_silhouette(partition, {"shape": SHAPE, "seen": mixed}, metric="gower").mean > 0.5
+    assert (
+        credal_silhouette(
+            partition, {"shape": SHAPE, "seen": mixed}, metric="gower"
+        ).mean
+        > 0.5
+    )

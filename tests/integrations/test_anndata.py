@@ -32,7 +32,9 @@ def anndata():
 @pytest.fixture
 def blank(anndata):
     names = [f"cell {i}" for i in range(150)]
-    return anndata.AnnData(X.copy(), pd.DataFrame(index=names), pd.DataFrame(index=GENES))
+    return anndata.AnnData(
+        X.copy(), pd.DataFrame(index=names), pd.DataFrame(index=GENES)
+    )
 
 
 @pytest.fixture
@@ -65,13 +67,17 @@ def test_stored_result(clustered):
 def test_default_method_selects_the_number(blank):
     model = cells.cluster(blank, shape="compact")
     assert isinstance(model, CredalClustering)
-    assert list(blank.obs["dempster"].cat.categories) == [str(k) for k in range(model.n_clusters_)]
+    assert list(blank.obs["dempster"].cat.categories) == [
+        str(k) for k in range(model.n_clusters_)
+    ]
 
 
 def test_partition_is_restored(clustered):
     adata, model = clustered
     partition = cells.get_partition(adata, "ev")
-    np.testing.assert_allclose(partition.masses, model.credal_partition_.masses, atol=1e-6)
+    np.testing.assert_allclose(
+        partition.masses, model.credal_partition_.masses, atol=1e-6
+    )
     assert partition.focal_sets == model.focal_sets_
     assert list(partition.index) == list(adata.obs_names)
     with pytest.raises(ValueError, match="key must be the key_added"):
@@ -91,11 +97,17 @@ def test_file_parts_and_concatenation(clustered, anndata, tmp_path):
         cells.get_partition(joined, "ev").masses, expected.masses[order], atol=1e-6
     )
     assert list(joined.obs["ev_set"]) == list(adata.obs["ev_set"].iloc[order])
-    assert list(cells.get_partition(again[5:9], "ev").index) == list(adata.obs_names[5:9])
+    assert list(cells.get_partition(again[5:9], "ev").index) == list(
+        adata.obs_names[5:9]
+    )
     other = again.copy()
     other.obsm["ev_mass"] = other.obsm["ev_mass"].rename(columns={"2": "3"})
-    with pytest.raises(ValueError, match="key must be the result of one call of cluster"):
-        cells.get_partition(anndata.concat([again, other], join="outer", index_unique="-"), "ev")
+    with pytest.raises(
+        ValueError, match="key must be the result of one call of cluster"
+    ):
+        cells.get_partition(
+            anndata.concat([again, other], join="outer", index_unique="-"), "ev"
+        )
 
 
 def test_representations(blank, anndata, tmp_path, monkeypatch):
@@ -107,14 +119,18 @@ def test_representations(blank, anndata, tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="use_rep must be 'X' or a key of adata.obsm"):
         cells.cluster(blank, "X_umap", **quick)
     blank.obsm["counts"] = sparse.csr_matrix(X)
-    with pytest.raises(ValueError, match=r"use_rep must be the key of a dense array, .* is sparse"):
+    with pytest.raises(
+        ValueError, match=r"use_rep must be the key of a dense array, .* is sparse"
+    ):
         cells.cluster(blank, "counts", **quick)
     blank.obsm["X_pca"] = X
     blank.write_h5ad(tmp_path / "cells.h5ad")
     backed = anndata.read_h5ad(tmp_path / "cells.h5ad", backed="r")
     monkeypatch.setattr(sparse.csr_matrix, "toarray", None)
     for adata in (blank, backed):
-        np.testing.assert_array_equal(cells.cluster(adata, **quick).labels_, on_x.labels_)
+        np.testing.assert_array_equal(
+            cells.cluster(adata, **quick).labels_, on_x.labels_
+        )
         assert adata.uns["dempster"]["use_rep"] == "X_pca"
     with pytest.raises(ValueError, match="scanpy.pp.pca"):
         cells.cluster(backed, "X", **quick)
@@ -150,13 +166,22 @@ def test_path_lengths(graph):
     found, landmarks = cells._path_lengths(graph, "neighbors", 0)
     D = shortest_paths(graph.obsp["near"])
     apart = np.isinf(D)
-    np.testing.assert_array_equal(apart, (np.arange(150) < 50)[:, None] != (np.arange(150) < 50))
+    np.testing.assert_array_equal(
+        apart, (np.arange(150) < 50)[:, None] != (np.arange(150) < 50)
+    )
     np.testing.assert_array_equal(landmarks, np.arange(150))
-    np.testing.assert_allclose(found, np.where(apart, 2 * D[~apart].max(), D), rtol=1e-6)
+    np.testing.assert_allclose(
+        found, np.where(apart, 2 * D[~apart].max(), D), rtol=1e-6
+    )
 
 
 def test_graph_of_neighbors(graph, tmp_path, anndata):
-    options = {"n_clusters": 3, "neighbors_key": "neighbors", "method": EVCLUS, "n_init": 1}
+    options = {
+        "n_clusters": 3,
+        "neighbors_key": "neighbors",
+        "method": EVCLUS,
+        "n_init": 1,
+    }
     model = cells.cluster(graph, **options)
     D = cells._path_lengths(graph, "neighbors", 0)[0]
     expected = EVCLUS(3, metric="precomputed", n_init=1, random_state=0).fit(D)
@@ -183,10 +208,13 @@ def test_graph_of_many_cells_uses_some_of_them(graph, monkeypatch):
 
 def test_wrong_graph(graph):
     with pytest.raises(
-        ValueError, match="neighbors_key must be a key of adata.uns, got 'other'; call scanpy"
+        ValueError,
+        match="neighbors_key must be a key of adata.uns, got 'other'; call scanpy",
     ):
         cells.cluster(graph, neighbors_key="other")
-    with pytest.raises(ValueError, match="method must be a class that accepts dissimilarities"):
+    with pytest.raises(
+        ValueError, match="method must be a class that accepts dissimilarities"
+    ):
         cells.cluster(graph, neighbors_key="neighbors", method=ECM)
 
 
@@ -203,7 +231,10 @@ def test_namespace_describes_by_genes(clustered):
     namespace = cells.AnnDataNamespace(adata)
     found = namespace.profile(GENES[2:], "ev")
     assert found.to_frame().index[0] == "cluster 0"
-    assert found.discriminating_features(0, 1)["rule"].iloc[0].split(" if ")[1][:2] in GENES
+    assert (
+        found.discriminating_features(0, 1)["rule"].iloc[0].split(" if ")[1][:2]
+        in GENES
+    )
     assert "cell 7" in str(namespace.explain_object("cell 7", GENES, "ev"))
     if hasattr(adata, "dempster"):  # anndata 0.12 or later
         assert len(adata.dempster.get_partition("ev")) == 150

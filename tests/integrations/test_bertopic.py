@@ -26,7 +26,9 @@ def test_cluster_model():
     assert len(outliers)
     np.testing.assert_array_equal(np.flatnonzero(model.labels_ == -1), outliers)
     np.testing.assert_array_equal(model.predict(X), model.labels_)
-    np.testing.assert_array_equal(model.probabilities_, model.clusterer_.predict_proba(X))
+    np.testing.assert_array_equal(
+        model.probabilities_, model.clusterer_.predict_proba(X)
+    )
     everything = TopicClusterer(model.clusterer, outliers=False).fit(X)
     np.testing.assert_array_equal(everything.labels_, everything.clusterer_.labels_)
 
@@ -44,11 +46,15 @@ def test_topics_of_documents():
     from bertopic.dimensionality import BaseDimensionalityReduction
 
     texts = [
-        inspect.getdoc(getattr(m, name)) for m in (stats, signal, optimize) for name in m.__all__
+        inspect.getdoc(getattr(m, name))
+        for m in (stats, signal, optimize)
+        for name in m.__all__
     ]
     documents = [text for text in texts if text and len(text) > 300][:300]
     pipeline = make_pipeline(
-        TfidfVectorizer(stop_words="english"), TruncatedSVD(5, random_state=0), Normalizer()
+        TfidfVectorizer(stop_words="english"),
+        TruncatedSVD(5, random_state=0),
+        Normalizer(),
     )
     pipeline.fit(documents)
 
@@ -59,7 +65,9 @@ def test_topics_of_documents():
     model = bertopic.BERTopic(
         embedding_model=Embedder(),
         umap_model=BaseDimensionalityReduction(),
-        hdbscan_model=TopicClusterer(ECM(4, focal_sets="pairs", n_init=1, random_state=0)),
+        hdbscan_model=TopicClusterer(
+            ECM(4, focal_sets="pairs", n_init=1, random_state=0)
+        ),
     )
     topics, probabilities = model.fit_transform(documents)
     partition = model.hdbscan_model.credal_partition_
@@ -73,7 +81,8 @@ def test_topics_of_documents():
     sets = find_topics(model)
     topic_of = dict(zip(model.hdbscan_model.labels_, topics, strict=True))
     expected = [
-        tuple(sorted(topic_of[k] for k in np.flatnonzero(row))) for row in partition.assignment()
+        tuple(sorted(topic_of[k] for k in np.flatnonzero(row)))
+        for row in partition.assignment()
     ]
     assert sets == expected
     assert any(len(topics) > 1 for topics in sets)
@@ -86,6 +95,10 @@ def test_topics_of_documents():
     assert model.transform(new)[0] == topics[::-7]
 
     model.reduce_topics(documents, nr_topics=2)
-    assert {topic for topics in find_topics(model) for topic in topics} == set(model.topics_) - {-1}
-    with pytest.raises(ValueError, match="have a TopicClusterer as hdbscan_model, got HDBSCAN"):
+    assert {topic for topics in find_topics(model) for topic in topics} == set(
+        model.topics_
+    ) - {-1}
+    with pytest.raises(
+        ValueError, match="have a TopicClusterer as hdbscan_model, got HDBSCAN"
+    ):
         find_topics(bertopic.BERTopic())

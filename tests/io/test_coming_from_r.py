@@ -29,7 +29,9 @@ def rows():
 
 def test_every_function_of_r_is_listed_once():
     found = [name for theirs, _ in rows() for name in theirs]
-    assert sorted(found) == sorted([*EVCLUST.split(), *EVCLASS.split(), *IBELIEF.split()])
+    assert sorted(found) == sorted(
+        [*EVCLUST.split(), *EVCLASS.split(), *IBELIEF.split()]
+    )
 
 
 @pytest.mark.parametrize("name", sorted({name for _, ours in rows() for name in ours}))

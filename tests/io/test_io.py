@@ -14,7 +14,12 @@ from hypothesis import strategies as st
 from dempster import CredalPartition, FocalSets, MassFunctions
 from dempster.io import read_partition, read_table, write_partition
 from dempster.io.atomic import atomic_write, atomic_writes
-from dempster.io.partitions import decode_headings, decode_name, encode_headings, encode_name
+from dempster.io.partitions import (
+    decode_headings,
+    decode_name,
+    encode_headings,
+    encode_name,
+)
 
 GARBAGE = bytes(range(256)) * 20
 FORMATS = ["csv", "tsv", "parquet", "npz"]
@@ -39,7 +44,8 @@ def test_file_appears_when_the_block_ends(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "failure", [ValueError, KeyboardInterrupt, SystemExit, OSError(errno.ENOSPC, "full")]
+    "failure",
+    [ValueError, KeyboardInterrupt, SystemExit, OSError(errno.ENOSPC, "full")],
 )
 def test_failure_leaves_the_folder_unchanged(tmp_path, failure):
     (tmp_path / "a.txt").write_text("old")
@@ -62,7 +68,10 @@ def test_full_disk(tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space"), atomic_write(tmp_path / "a.txt") as temporary:
+    with (
+        pytest.raises(OSError, match="No space"),
+        atomic_write(tmp_path / "a.txt") as temporary,
+    ):
         temporary.write_text("new")
     assert names_in(tmp_path) == ["a.txt"]
     assert (tmp_path / "a.txt").read_text() == "old"
@@ -71,7 +80,9 @@ def test_full_disk(tmp_path, monkeypatch):
 @pytest.mark.parametrize("failure", [OSError(errno.EIO, "failed"), KeyboardInterrupt()])
 @pytest.mark.parametrize("after", [False, True])
 @pytest.mark.parametrize("links", [False, True])
-def test_failing_rename_restores_the_other_files(tmp_path, monkeypatch, failure, after, links):
+def test_failing_rename_restores_the_other_files(
+    tmp_path, monkeypatch, failure, after, links
+):
     """The second of three renames fails, before or just after it took place."""
     (tmp_path / "a").write_text("old a")
     (tmp_path / "b").write_text("old b")
@@ -151,14 +162,22 @@ def test_targets_that_cannot_be_replaced(tmp_path):
 
 def test_missing_package(tmp_path, monkeypatch):
     def fail(*args, **keywords):
-        raise ImportError("Unable to find a usable engine; tried using: 'pyarrow', 'fastparquet'.")
+        raise ImportError(
+            "Unable to find a usable engine; tried using: 'pyarrow', 'fastparquet'."
+        )
 
     path = tmp_path / "t.parquet"
     write_partition(random_partition(), path)
     monkeypatch.setattr(pd, "read_parquet", fail)
     monkeypatch.setattr(pd.DataFrame, "to_parquet", fail)
-    for use in (read_table, read_partition, lambda path: write_partition(random_partition(), path)):
-        with pytest.raises(ImportError, match=r"t\.parquet needs pyarrow.*dempster\[parquet\]"):
+    for use in (
+        read_table,
+        read_partition,
+        lambda path: write_partition(random_partition(), path),
+    ):
+        with pytest.raises(
+            ImportError, match=r"t\.parquet needs pyarrow.*dempster\[parquet\]"
+        ):
             use(path)
 
 
@@ -185,7 +204,9 @@ def test_names_round_trip(name):
 def test_headings_round_trip(data):
     frame = data.draw(st.lists(NAMES, min_size=1, max_size=4, unique=True))
     row = st.lists(st.booleans(), min_size=len(frame), max_size=len(frame)).map(tuple)
-    family = FocalSets(np.array(data.draw(st.lists(row, min_size=1, max_size=6, unique=True))))
+    family = FocalSets(
+        np.array(data.draw(st.lists(row, min_size=1, max_size=6, unique=True)))
+    )
     headings, further = encode_headings(family, frame)
     where, found, names = decode_headings(
         ["object", *headings, *([] if further is None else [further])]
@@ -202,7 +223,8 @@ def test_usual_headings():
 
 
 @pytest.mark.parametrize(
-    "headings", [["a", "b"], ["∅", "Ω"], ["{0}", "{}"], ["{0}", "{0}"], ["{a}", "frame={b,c}"]]
+    "headings",
+    [["a", "b"], ["∅", "Ω"], ["{0}", "{}"], ["{0}", "{0}"], ["{a}", "frame={b,c}"]],
 )
 def test_invalid_headings(headings):
     with pytest.raises(ValueError):
@@ -224,7 +246,11 @@ def test_names_that_cannot_be_written(tmp_path):
 def random_partition(n=25, family=None, dtype=float, seed=0, **keywords):
     if family is None:
         family = FocalSets.pairs(3)
-    masses = np.random.default_rng(seed).dirichlet(np.full(len(family), 0.3), n).astype(dtype)
+    masses = (
+        np.random.default_rng(seed)
+        .dirichlet(np.full(len(family), 0.3), n)
+        .astype(dtype)
+    )
     return CredalPartition(masses, family, **keywords)
 
 
@@ -232,7 +258,9 @@ def assert_same(read, partition):
     assert isinstance(read, CredalPartition)
     assert read.focal_sets == partition.focal_sets
     assert read.frame == partition.frame
-    assert [type(name) for name in read.frame] == [type(name) for name in partition.frame]
+    assert [type(name) for name in read.frame] == [
+        type(name) for name in partition.frame
+    ]
     assert read.masses.dtype == partition.masses.dtype
     np.testing.assert_array_equal(read.masses, partition.masses)
     if partition.index is None:
@@ -319,7 +347,9 @@ def test_round_trip_of_the_index(tmp_path, suffix, index):
 
 @pytest.mark.parametrize("suffix", FORMATS)
 def test_round_trip_of_the_name_of_the_index_and_of_dates(tmp_path, suffix):
-    partition = random_partition(3, index=pd.date_range("2020-01-01", periods=3, name="day"))
+    partition = random_partition(
+        3, index=pd.date_range("2020-01-01", periods=3, name="day")
+    )
     write_partition(partition, tmp_path / f"p.{suffix}")
     read = read_partition(tmp_path / f"p.{suffix}")
     assert read.index.name == "day"
@@ -339,7 +369,9 @@ FRAMES = [
 @pytest.mark.parametrize("suffix", FORMATS)
 @pytest.mark.parametrize("frame", FRAMES)
 def test_round_trip_of_cluster_names(tmp_path, suffix, frame):
-    partition = random_partition(12, frame=frame, index=[f"object {i}" for i in range(12)])
+    partition = random_partition(
+        12, frame=frame, index=[f"object {i}" for i in range(12)]
+    )
     write_partition(partition, tmp_path / f"p.{suffix}")
     assert_same(read_partition(tmp_path / f"p.{suffix}"), partition)
 

@@ -44,7 +44,10 @@ def test_partitions_with_unusual_names(kind, tmp_path):
         frames += [("a\rb", "c")]
         for frame in frames:
             partition = CredalPartition(
-                [[0, 1, 0, 0], [0, 0.25, 0.25, 0.5]], FocalSets.full(2), names, frame=frame
+                [[0, 1, 0, 0], [0, 0.25, 0.25, 0.5]],
+                FocalSets.full(2),
+                names,
+                frame=frame,
             )
             write_partition(partition, path)
             again = read_partition(path)
@@ -57,14 +60,17 @@ def test_partitions_with_unusual_names(kind, tmp_path):
 def test_names_that_cannot_be_encoded(kind, tmp_path):
     partition = CredalPartition([[0, 1, 0, 0]], FocalSets.full(2), ["\ud800"])
     with pytest.raises(ValueError, match=rf"p.{kind}: .*ud800"):
-        (write_r if kind == "rds" else write_partition)(partition, tmp_path / f"p.{kind}")
+        (write_r if kind == "rds" else write_partition)(
+            partition, tmp_path / f"p.{kind}"
+        )
     assert list(tmp_path.iterdir()) == []
 
 
 def test_clusters_with_equal_names_in_r(tmp_path):
     with pytest.raises(ValueError, match="^frame "):
         write_r(
-            CredalPartition([[0, 1, 0, 0]], FocalSets.full(2), frame=("0", 0)), tmp_path / "p.rds"
+            CredalPartition([[0, 1, 0, 0]], FocalSets.full(2), frame=("0", 0)),
+            tmp_path / "p.rds",
         )
 
 
@@ -76,7 +82,11 @@ def test_formulas_are_escaped(tmp_path):
         masses, FocalSets.simple(2, empty=False, omega=False), names, frame=frame
     )
     write_partition(partition, tmp_path / "partition.csv")
-    for row in pd.read_csv(tmp_path / "partition.csv", dtype=str, header=None).to_numpy().ravel():
+    for row in (
+        pd.read_csv(tmp_path / "partition.csv", dtype=str, header=None)
+        .to_numpy()
+        .ravel()
+    ):
         assert str(row)[0] not in "=+-@\t\r"
 
 
@@ -115,7 +125,9 @@ def test_names_of_objects_in_pairs_and_labels(tmp_path):
     assert found.isna().sum() == 2
 
 
-@pytest.mark.parametrize("text", ["kind\nu\n\nv\nu\n", "\nkind\r\n1\r\n\r\n2\r\n1\r\n\r\n"])
+@pytest.mark.parametrize(
+    "text", ["kind\nu\n\nv\nu\n", "\nkind\r\n1\r\n\r\n2\r\n1\r\n\r\n"]
+)
 def test_empty_lines_are_unknown_labels(text, tmp_path):
     (tmp_path / "labels.csv").write_bytes(text.encode())
     found = read_labels(tmp_path / "labels.csv", pd.DataFrame({"a": range(4)}))
@@ -125,7 +137,9 @@ def test_empty_lines_are_unknown_labels(text, tmp_path):
 
 def test_pairs_with_blanks(tmp_path):
     (tmp_path / "pairs.csv").write_text(" r , s , same \n")
-    assert read_constraints(tmp_path / "pairs.csv", ["r", "s"]).must_link.tolist() == [[0, 1]]
+    assert read_constraints(tmp_path / "pairs.csv", ["r", "s"]).must_link.tolist() == [
+        [0, 1]
+    ]
 
 
 def test_names_of_columns_with_blanks(tmp_path):
@@ -146,7 +160,10 @@ def test_pairs_and_labels_without_header(header, tmp_path):
     ):
         (tmp_path / "pairs.csv").write_text(header + pairs)
         found = read_constraints(tmp_path / "pairs.csv", objects, n_objects=6)
-        assert (found.must_link.tolist(), found.cannot_link.tolist()) == ([[0, 1]], [[4, 5]])
+        assert (found.must_link.tolist(), found.cannot_link.tolist()) == (
+            [[0, 1]],
+            [[4, 5]],
+        )
     table = pd.DataFrame({"a": range(3)}, index=["r", "s", "t"])
     for text in ("r,u\ns,v\nt,u\n", "u\nv\nu\n"):
         (tmp_path / "labels.csv").write_text(text)
@@ -156,7 +173,9 @@ def test_pairs_and_labels_without_header(header, tmp_path):
         read_labels(tmp_path / "labels.csv", table)
 
 
-@pytest.mark.parametrize(("objects", "first"), [(["a", "b", "c"], "a,b"), (None, "0,1")])
+@pytest.mark.parametrize(
+    ("objects", "first"), [(["a", "b", "c"], "a,b"), (None, "0,1")]
+)
 @pytest.mark.parametrize("word", ["sane", ""])
 def test_first_pair_is_not_a_header(objects, first, word, tmp_path):
     (tmp_path / "pairs.csv").write_text(f"{first},{word}\n{first},same\n")
@@ -167,7 +186,10 @@ def test_first_pair_is_not_a_header(objects, first, word, tmp_path):
 def test_header_with_the_word_same(tmp_path):
     (tmp_path / "pairs.csv").write_text("x,y,same\na,b,1\na,c,0\n")
     found = read_constraints(tmp_path / "pairs.csv", ["a", "b", "c"])
-    assert (found.must_link.tolist(), found.cannot_link.tolist()) == ([[0, 1]], [[0, 2]])
+    assert (found.must_link.tolist(), found.cannot_link.tolist()) == (
+        [[0, 1]],
+        [[0, 2]],
+    )
     (tmp_path / "pairs.csv").write_text("x,y,same\na,b,same\na,c,different\n")
     with pytest.raises(ValueError, match="object 'x'"):
         read_constraints(tmp_path / "pairs.csv", ["a", "b", "c"])
@@ -178,15 +200,21 @@ def test_names_must_be_unique(tmp_path):
     with pytest.raises(ValueError, match=r"pairs.csv: .*'a'"):
         read_constraints(tmp_path / "pairs.csv", ["a", "b", "a"])
     (tmp_path / "labels.csv").write_text("name,kind\na,u\na,v\n")
-    with pytest.raises(ValueError, match=r"labels.csv must name each row once, got 'a'"):
-        read_labels(tmp_path / "labels.csv", pd.DataFrame({"x": [1, 2]}, index=["a", "b"]))
+    with pytest.raises(
+        ValueError, match=r"labels.csv must name each row once, got 'a'"
+    ):
+        read_labels(
+            tmp_path / "labels.csv", pd.DataFrame({"x": [1, 2]}, index=["a", "b"])
+        )
 
 
 PATHS = [None, 3, 0.5, b"x", True, ["a"], object(), int]
 
 
 @pytest.mark.parametrize(
-    "read", [load, describe, read_r, read_partition, read_table], ids=lambda f: f.__name__
+    "read",
+    [load, describe, read_r, read_partition, read_table],
+    ids=lambda f: f.__name__,
 )
 def test_invalid_paths_to_read(read):
     for path in PATHS:
@@ -194,7 +222,9 @@ def test_invalid_paths_to_read(read):
             read(path)
 
 
-@pytest.mark.parametrize("write", [save, write_r, write_partition], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "write", [save, write_r, write_partition], ids=lambda f: f.__name__
+)
 def test_invalid_paths_to_write(write):
     for path in PATHS:
         with pytest.raises((TypeError, ValueError), match="^path must"):
@@ -203,7 +233,12 @@ def test_invalid_paths_to_write(write):
 
 def test_damaged_r_files(tmp_path):
     path = tmp_path / "partition.rds"
-    write_r(CredalPartition([[0, 1, 0, 0], [0, 0.5, 0.5, 0]], FocalSets.full(2), ["a", "b"]), path)
+    write_r(
+        CredalPartition(
+            [[0, 1, 0, 0], [0, 0.5, 0.5, 0]], FocalSets.full(2), ["a", "b"]
+        ),
+        path,
+    )
     raw = gzip.decompress(path.read_bytes())
     rng = np.random.default_rng(0)
     for _ in range(200):
@@ -226,7 +261,10 @@ def _npy(array):
 
 def test_control_characters_are_escaped():
     partition = CredalPartition(
-        [[0, 1, 0, 0]], FocalSets.full(2), ["\x1b[31mred\x07"], frame=("\x1b]0;x\x07", "b")
+        [[0, 1, 0, 0]],
+        FocalSets.full(2),
+        ["\x1b[31mred\x07"],
+        frame=("\x1b]0;x\x07", "b"),
     )
     for text in (repr(partition), str(partition.summary())):
         assert text.replace("\n", "").isprintable()
@@ -252,10 +290,16 @@ def test_names_of_rows_are_text(text, tmp_path):
     ],
 )
 def test_pipes_and_devices_are_not_opened(read, tmp_path):
-    suffix = {"load": "dempster", "describe": "dempster", "read_r": "rds", "read_image": "npy"}.get(
-        read.__name__, "csv"
-    )
-    for name, make in (("pipe", os.mkfifo), ("device", lambda path: os.symlink("/dev/zero", path))):
+    suffix = {
+        "load": "dempster",
+        "describe": "dempster",
+        "read_r": "rds",
+        "read_image": "npy",
+    }.get(read.__name__, "csv")
+    for name, make in (
+        ("pipe", os.mkfifo),
+        ("device", lambda path: os.symlink("/dev/zero", path)),
+    ):
         path = tmp_path / f"{name}.{suffix}"
         make(path)
         with limited(), pytest.raises(OSError, match=f"not a regular file.*{name}"):

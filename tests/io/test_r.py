@@ -21,7 +21,8 @@ R_FILE = b"".join(
         b"X\n",
         bytes.fromhex("00000003 00040202 00030500 00000005") + b"UTF-8",
         bytes.fromhex("00000213 00000002"),  # a list of two with attributes
-        bytes.fromhex("0000020e 00000004") + np.array([0, 0.5, 1, 0.5], ">f8").tobytes(),
+        bytes.fromhex("0000020e 00000004")
+        + np.array([0, 0.5, 1, 0.5], ">f8").tobytes(),
         bytes.fromhex("00000402 00000001 00040009 00000003")
         + b"dim"
         + bytes.fromhex("0000000d 00000002 00000002 00000002"),
@@ -68,7 +69,9 @@ def test_read_a_file_of_r(pack, path):
     "partition",
     [
         CredalPartition([[0, 1, 0, 0], [0.1, 0.2, 0.3, 0.4]], FocalSets.full(2)),
-        CredalPartition([[0.5, 0.5], [1, 0]], FocalSets.full(1), ["u", "ö"], frame=["only"]),
+        CredalPartition(
+            [[0.5, 0.5], [1, 0]], FocalSets.full(1), ["u", "ö"], frame=["only"]
+        ),
         CredalPartition(np.empty((0, 4)), FocalSets.full(2)),
         CredalPartition([[1, 0, 0, 0]], FocalSets.full(2)),
     ],
@@ -86,12 +89,16 @@ def test_empty_set_is_first(path):
     family = FocalSets.from_sets(2, [[0], [1], [0, 1]])
     write_r(CredalPartition([[0.2, 0.3, 0.5]], family), path)
     assert read_r(path).masses.tolist() == [[0, 0.2, 0.3, 0.5]]
-    write_r(CredalPartition([[0.2, 0.3, 0.5]], FocalSets.from_sets(2, [[0], [], [1]])), path)
+    write_r(
+        CredalPartition([[0.2, 0.3, 0.5]], FocalSets.from_sets(2, [[0], [], [1]])), path
+    )
     assert read_r(path).masses.tolist() == [[0.3, 0.2, 0.5]]
 
 
 def test_components_equal_those_of_evclust(path):
-    shared = Path(os.environ.get("DEMPSTER_SHARED", Path(__file__).parents[3] / "shared"))
+    shared = Path(
+        os.environ.get("DEMPSTER_SHARED", Path(__file__).parents[3] / "shared")
+    )
     files = sorted((shared / "reference").glob("extractmass_*.npz"))
     if not files:
         pytest.skip("no reference results")
@@ -112,36 +119,52 @@ def test_components_equal_those_of_evclust(path):
                 "betp.n",
                 "N",
             ):
-                value = found.get(name).matrix().reshape(wanted[name.replace(".", "_")].shape)
+                value = (
+                    found.get(name)
+                    .matrix()
+                    .reshape(wanted[name.replace(".", "_")].shape)
+                )
                 np.testing.assert_allclose(
                     value, wanted[name.replace(".", "_")], rtol=1e-9, atol=1e-12
                 )
-            clear = {name: wanted[f"{name}_tied"] == 0 for name in ("y_pl", "y_bel", "Y")}
+            clear = {
+                name: wanted[f"{name}_tied"] == 0 for name in ("y_pl", "y_bel", "Y")
+            }
             for name, untied in (("y.pl", clear["y_pl"]), ("y.bel", clear["y_bel"])):
                 assert (found.get(name).values[untied] - 1).tolist() == wanted[
                     name.replace(".", "_")
                 ][untied].tolist()
-            assert found.get("Y").matrix()[clear["Y"]].tolist() == wanted["Y"][clear["Y"]].tolist()
+            assert (
+                found.get("Y").matrix()[clear["Y"]].tolist()
+                == wanted["Y"][clear["Y"]].tolist()
+            )
             assert (
                 found.get("Ynd").matrix()[clear["y_bel"]].tolist()
                 == wanted["Ynd"][clear["y_bel"]].tolist()
             )
             for k, members in enumerate(found.get("upper.approx").values):
                 expected = np.flatnonzero(wanted["upper_approx"][:, k])
-                assert set(members.values - 1) ^ set(expected) <= set(np.flatnonzero(~clear["Y"]))
+                assert set(members.values - 1) ^ set(expected) <= set(
+                    np.flatnonzero(~clear["Y"])
+                )
 
 
 def test_agreement_with_rdata(path):
     rdata = pytest.importorskip("rdata")
     write_r(
-        CredalPartition([[0, 1, 0, 0], [0.1, 0.2, 0.3, 0.4]], FocalSets.full(2), ["u", "ö"]), path
+        CredalPartition(
+            [[0, 1, 0, 0], [0.1, 0.2, 0.3, 0.4]], FocalSets.full(2), ["u", "ö"]
+        ),
+        path,
     )
     with pytest.warns(UserWarning, match="credpart"):
         theirs = rdata.read_rds(path)
     assert np.asarray(theirs["mass"]).tolist() == [[0, 1, 0, 0], [0.1, 0.2, 0.3, 0.4]]
     assert theirs["y.pl"].tolist() == [1, 2]
     assert theirs["method"] == ["dempster"]
-    files = sorted(Path(rdata.__file__).parent.glob("tests/data/generated/test_*xdr*.rds"))
+    files = sorted(
+        Path(rdata.__file__).parent.glob("tests/data/generated/test_*xdr*.rds")
+    )
     n_read = 0
     for file in files:
         with suppress(ValueError):  # Code is rejected.
@@ -160,11 +183,17 @@ def test_files_without_a_partition(path):
     write_rds(RValue(np.arange(3.0)), path)
     assert_rejected(path)
     write_rds(
-        RValue([RValue(np.ones(2)), RValue(np.ones(3))], {"names": RValue(["mass", "F"])}), path
+        RValue(
+            [RValue(np.ones(2)), RValue(np.ones(3))], {"names": RValue(["mass", "F"])}
+        ),
+        path,
     )
     assert_rejected(path)
     write_rds(
-        RValue([RValue(np.ones(2)), RValue(np.full(1, 2.0))], {"names": RValue(["mass", "F"])}),
+        RValue(
+            [RValue(np.ones(2)), RValue(np.full(1, 2.0))],
+            {"names": RValue(["mass", "F"])},
+        ),
         path,
     )
     assert_rejected(path)
@@ -201,5 +230,7 @@ def test_corrupted_files(path):
 def test_decompression_bombs(path):
     path.write_bytes(gzip.compress(R_FILE + bytes(101 << 20), 1))
     assert_rejected(path)
-    path.write_bytes(b"X\n" + bytes.fromhex("00000002 00040202 00030500 0000000e 7fffffff"))
+    path.write_bytes(
+        b"X\n" + bytes.fromhex("00000002 00040202 00030500 0000000e 7fffffff")
+    )
     assert_rejected(path)

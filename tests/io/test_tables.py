@@ -37,7 +37,9 @@ TEXTS = {
 def test_text_formats(tmp_path, text, suffix):
     path = tmp_path / f"table{suffix}"
     content = text.encode()
-    path.write_bytes(gzip.compress(content, mtime=0) if suffix.endswith("gz") else content)
+    path.write_bytes(
+        gzip.compress(content, mtime=0) if suffix.endswith("gz") else content
+    )
     table = read_table(path)
     assert table.columns.tolist() == ["name", "a", "b"]
     assert table["name"].tolist() == ["x", "y"]
@@ -46,7 +48,8 @@ def test_text_formats(tmp_path, text, suffix):
 
 
 @pytest.mark.parametrize(
-    ("text", "rows"), [("1,2\n3,4\n", [[1, 2], [3, 4]]), ("1,5;2\n3;4,5\n", [[1.5, 2], [3, 4.5]])]
+    ("text", "rows"),
+    [("1,2\n3,4\n", [[1, 2], [3, 4]]), ("1,5;2\n3;4,5\n", [[1.5, 2], [3, 4.5]])],
 )
 def test_table_without_header(tmp_path, text, rows):
     path = tmp_path / "t.csv"
@@ -76,14 +79,20 @@ def test_all_formats_contain_the_same_table(tmp_path):
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_columns_and_index(tmp_path, suffix):
-    table = pd.DataFrame({"id": ["007", "NA", "x"], "a": [1, 2, 3], "b": [4.0, 5.0, 6.0]})
+    table = pd.DataFrame(
+        {"id": ["007", "NA", "x"], "a": [1, 2, 3], "b": [4.0, 5.0, 6.0]}
+    )
     path = tmp_path / f"t.{suffix}"
-    table.to_csv(path, index=False) if suffix == "csv" else table.to_parquet(path, index=False)
+    table.to_csv(path, index=False) if suffix == "csv" else table.to_parquet(
+        path, index=False
+    )
     read = read_table(path, columns=["b", "a"], index_col="id")
     assert read.columns.tolist() == ["b", "a"]
     assert read.index.tolist() == ["007", "NA", "x"]
     assert read.index.name == "id"
-    with pytest.raises(ValueError, match=r"columns: t\.\w+ has no column 'c'; it has a, b"):
+    with pytest.raises(
+        ValueError, match=r"columns: t\.\w+ has no column 'c'; it has a, b"
+    ):
         read_table(path, columns=["a", "c"], index_col="id")
     with pytest.raises(ValueError, match="index_col: .* has no column 'key'"):
         read_table(path, index_col="key")
@@ -148,7 +157,10 @@ def test_pickled_arrays_are_not_loaded(tmp_path):
     with pytest.raises(ValueError, match="cannot read t.npy"):
         read_table(tmp_path / "t.npy")
     np.savez(
-        tmp_path / "p.npz", masses=np.array([{}], dtype=object), membership=[[True]], frame=["0"]
+        tmp_path / "p.npz",
+        masses=np.array([{}], dtype=object),
+        membership=[[True]],
+        frame=["0"],
     )
     with pytest.raises(ValueError, match="cannot read p.npz"):
         read_partition(tmp_path / "p.npz")
@@ -174,14 +186,26 @@ TABLES = {
         {"a": [1, 2], "b": ["x;y", "x;z"], "c": [2, 3]},
     ),
     "bar in a text column": ("a,b\n1,x|y\n2,x|z", {"a": [1, 2], "b": ["x|y", "x|z"]}),
-    "tab in a text column": ("a,b\n1,x\ty\n2,x\tz", {"a": [1, 2], "b": ["x\ty", "x\tz"]}),
-    "blanks and decimal commas": ("1,5 2,5\n3,5 4,5", {"x1": [1.5, 3.5], "x2": [2.5, 4.5]}),
-    "semicolons and decimal commas": ("1,5;2,5\n3,5;4,5", {"x1": [1.5, 3.5], "x2": [2.5, 4.5]}),
+    "tab in a text column": (
+        "a,b\n1,x\ty\n2,x\tz",
+        {"a": [1, 2], "b": ["x\ty", "x\tz"]},
+    ),
+    "blanks and decimal commas": (
+        "1,5 2,5\n3,5 4,5",
+        {"x1": [1.5, 3.5], "x2": [2.5, 4.5]},
+    ),
+    "semicolons and decimal commas": (
+        "1,5;2,5\n3,5;4,5",
+        {"x1": [1.5, 3.5], "x2": [2.5, 4.5]},
+    ),
     "names and a number first": ("rose,1.5\ntulip,2.5", "header"),
     "years as names": ("name,2019\nx,1\ny,2", "header"),
     "two delimiters everywhere": ("a,b;c\nx,y;z\nu,v;w", "delimiter"),
     "thousands or decimals": ("a;b\n1.234;12,5\n2.500;3,25", "decimal"),
-    "points before commas": ("a;b\n1.234,5;1\n2.500,25;2", {"a": [1234.5, 2500.25], "b": [1, 2]}),
+    "points before commas": (
+        "a;b\n1.234,5;1\n2.500,25;2",
+        {"a": [1234.5, 2500.25], "b": [1, 2]},
+    ),
     "the same name but for a blank": ("a ,a\n1,2\n3,4", {"a": [1, 3], "a.1": [2, 4]}),
     "quoted between blanks": ('"1.5" "2"\n"2.5" "4"', {"x1": [1.5, 2.5], "x2": [2, 4]}),
     "prices first": ("$5,-$6\n$7,$8", {"x1": [5, 7], "x2": [-6, 8]}),
@@ -192,12 +216,21 @@ TABLES = {
         {"x y": [1.5, 2.5], "b": [2, 3]},
     ),
     "names and a price first": ("rose,$5\ntulip,$6", "header"),
-    "one column of thousands": ("a\n198,465.5\n-163,958.7", {"a": [198465.5, -163958.7]}),
+    "one column of thousands": (
+        "a\n198,465.5\n-163,958.7",
+        {"a": [198465.5, -163958.7]},
+    ),
     "one column of thousands between blanks": ("a\n44 349.9\n15 869.7", "delimiter"),
     "one column of prices": ("a\n€7,24\n-€2,46", {"a": [7.24, -2.46]}),
     "a cell missing between blanks": ("a b c\n1 2 3\n4  6\n7 8 9", UNREADABLE),
-    "quoted decimal commas": ('"a","b"\n"-14,5","8"\n"2,5","9"', {"a": [-14.5, 2.5], "b": [8, 9]}),
-    "quoted decimal commas in one column": ('"a"\n"3,5"\n"?"\n"1,250"', {"a": [3.5, None, 1.25]}),
+    "quoted decimal commas": (
+        '"a","b"\n"-14,5","8"\n"2,5","9"',
+        {"a": [-14.5, 2.5], "b": [8, 9]},
+    ),
+    "quoted decimal commas in one column": (
+        '"a"\n"3,5"\n"?"\n"1,250"',
+        {"a": [3.5, None, 1.25]},
+    ),
     "quoted commas after points": (
         'a,b\n"1.135,77","3,597"\n"967,5","3,6"',
         {"a": [1135.77, 967.5], "b": [3.597, 3.6]},
@@ -222,8 +255,14 @@ TABLES = {
         {"a": [1, 3], "b": [2, 4]},
     ),
     "a cell more, and no names of rows": ("Temp. °C\na;b\na;b\na;c", "delimiter"),
-    "names of rows under a name with blanks": ("t [s]\nr1; 2.5\nr2; 3.5", {"t [s]": [2.5, 3.5]}),
-    "blanks behind words": ("a , b\nu , 1\nu, 2\nv ,3", {"a": ["u", "u", "v"], "b": [1, 2, 3]}),
+    "names of rows under a name with blanks": (
+        "t [s]\nr1; 2.5\nr2; 3.5",
+        {"t [s]": [2.5, 3.5]},
+    ),
+    "blanks behind words": (
+        "a , b\nu , 1\nu, 2\nv ,3",
+        {"a": ["u", "u", "v"], "b": [1, 2, 3]},
+    ),
     "zeros and three decimals": (
         "a;b\n0;458.211\n548.731;0\n12.500;1.250",
         {"a": [0, 548.731, 12.5]},
@@ -252,9 +291,15 @@ TABLES = {
     "remarks over blanks": ("% written by hand\n% x y\n1.5 2.5\n3.5 4.5", UNREADABLE),
     "a title and empty cells": ("My data,,\n,,\na,b,c\n1,2,3\n4,5,6", UNREADABLE),
     "a drawn table": ("| a | b |\n|---|---|\n| 1 | 2 |", UNREADABLE),
-    "empty cells at both ends": ("|2|\n3|4|5", {"x1": [None, 3], "x2": [2, 4], "x3": [None, 5]}),
+    "empty cells at both ends": (
+        "|2|\n3|4|5",
+        {"x1": [None, 3], "x2": [2, 4], "x3": [None, 5]},
+    ),
     "a table of a database": (" a | b\n---+---\n 1 | 2\n(1 row)", UNREADABLE),
-    "single quotation marks around names": ("'a'\t'b'\n1\t2\n3\t4", {"'a'": [1, 3], "'b'": [2, 4]}),
+    "single quotation marks around names": (
+        "'a'\t'b'\n1\t2\n3\t4",
+        {"'a'": [1, 3], "'b'": [2, 4]},
+    ),
     "dashes for minus": ("a,b\n–1.5,1\n2.5,2", {"a": [-1.5, 2.5]}),
     "lines in quotation marks": ('"a,b,c"\n"1,2,3"\n"4,5,6"', UNREADABLE),
     "quoted words": ('"last, first"\n"Lee, Ann"', {"last, first": ["Lee, Ann"]}),
@@ -287,7 +332,10 @@ TABLES = {
     "one column without a name": ("1,5\nNA\n2,25", "delimiter=',' or .* decimal=','"),
     "zeros behind commas without a name": ("1,05\n2,5", "decimal"),
     "whole numbers without names": ("1,5\n2,5", {"x1": [1, 2], "x2": [5, 5]}),
-    "one column of two words": ("town\nNew York\nSan Jose", {"town": ["New York", "San Jose"]}),
+    "one column of two words": (
+        "town\nNew York\nSan Jose",
+        {"town": ["New York", "San Jose"]},
+    ),
     "a delimiter in the name alone": ("rate|x\n1\n2", UNREADABLE),
     "line ends between blanks": ('"a" "b"\n"x\ny" 2\n"z" 3', {"b": [2, 3]}),
     "words of programs for missing": (
@@ -343,7 +391,9 @@ def test_table_layouts(which, tmp_path):
     path.write_bytes(text.encode())
     if isinstance(expected, str):
         refused_or_sensible(
-            lambda: read_table(path), lambda table: None if not expected else 1 / 0, expected
+            lambda: read_table(path),
+            lambda table: None if not expected else 1 / 0,
+            expected,
         )
         return
     table = read_table(path)
@@ -358,16 +408,28 @@ def test_table_layouts(which, tmp_path):
         ("a\n1,5\n2,25", {"delimiter": ","}, {"a": [5, 25]}),
         ("a\tb\n1,234\t5", {"decimal": ","}, {"a": [1.234], "b": [5]}),
         ("19,99\n4,99\n24,50", {"decimal": ","}, {"x1": [19.99, 4.99, 24.5]}),
-        ("19,99\n4,99\n24,50", {"delimiter": ","}, {"x1": [19, 4, 24], "x2": [99, 99, 50]}),
+        (
+            "19,99\n4,99\n24,50",
+            {"delimiter": ","},
+            {"x1": [19, 4, 24], "x2": [99, 99, 50]},
+        ),
         (
             "a;b\n1.234;1\n999;2\n2.345;3",
             {"decimal": ","},
             {"a": [1234, 999, 2345], "b": [1, 2, 3]},
         ),
         ('"a","b"\n"1,5","2,5"', {"decimal": ","}, {"a": [1.5], "b": [2.5]}),
-        ('a,b\n"1,5",1.234\n"2,5",3.456', {"decimal": ","}, {"a": [1.5, 2.5], "b": [1234, 3456]}),
+        (
+            'a,b\n"1,5",1.234\n"2,5",3.456',
+            {"decimal": ","},
+            {"a": [1.5, 2.5], "b": [1234, 3456]},
+        ),
         ("a^b\n1^2\n3^4", {"delimiter": "^"}, {"a": [1, 3], "b": [2, 4]}),
-        ("rose,1.5\ntulip,2.5", {"header": False}, {"x1": ["rose", "tulip"], "x2": [1.5, 2.5]}),
+        (
+            "rose,1.5\ntulip,2.5",
+            {"header": False},
+            {"x1": ["rose", "tulip"], "x2": [1.5, 2.5]},
+        ),
         ("name,2019\nx,1", {"header": True}, {"name": ["x"], "2019": [1]}),
     ],
 )
@@ -405,7 +467,9 @@ def test_warning_about_text_that_looks_like_numbers(which, tmp_path):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         read_table(tmp_path / "table.csv")
-    messages = [str(warning.message) for warning in caught if warning.category is UserWarning]
+    messages = [
+        str(warning.message) for warning in caught if warning.category is UserWarning
+    ]
     assert len(messages) == (suspect is not None)
     assert suspect is None or f"'a' (such as '{suspect}')" in messages[0]
 
@@ -448,7 +512,10 @@ SHEETS = {
         [[None, 0, 1], [0, 5.5, 6], [1, 7, 8]],
         {"0": [5.5, 7], "1": [6, 8]},
     ),
-    "empty rows before the names": ([[None, None], ["a", "b"], [1, 2]], {"a": [1], "b": [2]}),
+    "empty rows before the names": (
+        [[None, None], ["a", "b"], [1, 2]],
+        {"a": [1], "b": [2]},
+    ),
     "titles": (
         [["My data", None], [None, None], ["in m", None], ["a", "b"], [1, 2]],
         {"a": [1], "b": [2]},
@@ -457,7 +524,10 @@ SHEETS = {
     "a column called NA": ([["NA", "b"], [1, 2]], {"NA": [1], "b": [2]}),
     "a column of failures": ([["a", "b"], ["#DIV/0!", 1], ["#N/A", 2]], {"b": [1, 2]}),
     "decimals or thousands": ([["a", "b"], ["1,234", 1], ["2,345", 2]], "decimal"),
-    "numbers among text": ([["a", "b"], [1.5, 1], ["2,5", 2], ["3", 4]], {"a": [1.5, 2.5, 3]}),
+    "numbers among text": (
+        [["a", "b"], [1.5, 1], ["2,5", 2], ["3", 4]],
+        {"a": [1.5, 2.5, 3]},
+    ),
     "decimal commas": ([["a", "b"], ["1,5", 1], ["2,345", 2]], {"a": [1.5, 2.345]}),
 }
 
@@ -482,7 +552,9 @@ def test_sheet_layouts(which, tmp_path):
 def test_a_sheet_is_selected(tmp_path):
     with pd.ExcelWriter(tmp_path / "t.xlsx") as writer:
         pd.DataFrame({"a": ["about"]}).to_excel(writer, sheet_name="Cover", index=False)
-        pd.DataFrame({"b": [1, -999, 3]}).to_excel(writer, sheet_name="Data", index=False)
+        pd.DataFrame({"b": [1, -999, 3]}).to_excel(
+            writer, sheet_name="Data", index=False
+        )
     assert read_table(tmp_path / "t.xlsx").attrs["sheets"] == ["Cover", "Data"]
     table = read_table(tmp_path / "t.xlsx", sheet="Data", na_values=["-999"])
     assert table["b"].isna().tolist() == [False, True, False]
@@ -492,7 +564,9 @@ def test_a_sheet_is_selected(tmp_path):
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_cells_that_mean_missing_values(suffix, tmp_path):
-    table = pd.DataFrame({"a": [1, -999, 3], "b": ["x", "none seen", "y"], "c": [1.5, 2.5, -999.0]})
+    table = pd.DataFrame(
+        {"a": [1, -999, 3], "b": ["x", "none seen", "y"], "c": [1.5, 2.5, -999.0]}
+    )
     path = tmp_path / f"t.{suffix}"
     table.to_csv(path, index=False) if suffix == "csv" else table.to_parquet(path)
     found = read_table(path, na_values=["-999", "none seen"])
@@ -504,13 +578,21 @@ def test_cells_that_mean_missing_values(suffix, tmp_path):
 
 def test_numbers_with_cells_that_mean_missing_values(tmp_path):
     (tmp_path / "t.csv").write_text("a;b\n1,5;2\n<0,3;3\n2,5;4\n")
-    assert read_table(tmp_path / "t.csv", na_values=["<0,3"])["a"].tolist()[::2] == [1.5, 2.5]
+    assert read_table(tmp_path / "t.csv", na_values=["<0,3"])["a"].tolist()[::2] == [
+        1.5,
+        2.5,
+    ]
 
 
 def test_the_separator_line_of_spreadsheets_is_skipped(tmp_path):
     for encoding in ("cp1252", "utf-8-sig", "utf-16"):
-        (tmp_path / "t.csv").write_bytes("sep=;\r\nGröße;b\r\n1,5;2\r\n3,5;4\r\n".encode(encoding))
-        assert read_table(tmp_path / "t.csv").to_dict("list") == {"Größe": [1.5, 3.5], "b": [2, 4]}
+        (tmp_path / "t.csv").write_bytes(
+            "sep=;\r\nGröße;b\r\n1,5;2\r\n3,5;4\r\n".encode(encoding)
+        )
+        assert read_table(tmp_path / "t.csv").to_dict("list") == {
+            "Größe": [1.5, 3.5],
+            "b": [2, 4],
+        }
 
 
 def test_formulas_and_hidden_sheets(tmp_path):
@@ -535,17 +617,27 @@ def test_formulas_and_hidden_sheets(tmp_path):
 def test_decimal_type_of_parquet(tmp_path):
     cells = [Decimal("1.50"), None, Decimal("-2.25")]
     pd.DataFrame({"a": [1, 2, 3], "b": cells}).to_parquet(tmp_path / "table.parquet")
-    np.testing.assert_array_equal(read_table(tmp_path / "table.parquet")["b"], [1.5, np.nan, -2.25])
+    np.testing.assert_array_equal(
+        read_table(tmp_path / "table.parquet")["b"], [1.5, np.nan, -2.25]
+    )
 
 
 def test_row_names_of_other_formats(tmp_path):
     pytest.importorskip("openpyxl")
-    pd.DataFrame({"id": ["007", "010"], "x": [1, 2]}).to_excel(tmp_path / "table.xlsx", index=False)
-    assert list(read_table(tmp_path / "table.xlsx", index_col="id").index) == ["007", "010"]
+    pd.DataFrame({"id": ["007", "010"], "x": [1, 2]}).to_excel(
+        tmp_path / "table.xlsx", index=False
+    )
+    assert list(read_table(tmp_path / "table.xlsx", index_col="id").index) == [
+        "007",
+        "010",
+    ]
     pd.DataFrame({"x": [1, 2]}, index=pd.Index(["007", "010"], name="id")).to_parquet(
         tmp_path / "table.parquet"
     )
-    assert list(read_table(tmp_path / "table.parquet", index_col="id").index) == ["007", "010"]
+    assert list(read_table(tmp_path / "table.parquet", index_col="id").index) == [
+        "007",
+        "010",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -601,7 +693,11 @@ def test_lines_are_limited(tmp_path, monkeypatch):
     ("cells", "values", "description"),
     [
         (["12%", "7.5 %", "100%"], [12, 7.5, 100], "without percent signs"),
-        (['"1,234"', '"12,345,678"', "999"], [1234, 12345678, 999], "thousands separators"),
+        (
+            ['"1,234"', '"12,345,678"', "999"],
+            [1234, 12345678, 999],
+            "thousands separators",
+        ),
         (["1 234", "22 000.5", "3"], [1234, 22000.5, 3], "thousands separators"),
         (["$5", "$1000", "-$3"], [5, 1000, -3], "without $"),
         (["5 €", "6 €", "7 €"], [5, 6, 7], "without €"),
@@ -632,7 +728,9 @@ def test_numbers_with_units_and_separators(tmp_path, cells, values, description)
     ],
 )
 def test_ambiguous_cells_remain_text(tmp_path, cells):
-    (tmp_path / "t.csv").write_text("x;y\n" + "".join(f"{cell};1.5\n" for cell in cells))
+    (tmp_path / "t.csv").write_text(
+        "x;y\n" + "".join(f"{cell};1.5\n" for cell in cells)
+    )
     table = read_table(tmp_path / "t.csv", delimiter=";", decimal=".")
     assert table["x"].tolist() == cells
     assert "converted" not in table.attrs
@@ -640,12 +738,20 @@ def test_ambiguous_cells_remain_text(tmp_path, cells):
 
 def test_decimal_commas_and_points_for_thousands(tmp_path):
     (tmp_path / "t.csv").write_text("x;y\n1.234,5;1,5\n12,25;2,5\n")
-    assert read_table(tmp_path / "t.csv").to_dict("list") == {"x": [1234.5, 12.25], "y": [1.5, 2.5]}
+    assert read_table(tmp_path / "t.csv").to_dict("list") == {
+        "x": [1234.5, 12.25],
+        "y": [1.5, 2.5],
+    }
 
 
 @pytest.mark.parametrize(
     ("encoding", "name"),
-    [("utf-8", None), ("utf-8-sig", None), ("utf-16", "UTF-16"), ("cp1252", "Windows-1252")],
+    [
+        ("utf-8", None),
+        ("utf-8-sig", None),
+        ("utf-16", "UTF-16"),
+        ("cp1252", "Windows-1252"),
+    ],
 )
 @pytest.mark.parametrize("packed", [False, True])
 def test_encodings(tmp_path, encoding, name, packed):
@@ -659,13 +765,21 @@ def test_encodings(tmp_path, encoding, name, packed):
 
 def test_spreadsheets(tmp_path, monkeypatch):
     pytest.importorskip("openpyxl")
-    table = pd.DataFrame({"name": ["a", "b"], "x": [1.5, 2.5], "share": ["1,5 %", "2 %"]})
+    table = pd.DataFrame(
+        {"name": ["a", "b"], "x": [1.5, 2.5], "share": ["1,5 %", "2 %"]}
+    )
     table.to_excel(tmp_path / "t.xlsx", index=False, startrow=2)
     for header in (None, True):
-        assert read_table(tmp_path / "t.xlsx", header=header)["x"].tolist() == [1.5, 2.5]
+        assert read_table(tmp_path / "t.xlsx", header=header)["x"].tolist() == [
+            1.5,
+            2.5,
+        ]
     table.to_excel(tmp_path / "t.xlsx", index=False)
     found = read_table(tmp_path / "t.xlsx", index_col="name")
-    assert found.to_dict("index") == {"a": {"x": 1.5, "share": 1.5}, "b": {"x": 2.5, "share": 2}}
+    assert found.to_dict("index") == {
+        "a": {"x": 1.5, "share": 1.5},
+        "b": {"x": 2.5, "share": 2},
+    }
     monkeypatch.setitem(__import__("sys").modules, "openpyxl", None)
     with pytest.raises(ImportError, match=r"t.xlsx needs openpyxl.*dempster\[excel\]"):
         read_table(tmp_path / "t.xlsx")
@@ -726,11 +840,16 @@ WRITTEN_MATRICES = {
     "a cell missing": ("0,1,\n1,0,3\n2,3,0", [[0, 1, np.nan], [1, 0, 3], [2, 3, 0]]),
 }
 _THREE = [[0, 1.5, 2], [1.5, 0, 3], [2, 3, 0]]
-WRITTEN_MATRICES["lower triangle of PHYLIP"] = ("    3\na\nb   1.5\nc   2.0 3.0\n", _THREE)
+WRITTEN_MATRICES["lower triangle of PHYLIP"] = (
+    "    3\na\nb   1.5\nc   2.0 3.0\n",
+    _THREE,
+)
 
 
 def test_list_of_pairs_is_rejected(tmp_path):
-    (tmp_path / "pairs.csv").write_text("i,j,d\na,b,1\na,c,2\na,d,5\nb,c,3\nb,d,4\nc,d,6\n")
+    (tmp_path / "pairs.csv").write_text(
+        "i,j,d\na,b,1\na,c,2\na,d,5\nb,c,3\nb,d,4\nc,d,6\n"
+    )
     with pytest.raises(ValueError, match="pairs.csv .* square matrix"):
         read_dissimilarities(tmp_path / "pairs.csv")
 
@@ -739,14 +858,19 @@ def test_list_of_pairs_is_rejected(tmp_path):
 def test_triangles_and_halves(which, tmp_path):
     text, expected = WRITTEN_MATRICES[which]
     (tmp_path / "matrix.csv").write_text(text)
-    np.testing.assert_array_equal(read_dissimilarities(tmp_path / "matrix.csv"), expected)
+    np.testing.assert_array_equal(
+        read_dissimilarities(tmp_path / "matrix.csv"), expected
+    )
 
 
 # A matrix with d(a, b) = 1, d(a, c) = 5 and d(b, c) = 4, and the names of the objects or the error.
 MATRICES = {
     "permuted columns": (",c,b,a\na,5,1,0\nb,4,0,1\nc,0,4,5", ["a", "b", "c"]),
     "other names of columns": (",V1,V2,V3\na,0,1,5\nb,1,0,4\nc,5,4,0", ["a", "b", "c"]),
-    "names with zeros": ("name,01,02,03\n01,0,1,5\n02,1,0,4\n03,5,4,0", ["01", "02", "03"]),
+    "names with zeros": (
+        "name,01,02,03\n01,0,1,5\n02,1,0,4\n03,5,4,0",
+        ["01", "02", "03"],
+    ),
     "numbers as names of rows": ("7,0,1,5\n8,1,0,4\n9,5,4,0", [7, 8, 9]),
     "columns of other objects": (",a,b,d\na,0,1,5\nb,1,0,4\nc,5,4,0", "'c'"),
     "a name twice": (",a,a,c\na,0,1,5\na,1,0,4\nc,5,4,0", "square matrix"),
@@ -775,8 +899,14 @@ def write_matlab(path, **variables):
     # an object of PRTools, which MATLAB saves like a structure with a class name
     if "dataset" in variables:
         data, classes = variables["dataset"]
-        fields = np.empty((1, 1), dtype=[("data", object), ("nlab", object), ("name", object)])
-        fields[0, 0] = (np.array(data, dtype=float), np.array(classes)[:, None], "towns")
+        fields = np.empty(
+            (1, 1), dtype=[("data", object), ("nlab", object), ("name", object)]
+        )
+        fields[0, 0] = (
+            np.array(data, dtype=float),
+            np.array(classes)[:, None],
+            "towns",
+        )
         variables = {"a": MatlabObject(fields, "prdataset")}
     savemat(path, variables)
 
@@ -805,14 +935,17 @@ def test_matlab_files(variables, tmp_path):
 def test_sparse_matlab_file(tmp_path):
     from scipy import sparse
 
-    write_matlab(tmp_path / "d.mat", D=sparse.csc_matrix([[0, 1.5, 0], [1.5, 0, 3], [0, 3, 0]]))
+    write_matlab(
+        tmp_path / "d.mat", D=sparse.csc_matrix([[0, 1.5, 0], [1.5, 0, 3], [0, 3, 0]])
+    )
     found = read_dissimilarities(tmp_path / "d.mat")
     assert sparse.issparse(found)
     assert found.nnz == 4
 
 
 @pytest.mark.parametrize(
-    ("variables", "message"), [({"x": [[1, 2]]}, "got none"), ({"a": _THREE, "b": _THREE}, "a, b")]
+    ("variables", "message"),
+    [({"x": [[1, 2]]}, "got none"), ({"a": _THREE, "b": _THREE}, "a, b")],
 )
 def test_matlab_file_needs_one_square_matrix(variables, message, tmp_path):
     write_matlab(tmp_path / "d.mat", **variables)

@@ -62,7 +62,9 @@ LINEAR = [e for e in LEARNERS if not isinstance(e, KPCCA | KFDA)]
 
 
 def named(estimators):
-    return pytest.mark.parametrize("learner", estimators, ids=lambda e: type(e).__name__)
+    return pytest.mark.parametrize(
+        "learner", estimators, ids=lambda e: type(e).__name__
+    )
 
 
 @pytest.fixture(scope="module")
@@ -151,7 +153,8 @@ def test_classes_are_better_separated(learner, iris, pairs):
 def test_order_and_direction_of_pairs_do_not_matter(learner, iris, pairs):
     rng = np.random.default_rng(1)
     shuffled = Constraints(
-        rng.permutation(pairs.must_link)[:, ::-1], rng.permutation(pairs.cannot_link)[:, ::-1]
+        rng.permutation(pairs.must_link)[:, ::-1],
+        rng.permutation(pairs.cannot_link)[:, ::-1],
     )
     model = fitted(learner, iris, pairs)
     other = fitted(learner, iris, shuffled)
@@ -166,7 +169,9 @@ def test_names_of_the_classes_do_not_matter(learner, iris):
     mixed = np.array(["versicolor", "virginica", "setosa", -1], dtype=object)[known]
     Z = clone(learner).fit_transform(X, known)
     for y in (renamed, spelt, mixed):
-        np.testing.assert_allclose(clone(learner).fit_transform(X, y), Z, rtol=1e-6, atol=1e-8)
+        np.testing.assert_allclose(
+            clone(learner).fit_transform(X, y), Z, rtol=1e-6, atol=1e-8
+        )
 
 
 @named(LEARNERS)
@@ -193,14 +198,18 @@ def test_units_do_not_matter(learner, iris, pairs):
     X, known, y = iris
     model = fitted(learner, iris, pairs)
     scaled = fitted(learner, (1e-4 * X, known, y), pairs)
-    np.testing.assert_allclose(scaled.transform(1e-4 * X), model.transform(X), rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(
+        scaled.transform(1e-4 * X), model.transform(X), rtol=1e-3, atol=1e-3
+    )
 
 
 @named(FROM_PAIRS)
 def test_labels_imply_pairs(learner, iris):
     X, known, _ = iris
     implied = clone(learner).fit(X, constraints=Constraints.from_partial_labels(known))
-    np.testing.assert_array_equal(clone(learner).fit(X, known).components_, implied.components_)
+    np.testing.assert_array_equal(
+        clone(learner).fit(X, known).components_, implied.components_
+    )
 
 
 @named(FROM_PAIRS)
@@ -217,7 +226,9 @@ def test_pairs_are_drawn_beyond_max_pairs(learner, iris, monkeypatch):
     learner = clone(learner).set_params(max_pairs=100)
     first = learner.fit(X, known).components_
     assert drawn == [100]
-    assert not np.array_equal(first, learner.set_params(random_state=1).fit(X, known).components_)
+    assert not np.array_equal(
+        first, learner.set_params(random_state=1).fit(X, known).components_
+    )
 
 
 # ---- tables and precision ------------------------------------------------------------------------
@@ -228,7 +239,9 @@ def test_tables(learner, iris, pairs):
     X, known, _ = iris
     table = pd.DataFrame(X, columns=["a", "b", "c", "d"], index=np.arange(len(X))[::-1])
     model = clone(learner).fit(table, pd.Series(known, index=table.index))
-    np.testing.assert_array_equal(model.transform(table), clone(learner).fit(X, known).transform(X))
+    np.testing.assert_array_equal(
+        model.transform(table), clone(learner).fit(X, known).transform(X)
+    )
     name = type(learner).__name__.lower()
     names = model.get_feature_names_out()
     assert names.tolist() == [f"{name}{k}" for k in range(len(model.components_))]
@@ -298,7 +311,11 @@ def test_invalid_constraints(learner):
 @named(FROM_LABELS)
 def test_constraints_instead_of_labels(learner):
     pairs = Constraints([(0, 1)], [(1, 2)])
-    for arguments in ({"constraints": pairs}, {"y": pairs}, {"y": Y4, "constraints": pairs}):
+    for arguments in (
+        {"constraints": pairs},
+        {"y": pairs},
+        {"y": Y4, "constraints": pairs},
+    ):
         with pytest.raises(InvalidParameterError) as error:
             clone(learner).fit(X4, **arguments)
         assert error.value.name == "constraints"
@@ -345,7 +362,10 @@ def test_too_many_components(learner):
 def test_constant_column_has_no_weight(learner):
     rng = np.random.default_rng(0)
     X = np.column_stack(
-        [rng.normal(size=(40, 2)) + np.repeat([[0, 0], [4, 0]], 20, axis=0), np.full(40, 3.0)]
+        [
+            rng.normal(size=(40, 2)) + np.repeat([[0, 0], [4, 0]], 20, axis=0),
+            np.full(40, 3.0),
+        ]
     )
     y = np.repeat([0, 1], 20)
     model = clone(learner).fit(X, y)

@@ -91,9 +91,9 @@ def test_features_that_separate_by_chance_are_bounded():
     Z = FDA(regularization=1e-9).fit_transform(X, y)
     within, _ = scatters(X, y)
     bound = 6 * 100 / (1e-9 * np.trace(within) / 30)
-    assert (FDA(regularization=1e-9).fit(X, y).components_ ** 2).sum(axis=1).max() <= bound * (
-        1 + 1e-6
-    )
+    assert (FDA(regularization=1e-9).fit(X, y).components_ ** 2).sum(
+        axis=1
+    ).max() <= bound * (1 + 1e-6)
     assert np.isfinite(Z).all()
 
 
@@ -153,7 +153,10 @@ def test_kfda_solves_the_generalized_eigenproblem(wine, ridge):
     assert expected[2] < 1e-8 * expected[0]
     A = model.components_.T
     np.testing.assert_allclose(
-        M @ A, regular @ A * model.eigenvalues_, rtol=1e-5, atol=1e-8 * np.abs(M @ A).max()
+        M @ A,
+        regular @ A * model.eigenvalues_,
+        rtol=1e-5,
+        atol=1e-8 * np.abs(M @ A).max(),
     )
     np.testing.assert_allclose(np.diag(A.T @ N @ A), n)
 
@@ -189,7 +192,9 @@ def test_local_scatters_equal_their_definition():
     n = len(X)
     scale = np.empty(len(X))
     for i in range(n):
-        same = [np.linalg.norm(X[i] - X[j]) for j in range(n) if y[j] == y[i] and j != i]
+        same = [
+            np.linalg.norm(X[i] - X[j]) for j in range(n) if y[j] == y[i] and j != i
+        ]
         scale[i] = sorted(same)[min(5, len(same)) - 1]
     within = np.zeros((3, 3))
     between = np.zeros((3, 3))
@@ -210,7 +215,9 @@ def test_local_scatters_equal_their_definition():
 
 def test_lfda_with_equal_weights_is_fda(wine):
     X, y = wine
-    scatter = local_scatters(X, encode_classes(y), lambda rows: np.ones((len(rows),) * 2))
+    scatter = local_scatters(
+        X, encode_classes(y), lambda rows: np.ones((len(rows),) * 2)
+    )
     for ours, expected in zip(scatter, scatters(X, y), strict=True):
         np.testing.assert_allclose(ours, expected, atol=1e-9)
 
@@ -223,7 +230,9 @@ def test_affinity_of_equal_objects():
 
 def test_lfda_solves_the_generalized_eigenproblem(wine):
     X, y = wine
-    within, between = local_scatters(X, encode_classes(y), lambda rows: local_affinity(rows, 7))
+    within, between = local_scatters(
+        X, encode_classes(y), lambda rows: local_affinity(rows, 7)
+    )
     regular = within + 1e-3 * np.trace(within) / 13 * np.eye(13)
     plain = LFDA(embedding="plain").fit(X, y)
     V = plain.components_.T
@@ -242,7 +251,9 @@ def test_lfda_solves_the_generalized_eigenproblem(wine):
 def test_lfda_keeps_clusters_of_a_class_separate():
     """One class is on both sides of the other, so their means are equal."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(150, 2)) * [0.5, 3] + np.repeat([[-4, 0], [0, 0], [4, 0]], 50, axis=0)
+    X = rng.normal(size=(150, 2)) * [0.5, 3] + np.repeat(
+        [[-4, 0], [0, 0], [4, 0]], 50, axis=0
+    )
     y = np.repeat([0, 1, 0], 50)
     model = LFDA().fit(X, y)
     assert len(model.components_) == 2

@@ -16,7 +16,9 @@ def problem(request):
     X, y = (load_iris if request.param == "iris" else load_wine)(return_X_y=True)
     X = StandardScaler().fit_transform(X)
     known = Constraints.from_labels(y, 200, random_state=0)
-    must, cannot = (X[p[:, 0]] - X[p[:, 1]] for p in (known.must_link, known.cannot_link))
+    must, cannot = (
+        X[p[:, 0]] - X[p[:, 1]] for p in (known.must_link, known.cannot_link)
+    )
     return X, known, must, cannot
 
 
@@ -52,7 +54,9 @@ def test_gradients_against_differences():
         objective = full_metric._FactorObjective(function)
         slope = objective.evaluate(factor)[1]
         numeric = approx_fprime(
-            factor.ravel(), lambda v, o=objective, s=factor.shape: o.evaluate(v.reshape(s))[0], 1e-7
+            factor.ravel(),
+            lambda v, o=objective, s=factor.shape: o.evaluate(v.reshape(s))[0],
+            1e-7,
         )
         np.testing.assert_allclose(slope.ravel(), numeric, rtol=1e-4, atol=1e-4)
 
@@ -98,7 +102,9 @@ def test_mmc_diagonal_is_the_published_variant(problem):
     np.testing.assert_array_equal(A, np.diag(np.diag(A)))
 
     def published(a):
-        return (must**2).sum(axis=0) @ a - np.log(np.sqrt(np.maximum(cannot**2 @ a, 1e-300)).sum())
+        return (must**2).sum(axis=0) @ a - np.log(
+            np.sqrt(np.maximum(cannot**2 @ a, 1e-300)).sum()
+        )
 
     weights = np.diag(A) / 2
     scale = weights.max()
@@ -109,7 +115,9 @@ def test_mmc_diagonal_is_the_published_variant(problem):
         tol=1e-14,
     )
     assert published(weights) <= best.fun + 1e-4
-    assert MMC(tol=1e-4).fit(X, constraints=known).objective_ >= model.objective_ * (1 - 1e-4)
+    assert MMC(tol=1e-4).fit(X, constraints=known).objective_ >= model.objective_ * (
+        1 - 1e-4
+    )
 
 
 def test_mmc_of_one_cannot_link():
@@ -139,7 +147,9 @@ def test_dml_eig_is_feasible_and_optimal(problem):
     # u'.
     p = np.exp(-(squared(cannot, A) - smallest) / model.smoothing_)
     root = np.linalg.inv(np.linalg.cholesky(must.T @ must))
-    bound = np.linalg.eigvalsh(root @ ((cannot.T * (p / p.sum())) @ cannot) @ root.T)[-1]
+    bound = np.linalg.eigvalsh(root @ ((cannot.T * (p / p.sum())) @ cannot) @ root.T)[
+        -1
+    ]
     assert smallest <= bound * (1 + 1e-4)
     assert smallest >= 0.97 * bound
     assert smallest > 2 * squared(cannot, np.eye(X.shape[1]) / (must**2).sum()).min()
@@ -150,7 +160,9 @@ def test_dml_eig_shares_its_weight():
     X = np.array([[0.0, 0], [1, 0], [0, 1], [0, 2]])
     known = Constraints(must_link=[(0, 2)], cannot_link=[(0, 1), (0, 3)])
     # The ridge makes the scatter of the must-link proportional to the identity.
-    model = DMLEig(regularization=1e6, smoothing=1e-5, tol=1e-5).fit(X, constraints=known)
+    model = DMLEig(regularization=1e6, smoothing=1e-5, tol=1e-5).fit(
+        X, constraints=known
+    )
     weights = np.diag(model.metric_matrix_) / np.trace(model.metric_matrix_)
     np.testing.assert_allclose(weights, [0.8, 0.2], atol=2e-3)
 
@@ -158,7 +170,9 @@ def test_dml_eig_shares_its_weight():
 def test_less_smoothing_is_nearer_the_minimum(problem):
     X, known, _, cannot = problem
     smallest = [
-        squared(cannot, DMLEig(smoothing=s).fit(X, constraints=known).metric_matrix_).min()
+        squared(
+            cannot, DMLEig(smoothing=s).fit(X, constraints=known).metric_matrix_
+        ).min()
         for s in (1, 1e-1, 1e-3)
     ]
     assert max(smallest[:2]) < smallest[2]
@@ -166,10 +180,14 @@ def test_less_smoothing_is_nearer_the_minimum(problem):
 
 def test_cannot_links_of_identical_objects():
     X = np.array([[0.0, 0], [1, 0.3], [0, 0], [2, 1], [1, 1]])
-    known = Constraints(must_link=[(0, 1), (3, 4)], cannot_link=[(0, 2), (0, 3), (1, 4)])
+    known = Constraints(
+        must_link=[(0, 1), (3, 4)], cannot_link=[(0, 2), (0, 3), (1, 4)]
+    )
     with pytest.warns(UserWarning, match="1 cannot-links join identical objects"):
         model = DMLEig().fit(X, constraints=known)
-    without = DMLEig().fit(X, constraints=Constraints(known.must_link, known.cannot_link[1:]))
+    without = DMLEig().fit(
+        X, constraints=Constraints(known.must_link, known.cannot_link[1:])
+    )
     np.testing.assert_array_equal(model.components_, without.components_)
     assert np.isfinite(MMC().fit(X, constraints=known).components_).all()
 
@@ -200,23 +218,33 @@ def test_fewer_must_links_than_attributes(learner):
     must = X[[0, 2]] - X[[1, 3]]
     assert np.isfinite(model.components_).all()
     assert squared(must, model.metric_matrix_).sum() <= 1 + 1e-9
-    assert np.trace(model.metric_matrix_) <= 1 / (0.1 * (must**2).sum() / 8) * (1 + 1e-6)
+    assert np.trace(model.metric_matrix_) <= 1 / (0.1 * (must**2).sum() / 8) * (
+        1 + 1e-6
+    )
 
 
 @pytest.mark.parametrize("learner", [MMC, DMLEig])
 def test_more_features_than_objects(learner, monkeypatch):
     """The metric is learned in the span of the differences."""
     y = np.arange(24) % 3
-    X = np.random.default_rng(0).normal(size=(24, 60)) + 2 * y[:, None] * (np.arange(60) < 4)
+    X = np.random.default_rng(0).normal(size=(24, 60)) + 2 * y[:, None] * (
+        np.arange(60) < 4
+    )
     few = learner(random_state=0).fit(X, y)
     assert few.components_.shape == (60, 60)
-    np.testing.assert_allclose(few.components_.T @ few.components_, few.metric_matrix_, atol=1e-6)
+    np.testing.assert_allclose(
+        few.components_.T @ few.components_, few.metric_matrix_, atol=1e-6
+    )
     with monkeypatch.context() as patch:
         patch.setattr(full_metric, "_basis_of_differences", lambda objects: None)
         every = learner(random_state=0).fit(X, y)
     size = np.abs(every.metric_matrix_).max()
-    np.testing.assert_allclose(few.metric_matrix_, every.metric_matrix_, atol=2e-3 * size)
-    assert learner(2, max_pairs=200, random_state=0).fit(np.tile(X, 40), y).components_.shape == (
+    np.testing.assert_allclose(
+        few.metric_matrix_, every.metric_matrix_, atol=2e-3 * size
+    )
+    assert learner(2, max_pairs=200, random_state=0).fit(
+        np.tile(X, 40), y
+    ).components_.shape == (
         2,
         2400,
     )

@@ -16,7 +16,9 @@ from dempster.metric.pcca import PairLoss
 
 
 def pairs_of(must, cannot):
-    return Pairs(np.concatenate([must, cannot]), np.repeat([1.0, -1.0], [len(must), len(cannot)]))
+    return Pairs(
+        np.concatenate([must, cannot]), np.repeat([1.0, -1.0], [len(must), len(cannot)])
+    )
 
 
 def naive_loss(X, must, cannot, L, beta):
@@ -35,7 +37,9 @@ def naive_loss(X, must, cannot, L, beta):
 class TestReferencePCCA:
     def test_loss_and_gradient(self, reference, name):
         case = reference(name)
-        loss = PairLoss(case["x"], pairs_of(case["ML"], case["CL"]), case.parameters["beta"])
+        loss = PairLoss(
+            case["x"], pairs_of(case["ML"], case["CL"]), case.parameters["beta"]
+        )
         value, gradient = loss.value_and_gradient(case["L_test"])
         case.assert_equal("loss_test", value)
         case.assert_equal("grad_test", gradient)
@@ -58,7 +62,9 @@ class TestReferencePCCA:
 
 
 def test_distances_equal_those_of_r(reference):
-    case = reference("pcca_iris_d1")  # on glass, R stopped at its limit of 300 iterations
+    case = reference(
+        "pcca_iris_d1"
+    )  # on glass, R stopped at its limit of 300 iterations
     Z = PCCA(1, random_state=0).fit_transform(case["x"], constraints=constraints(case))
     case.assert_equal("D", pairwise_distances(Z))
 
@@ -69,16 +75,26 @@ class TestReferenceKPCCA:
     def test_from_the_same_start(self, reference, name, kernel):
         case = reference(name)
         model = KPCCA(
-            case.parameters["d1"], kernel=kernel, gamma=case.parameters["sigma"], init=case["A0"]
+            case.parameters["d1"],
+            kernel=kernel,
+            gamma=case.parameters["sigma"],
+            init=case["A0"],
         )
-        model.fit(case["x"] if kernel == "rbf" else case["K"], constraints=constraints(case))
+        model.fit(
+            case["x"] if kernel == "rbf" else case["K"], constraints=constraints(case)
+        )
         case.assert_equal("loss0", model.history_[0])
         assert model.objective_ <= case["loss"]
 
     def test_from_our_own_starts(self, reference, name):
         case = reference(name)
-        model = KPCCA(case.parameters["d1"], gamma=case.parameters["sigma"], random_state=0)
-        assert model.fit(case["x"], constraints=constraints(case)).objective_ <= case["loss"]
+        model = KPCCA(
+            case.parameters["d1"], gamma=case.parameters["sigma"], random_state=0
+        )
+        assert (
+            model.fit(case["x"], constraints=constraints(case)).objective_
+            <= case["loss"]
+        )
 
 
 def constraints(case):
@@ -98,7 +114,9 @@ def test_loss_and_gradient(beta, penalty):
     cannot = rng.integers(0, 20, (15, 2))
     loss = PairLoss(X, pairs_of(must, cannot), beta, penalty)
     value, gradient = loss.value_and_gradient(L)
-    assert value == pytest.approx(naive_loss(X, must, cannot, L, beta) + penalty * (L**2).sum())
+    assert value == pytest.approx(
+        naive_loss(X, must, cannot, L, beta) + penalty * (L**2).sum()
+    )
     numeric = approx_fprime(
         L.ravel(), lambda v: loss.value_and_gradient(v.reshape(L.shape))[0], 1e-7
     )
@@ -120,9 +138,9 @@ def test_minimum_is_stationary():
         (X[:, 0] + 0.5 * rng.normal(size=60) > 0).astype(int), 80, random_state=0
     )
     model = PCCA(2, tol=0, random_state=0).fit(X, constraints=known)
-    _, gradient = PairLoss(X, pairs_of(known.must_link, known.cannot_link), 1.0).value_and_gradient(
-        model.components_
-    )
+    _, gradient = PairLoss(
+        X, pairs_of(known.must_link, known.cannot_link), 1.0
+    ).value_and_gradient(model.components_)
     assert np.abs(gradient).max() < 1e-3
 
 
@@ -132,7 +150,8 @@ def test_more_starts_are_never_worse():
     y = rng.integers(0, 3, 60)
     known = Constraints.from_labels(y, 60, random_state=0)
     one, many = (
-        PCCA(1, n_init=n, random_state=0).fit(X, constraints=known).objective_ for n in (1, 8)
+        PCCA(1, n_init=n, random_state=0).fit(X, constraints=known).objective_
+        for n in (1, 8)
     )
     assert many <= one
 
@@ -158,10 +177,14 @@ def test_warning_for_pairs_of_one_kind(learner):
     X = np.random.default_rng(0).normal(size=(20, 3))
     pairs = np.arange(20).reshape(10, 2)
     with pytest.warns(UserWarning, match="only must-links"):
-        together = learner(1, random_state=0).fit(X, constraints=Constraints(must_link=pairs))
+        together = learner(1, random_state=0).fit(
+            X, constraints=Constraints(must_link=pairs)
+        )
     assert np.ptp(together.transform(X)) < 0.5
     with pytest.warns(UserWarning, match="only cannot-links"):
-        apart = learner(1, random_state=0).fit(X, constraints=Constraints(cannot_link=pairs))
+        apart = learner(1, random_state=0).fit(
+            X, constraints=Constraints(cannot_link=pairs)
+        )
     assert apart.converged_
     Z = apart.transform(X)[:, 0]
     assert np.abs(Z[pairs[:, 0]] - Z[pairs[:, 1]]).min() > 1
@@ -172,7 +195,9 @@ def test_regularization_shrinks_the_map():
     known = Constraints.from_labels(y, 50, random_state=0)
     norms = [
         np.linalg.norm(
-            PCCA(2, regularization=weight, random_state=0).fit(X, constraints=known).components_
+            PCCA(2, regularization=weight, random_state=0)
+            .fit(X, constraints=known)
+            .components_
         )
         for weight in (0, 1, 100)
     ]
@@ -196,10 +221,17 @@ def test_example_5_circles_from_pairs(gamma, seed):
     """NN-EVCLUS paper, Example 5: fifty pairs, one feature, linearly separable."""
     X, y = make_circles(500, random_state=seed)
     known = Constraints.from_labels(y, 50, random_state=seed)
-    Z = KPCCA(n_components=1, gamma=gamma, random_state=seed).fit_transform(X, constraints=known)
+    Z = KPCCA(n_components=1, gamma=gamma, random_state=seed).fit_transform(
+        X, constraints=known
+    )
     assert best_threshold(Z[:, 0], y) >= 0.98
     # no line does
-    assert best_threshold(PCCA(n_components=1).fit_transform(X, constraints=known)[:, 0], y) < 0.5
+    assert (
+        best_threshold(
+            PCCA(n_components=1).fit_transform(X, constraints=known)[:, 0], y
+        )
+        < 0.5
+    )
 
 
 @pytest.mark.parametrize("gamma", [0.3, "auto"])
@@ -237,7 +269,9 @@ def test_linear_kernel_is_pcca():
     X = rng.normal(size=(60, 3)) + np.repeat([[0, 0, 0], [3, 1, 0]], 30, axis=0)
     known = Constraints.from_labels(np.repeat([0, 1], 30), 80, random_state=0)
     linear = PCCA(2, tol=1e-9, n_init=8, random_state=0).fit(X, constraints=known)
-    kernel = KPCCA(2, kernel="linear", tol=1e-9, n_init=8, random_state=0).fit(X, constraints=known)
+    kernel = KPCCA(2, kernel="linear", tol=1e-9, n_init=8, random_state=0).fit(
+        X, constraints=known
+    )
     assert kernel.objective_ == pytest.approx(linear.objective_, rel=1e-4)
 
 
@@ -255,17 +289,23 @@ def test_features_are_sums_over_the_constrained_objects():
         naive_loss(K, known.must_link, known.cannot_link, A, 1.0), rel=1e-8
     )
     new = np.random.default_rng(1).normal(size=(7, 2))
-    np.testing.assert_allclose(model.transform(new), rbf_kernel(new, X, gamma=0.3) @ A.T, atol=1e-8)
+    np.testing.assert_allclose(
+        model.transform(new), rbf_kernel(new, X, gamma=0.3) @ A.T, atol=1e-8
+    )
 
 
-@pytest.mark.parametrize("learner", [KPCCA(2, gamma=0.3, random_state=0), KFDA(gamma=0.3)])
+@pytest.mark.parametrize(
+    "learner", [KPCCA(2, gamma=0.3, random_state=0), KFDA(gamma=0.3)]
+)
 def test_precomputed_kernel(learner):
     X, y = make_circles(80, random_state=0)
     y[::3] = -1
     plain = learner.fit(X, y).transform(X[:9])
     learner = learner.set_params(kernel="precomputed")
     K = rbf_kernel(X, gamma=0.3)
-    np.testing.assert_allclose(learner.fit(K, y).transform(K[:9]), plain, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        learner.fit(K, y).transform(K[:9]), plain, rtol=1e-5, atol=1e-6
+    )
     with pytest.raises(ValueError, match="square"):
         learner.fit(K[:, :7], y)
     with pytest.raises(ValueError, match="symmetric"):
@@ -290,7 +330,9 @@ def test_automatic_width():
     # scikit-learn's own default for standard data
     assert automatic_gamma(X) == pytest.approx(1 / 5, rel=0.15)
     assert automatic_gamma(10 * X) == pytest.approx(automatic_gamma(X) / 100)
-    assert automatic_gamma(np.repeat(X[:2], [9, 1], axis=0)) > 0  # most distances are zero
+    assert (
+        automatic_gamma(np.repeat(X[:2], [9, 1], axis=0)) > 0
+    )  # most distances are zero
     assert automatic_gamma(np.ones((5, 2))) == 1
     assert KPCCA(1, gamma=0.3).fit(X[:40], X[:40, 0] > 0).gamma_ == 0.3
 
@@ -314,7 +356,9 @@ def test_pairs_help_to_cluster_iris(shared_data):
     X, y = shared_data("iris", standardise=True)
 
     def ari(Z):
-        return adjusted_rand_score(y, KMeans(3, n_init=5, random_state=0).fit_predict(Z))
+        return adjusted_rand_score(
+            y, KMeans(3, n_init=5, random_state=0).fit_predict(Z)
+        )
 
     learned = [
         ari(
@@ -335,7 +379,7 @@ def test_start_of_kpcca_is_kernel_pca():
     known = Constraints.from_partial_labels(y)
     ends = np.concatenate([known.must_link, known.cannot_link])
     scores /= np.median(np.abs(scores[ends[:, 0]] - scores[ends[:, 1]]))
-    start = PairLoss(scores, pairs_of(known.must_link, known.cannot_link), 1.0).value_and_gradient(
-        np.eye(1)
-    )[0]
+    start = PairLoss(
+        scores, pairs_of(known.must_link, known.cannot_link), 1.0
+    ).value_and_gradient(np.eye(1))[0]
     assert model.history_[0] == pytest.approx(start, rel=1e-6)

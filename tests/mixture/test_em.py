@@ -92,7 +92,9 @@ def test_vve_is_better_than_mclust(reference, data):
     case = reference(f"mclust_me_{data}_g3")
     X = case["x"]
     k = case.parameters["models"].index("VVE")
-    theirs = GaussianParameters(case["VVE_pro"], case["VVE_mean"], case["VVE_cov"], "VVE")
+    theirs = GaussianParameters(
+        case["VVE_pro"], case["VVE_mean"], case["VVE_cov"], "VVE"
+    )
     run = fit_em(X, None, theirs, "VVE", **TIGHT)
     assert run.history[0] == pytest.approx(case["loglik"][k], rel=1e-9)
     assert run.history[1] > run.history[0] + 0.5
@@ -103,10 +105,13 @@ def test_vve_is_better_than_mclust(reference, data):
 
 
 @pytest.mark.parametrize(
-    ("model", "kind"), [("VVV", "full"), ("EEE", "tied"), ("VVI", "diag"), ("VII", "spherical")]
+    ("model", "kind"),
+    [("VVV", "full"), ("EEE", "tied"), ("VVI", "diag"), ("VII", "spherical")],
 )
 def test_agrees_with_scikit_learn(iris, model, kind):
-    start = fit_em(iris, None, np.eye(3)[load_iris().target], model, max_iter=1).parameters
+    start = fit_em(
+        iris, None, np.eye(3)[load_iris().target], model, max_iter=1
+    ).parameters
     precisions = np.linalg.inv(start.covariances)
     given = {
         "full": precisions,
@@ -126,7 +131,9 @@ def test_agrees_with_scikit_learn(iris, model, kind):
     ).fit(iris)
     ours = fit_em(iris, None, start, model, **TIGHT)
     np.testing.assert_allclose(ours.parameters.means, theirs.means_, rtol=1e-5)
-    assert ours.log_likelihood == pytest.approx(theirs.score(iris) * len(iris), abs=1e-5)
+    assert ours.log_likelihood == pytest.approx(
+        theirs.score(iris) * len(iris), abs=1e-5
+    )
     bic = 2 * ours.log_likelihood - count_parameters(model, 3, 4) * np.log(len(iris))
     assert bic == pytest.approx(-theirs.bic(iris), abs=1e-4)
 
@@ -179,7 +186,9 @@ def test_constraints_hold(model, d):
     elif orientation == "E":  # Matrices with common axes commute.
         products = [covariances[0] @ S for S in covariances]
         np.testing.assert_allclose(
-            products, np.swapaxes(products, 1, 2), atol=1e-8 * np.abs(covariances).max() ** 2
+            products,
+            np.swapaxes(products, 1, 2),
+            atol=1e-8 * np.abs(covariances).max() ** 2,
         )
 
 
@@ -206,7 +215,9 @@ def perturbed(covariances, model, scale, rng):
     values = values * np.exp(scale * draws(volume))[:, None]
     if shape != "I":
         stretch = draws(shape, d)
-        values = values * np.exp(scale * (stretch - stretch.mean(axis=1, keepdims=True)))
+        values = values * np.exp(
+            scale * (stretch - stretch.mean(axis=1, keepdims=True))
+        )
     if orientation != "I":
         skew = scale * draws(orientation, d, d)
         turn = np.linalg.qr(np.eye(d) + skew - np.swapaxes(skew, 1, 2))[0]
@@ -224,7 +235,10 @@ def test_covariances_are_a_maximum(model, scale):
     rng = np.random.default_rng(1)
     np.testing.assert_allclose(perturbed(best, model, 0.0, rng), best, atol=1e-8)
     for _ in range(200):
-        assert expected_log_likelihood(perturbed(best, model, scale, rng), sizes, scatter) < highest
+        assert (
+            expected_log_likelihood(perturbed(best, model, scale, rng), sizes, scatter)
+            < highest
+        )
 
 
 @EVERY_MODEL
@@ -233,7 +247,8 @@ def test_nested_models_are_ordered(model):
     X, Z = overlapping(seed=3)
     sizes, scatter = moments(X, Z)
     value = {
-        m: expected_log_likelihood(one_step(X, Z, m).covariances, sizes, scatter) for m in MODELS
+        m: expected_log_likelihood(one_step(X, Z, m).covariances, sizes, scatter)
+        for m in MODELS
     }
     order = {"I": 0, "E": 1, "V": 2}
     for other in MODELS:
@@ -268,7 +283,9 @@ def test_densities_of_scipy(model):
         axis=1,
     )
     np.testing.assert_allclose(log_densities(p, X), joint, rtol=1e-9, atol=1e-9)
-    assert logsumexp(joint, axis=1).sum() == pytest.approx(run.log_likelihood, rel=1e-12)
+    assert logsumexp(joint, axis=1).sum() == pytest.approx(
+        run.log_likelihood, rel=1e-12
+    )
     expected = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
     np.testing.assert_allclose(run.responsibilities, expected, atol=1e-10)
     np.testing.assert_allclose(run.responsibilities.sum(axis=1), 1)
@@ -284,7 +301,10 @@ def test_weights_are_repetitions(model):
     repeated = fit_em(X[rows], None, Z[rows], model, **settings)
     np.testing.assert_allclose(weighted.history, repeated.history, rtol=1e-10)
     np.testing.assert_allclose(
-        weighted.parameters.covariances, repeated.parameters.covariances, rtol=1e-7, atol=1e-9
+        weighted.parameters.covariances,
+        repeated.parameters.covariances,
+        rtol=1e-7,
+        atol=1e-9,
     )
     np.testing.assert_allclose(
         weighted.responsibilities[rows], repeated.responsibilities, atol=1e-7
@@ -299,9 +319,13 @@ def test_permuting_objects_permutes_responsibilities(model):
     order = np.random.default_rng(0).permutation(len(X))
     first = fit_em(X, None, Z, model)
     second = fit_em(X[order], None, Z[order], model)
-    np.testing.assert_allclose(second.responsibilities, first.responsibilities[order], atol=1e-8)
+    np.testing.assert_allclose(
+        second.responsibilities, first.responsibilities[order], atol=1e-8
+    )
     third = fit_em(X, None, Z[:, ::-1], model)
-    np.testing.assert_allclose(third.responsibilities[:, ::-1], first.responsibilities, atol=1e-6)
+    np.testing.assert_allclose(
+        third.responsibilities[:, ::-1], first.responsibilities, atol=1e-6
+    )
 
 
 @EVERY_MODEL
@@ -317,7 +341,10 @@ def test_change_of_units_and_origin(model):
         second.parameters.means, 1e-3 * first.parameters.means + 50, rtol=1e-8
     )
     np.testing.assert_allclose(
-        second.parameters.covariances, 1e-6 * first.parameters.covariances, rtol=1e-4, atol=1e-9
+        second.parameters.covariances,
+        1e-6 * first.parameters.covariances,
+        rtol=1e-4,
+        atol=1e-9,
     )
 
 
@@ -333,7 +360,10 @@ def test_warm_start_stays_at_a_maximum(model):
     )
     # Common axes are computed from the covariances alone.
     bare = GaussianParameters(
-        run.parameters.proportions, run.parameters.means, run.parameters.covariances, model
+        run.parameters.proportions,
+        run.parameters.means,
+        run.parameters.covariances,
+        model,
     )
     assert fit_em(X, None, bare, model).log_likelihood == pytest.approx(
         run.log_likelihood, rel=1e-9
@@ -348,7 +378,11 @@ def test_result_does_not_depend_on_memory_alignment():
     results = set()
     for _ in range(60):
         clutter = [*clutter[-20:], np.empty(rng.integers(1, 5000))]
-        results.add(fit_em(X, None, Z, "VVV", max_iter=3, tol=0.0).parameters.covariances.tobytes())
+        results.add(
+            fit_em(
+                X, None, Z, "VVV", max_iter=3, tol=0.0
+            ).parameters.covariances.tobytes()
+        )
     assert len(results) == 1
 
 
@@ -381,7 +415,9 @@ def test_many_dimensions():
 # ---- collapse ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("model", [m for m in MODELS if m not in ("EII", "EEI", "EEE", "EEV")])
+@pytest.mark.parametrize(
+    "model", [m for m in MODELS if m not in ("EII", "EEI", "EEE", "EEV")]
+)
 def test_component_on_one_point_is_reported(model):
     X, _ = overlapping()
     X = np.vstack([X, np.full((5, 3), 40.0)])
@@ -396,7 +432,8 @@ def test_component_on_one_point_is_reported(model):
     assert rescued.problem is None
     assert np.isfinite(rescued.log_likelihood)
     assert all(
-        np.isfinite(a).all() for a in (rescued.parameters.means, rescued.parameters.covariances)
+        np.isfinite(a).all()
+        for a in (rescued.parameters.means, rescued.parameters.covariances)
     )
 
 
@@ -423,13 +460,20 @@ def test_refits_equal_single_fits(iris, model):
     ).astype(float)
     settings = {"max_iter": 4, "regularization": 1e-3}
     refits = refit_em(
-        iris, weights, first.parameters, first.responsibilities, max_change=0.0, **settings
+        iris,
+        weights,
+        first.parameters,
+        first.responsibilities,
+        max_change=0.0,
+        **settings,
     )
     for b, w in enumerate(weights):
         single = fit_em(iris, w, first.parameters, model, tol=0.0, **settings)
         np.testing.assert_allclose(refits.proportions[b], single.parameters.proportions)
         np.testing.assert_allclose(refits.means[b], single.parameters.means)
-        np.testing.assert_allclose(refits.covariances[b], single.parameters.covariances, atol=1e-12)
+        np.testing.assert_allclose(
+            refits.covariances[b], single.parameters.covariances, atol=1e-12
+        )
         assert refits.log_likelihood[b] == pytest.approx(single.log_likelihood)
         expected = (w[:, None] * first.responsibilities).T @ single.responsibilities
         np.testing.assert_allclose(refits.overlaps[b], expected, atol=1e-9)
@@ -440,7 +484,11 @@ def test_refits_report_a_collapse(iris):
     first = fit_em(iris, None, np.eye(3)[load_iris().target], "VVV")
     weights = np.ones((2, 150))
     weights[1, 3:50] = 0
-    refits = refit_em(iris, weights, first.parameters, first.responsibilities, max_change=0.01)
+    refits = refit_em(
+        iris, weights, first.parameters, first.responsibilities, max_change=0.01
+    )
     assert refits.problems[0] is None
-    assert refits.problems[1] == fit_em(iris, weights[1], first.parameters, "VVV").problem
+    assert (
+        refits.problems[1] == fit_em(iris, weights[1], first.parameters, "VVV").problem
+    )
     assert refits.log_likelihood[1] == -np.inf

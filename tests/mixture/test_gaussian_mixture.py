@@ -46,7 +46,9 @@ def mixture(iris):
 def test_bic_of_mclust(reference, data):
     """All 126 values except those of VVE, which mclust does not maximise."""
     case = reference(f"mclust_bic_{data}")
-    model = ParsimoniousGaussianMixture(range(1, 10), convention="mclust").fit(case["x"])
+    model = ParsimoniousGaussianMixture(range(1, 10), convention="mclust").fit(
+        case["x"]
+    )
     assert (model.model_, model.n_components_) == (
         case.parameters["selected_model"],
         case.parameters["selected_G"],
@@ -61,12 +63,16 @@ def test_bic_of_mclust(reference, data):
     assert model.bic_ == pytest.approx(case.parameters["bic"], abs=1e-6)
     assert model.bic(case["x"]) == pytest.approx(model.bic_)
     assert model.log_likelihood_ == pytest.approx(case["loglik"])
-    match = np.array([np.abs(case["mean"] - m).sum(axis=1).argmin() for m in model.means_])
+    match = np.array(
+        [np.abs(case["mean"] - m).sum(axis=1).argmin() for m in model.means_]
+    )
     case.assert_equal("mean", model.means_[np.argsort(match)])
     case.assert_equal("cov", model.covariances_[np.argsort(match)])
     case.assert_equal("pro", model.weights_[np.argsort(match)])
     case.assert_equal("z", model.predict_proba(case["x"])[:, np.argsort(match)])
-    assert adjusted_rand_score(case["y"], model.labels_) == pytest.approx(float(case["ari"]))
+    assert adjusted_rand_score(case["y"], model.labels_) == pytest.approx(
+        float(case["ari"])
+    )
 
 
 def test_selection_on_faithful(reference):
@@ -86,7 +92,9 @@ def test_selection_on_faithful(reference):
     tree = merge_tree(X + shift)
     settings = {"model": case.parameters["models"], "convention": "mclust"}
     tables = [
-        ParsimoniousGaussianMixture(g, init=tree.labels(g), **settings).fit(X).bic_table_["bic"]
+        ParsimoniousGaussianMixture(g, init=tree.labels(g), **settings)
+        .fit(X)
+        .bic_table_["bic"]
         for g in range(1, 10)
     ]
     ours = pd.concat(tables).unstack()[case.parameters["models"]].to_numpy()
@@ -99,11 +107,17 @@ def test_selection_on_faithful(reference):
 def test_iris_with_three_components(iris, mixture):
     """Fraley and Raftery (2007): five versicolor among the virginica."""
     assert mixture.bic_ == pytest.approx(-562.55, abs=0.01)
-    assert adjusted_rand_score(iris[1], mixture.labels_) == pytest.approx(0.9039, abs=1e-4)
+    assert adjusted_rand_score(iris[1], mixture.labels_) == pytest.approx(
+        0.9039, abs=1e-4
+    )
 
 
 def test_problems_in_the_table(iris):
-    table = ParsimoniousGaussianMixture([5, 1], model=["EVV", "VEE", "EII"]).fit(iris[0]).bic_table_
+    table = (
+        ParsimoniousGaussianMixture([5, 1], model=["EVV", "VEE", "EII"])
+        .fit(iris[0])
+        .bic_table_
+    )
     assert list(table.index) == [(g, m) for g in (1, 5) for m in ("EII", "VEE", "EVV")]
     assert list(table.columns) == [
         "bic",
@@ -116,7 +130,11 @@ def test_problems_in_the_table(iris):
     assert not table.isna().any().any()
     failed = table[table["problem"] != ""]
     assert list(failed.index) == [(5, "VEE"), (5, "EVV")]
-    assert failed["problem"].str.contains("collapsed: its covariance matrix became singular").all()
+    assert (
+        failed["problem"]
+        .str.contains("collapsed: its covariance matrix became singular")
+        .all()
+    )
     assert np.isneginf(failed["bic"]).all()
 
 
@@ -133,7 +151,9 @@ def test_number_of_components():
         + np.array([[0, 0], [0, 8], [8, 0], [8, 8]])[rng.integers(0, 4, 300)]
     )
     for init in ("hierarchical", "ward", "k-means"):
-        model = ParsimoniousGaussianMixture(range(1, 7), init=init, n_init=2, random_state=0).fit(X)
+        model = ParsimoniousGaussianMixture(
+            range(1, 7), init=init, n_init=2, random_state=0
+        ).fit(X)
         assert (model.n_components_, model.model_) == (4, "EII")
 
 
@@ -145,7 +165,9 @@ def test_one_attribute():
     assert set(model.bic_table_.index.get_level_values("model")) == {"EII", "VII"}
     same = ParsimoniousGaussianMixture(2, model="V").fit(x)
     assert same.bic_ == model.bic_
-    assert ParsimoniousGaussianMixture(2, model="VVV").fit(x).bic_ == pytest.approx(model.bic_)
+    assert ParsimoniousGaussianMixture(2, model="VVV").fit(x).bic_ == pytest.approx(
+        model.bic_
+    )
     assert ParsimoniousGaussianMixture(2, model="E").fit(x).covariances_.std() == 0
 
 
@@ -154,14 +176,18 @@ def test_one_attribute():
 
 def test_labels_responsibilities_and_parameters_as_a_start(iris, mixture):
     X, y = iris
-    by_name = ParsimoniousGaussianMixture(model="VEV", init=np.array(["a", "b", "c"])[y]).fit(X)
+    by_name = ParsimoniousGaussianMixture(
+        model="VEV", init=np.array(["a", "b", "c"])[y]
+    ).fit(X)
     by_number = ParsimoniousGaussianMixture(3, model="VEV", init=y).fit(X)
     soft = ParsimoniousGaussianMixture(3, model="VEV", init=np.eye(3)[y]).fit(X)
     assert by_name.bic_ == by_number.bic_ == soft.bic_
     warm = ParsimoniousGaussianMixture(3, model="VEV", init=mixture.parameters_).fit(X)
     assert warm.n_iter_ <= 3
     assert warm.log_likelihood_ >= mixture.log_likelihood_
-    general = ParsimoniousGaussianMixture(3, model="VVV", init=mixture.parameters_).fit(X)
+    general = ParsimoniousGaussianMixture(3, model="VVV", init=mixture.parameters_).fit(
+        X
+    )
     assert general.log_likelihood_ > mixture.log_likelihood_
 
 
@@ -172,7 +198,9 @@ def test_tree_of_a_sample():
     model = ParsimoniousGaussianMixture(3, model=["EEI", "VVV"], random_state=0).fit(X)
     assert model.model_ == "EEI"
     assert adjusted_rand_score(y, model.labels_) > 0.95
-    again = ParsimoniousGaussianMixture(3, model=["EEI", "VVV"], random_state=0, n_jobs=1).fit(X)
+    again = ParsimoniousGaussianMixture(
+        3, model=["EEI", "VVV"], random_state=0, n_jobs=1
+    ).fit(X)
     np.testing.assert_array_equal(model.means_, again.means_)
 
 
@@ -205,7 +233,9 @@ def test_better_of_tree_and_k_means():
         (np.ones((150, 2)) / 2, r"^n_components\b"),
         ("random", r"^init\b"),
         (
-            GaussianParameters(np.ones(3) / 3, np.zeros((3, 2)), np.zeros((3, 2, 2)), "VVV"),
+            GaussianParameters(
+                np.ones(3) / 3, np.zeros((3, 2)), np.zeros((3, 2, 2)), "VVV"
+            ),
             r"^init\b",
         ),
     ],
@@ -224,10 +254,15 @@ def test_weights_are_repetitions(init):
     X = rng.normal(size=(80, 2)) + 5 * rng.integers(0, 2, (80, 1))
     weights = rng.integers(0, 4, 80)
     rows = np.repeat(np.arange(80), weights)
-    model = ParsimoniousGaussianMixture(range(1, 4), init=init, n_init=3, random_state=0)
+    model = ParsimoniousGaussianMixture(
+        range(1, 4), init=init, n_init=3, random_state=0
+    )
     weighted = clone(model).fit(X, sample_weight=weights)
     repeated = clone(model).fit(X[rows])
-    assert (weighted.model_, weighted.n_components_) == (repeated.model_, repeated.n_components_)
+    assert (weighted.model_, weighted.n_components_) == (
+        repeated.model_,
+        repeated.n_components_,
+    )
     np.testing.assert_allclose(
         weighted.bic_table_["bic"].to_numpy(),
         repeated.bic_table_["bic"].to_numpy(),
@@ -244,11 +279,15 @@ def test_permutation_of_objects(iris):
     first = ParsimoniousGaussianMixture(3).fit(X)
     second = ParsimoniousGaussianMixture(3).fit(X[order])
     np.testing.assert_array_equal(second.labels_, first.labels_[order])
-    np.testing.assert_allclose(second.bic_table_["bic"], first.bic_table_["bic"], rtol=1e-6)
+    np.testing.assert_allclose(
+        second.bic_table_["bic"], first.bic_table_["bic"], rtol=1e-6
+    )
 
 
 def test_result_does_not_depend_on_threads(iris):
-    model = ParsimoniousGaussianMixture([2, 5], init="k-means", n_init=3, random_state=3)
+    model = ParsimoniousGaussianMixture(
+        [2, 5], init="k-means", n_init=3, random_state=3
+    )
     runs = [clone(model).set_params(n_jobs=j).fit(iris[0]) for j in (1, 2, None)]
     for run in runs[1:]:
         np.testing.assert_array_equal(run.means_, runs[0].means_)
@@ -315,9 +354,14 @@ def test_more_components_than_different_objects():
         ParsimoniousGaussianMixture(4).fit(X)
     table = ParsimoniousGaussianMixture([1, 9]).fit(X).bic_table_
     assert (
-        table.loc[9, "problem"].str.contains("more components than the 3 different objects").all()
+        table.loc[9, "problem"]
+        .str.contains("more components than the 3 different objects")
+        .all()
     )
-    assert ParsimoniousGaussianMixture().fit(X).bic_table_.index.get_level_values(0).max() == 3
+    assert (
+        ParsimoniousGaussianMixture().fit(X).bic_table_.index.get_level_values(0).max()
+        == 3
+    )
 
 
 def test_constant_column(iris):
@@ -390,9 +434,14 @@ def test_convergence_warning(iris):
 
 def test_fewer_rows_than_columns():
     """Every full covariance matrix is singular, so such models are not fitted."""
-    X = np.repeat(np.eye(2, 120) * 20, 6, axis=0) + np.random.default_rng(0).normal(size=(12, 120))
+    X = np.repeat(np.eye(2, 120) * 20, 6, axis=0) + np.random.default_rng(0).normal(
+        size=(12, 120)
+    )
     problems = (
-        ParsimoniousGaussianMixture(2, random_state=0).fit(X).bic_table_["problem"].droplevel(0)
+        ParsimoniousGaussianMixture(2, random_state=0)
+        .fit(X)
+        .bic_table_["problem"]
+        .droplevel(0)
     )
     assert all(
         "more objects than attributes" in problems[model]
@@ -400,4 +449,8 @@ def test_fewer_rows_than_columns():
         if model not in DIAGONAL_MODELS
     )
     assert problems["EII"] == ""
-    assert ParsimoniousGaussianMixture(2, model="EEE", reg_covar=0.1).fit(X[:, :20]).converged_
+    assert (
+        ParsimoniousGaussianMixture(2, model="EEE", reg_covar=0.1)
+        .fit(X[:, :20])
+        .converged_
+    )

@@ -27,7 +27,10 @@ def test_without_sphering_as_in_mclust(reference):
     for model, exact in (("EII", 9), ("VII", 3), ("VVV", 3)):
         tree = merge_tree(case["x"], model=model, sphere=False)
         for g in range(2, exact + 1):
-            assert adjusted_rand_score(case[f"{model}_VARS"][:, g - 2], tree.labels(g)) == 1
+            assert (
+                adjusted_rand_score(case[f"{model}_VARS"][:, g - 2], tree.labels(g))
+                == 1
+            )
 
 
 def test_eii_is_the_method_of_ward():
@@ -53,7 +56,9 @@ def naive_labels(X, n_clusters, spherical):
 
     clusters = [[i] for i in range(len(X))]
     while len(clusters) > n_clusters:
-        pairs = [(i, j) for i in range(len(clusters)) for j in range(i + 1, len(clusters))]
+        pairs = [
+            (i, j) for i in range(len(clusters)) for j in range(i + 1, len(clusters))
+        ]
         rises = [
             cost(clusters[i] + clusters[j]) - cost(clusters[i]) - cost(clusters[j])
             for i, j in pairs

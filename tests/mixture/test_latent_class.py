@@ -28,10 +28,14 @@ CHECKED = [
 ]
 PROPORTIONS = np.array([0.5, 0.3, 0.2])
 THETA = np.full((3, 8, 3), 0.1)
-THETA[np.arange(3)[:, None], np.arange(8), (np.arange(3)[:, None] * (1 + np.arange(8) % 2)) % 3] = (
-    0.8
-)
-NAMES = np.array([["red", "green", "blue"], ["a", "b", "c"]] * 4)  # categories of the attributes
+THETA[
+    np.arange(3)[:, None],
+    np.arange(8),
+    (np.arange(3)[:, None] * (1 + np.arange(8) % 2)) % 3,
+] = 0.8
+NAMES = np.array(
+    [["red", "green", "blue"], ["a", "b", "c"]] * 4
+)  # categories of the attributes
 
 
 @parametrize_with_checks(CHECKED)
@@ -45,7 +49,9 @@ def draw(n, seed, missing=0.0):
     rng = np.random.default_rng(seed)
     components = rng.choice(3, n, p=PROPORTIONS)
     codes = (rng.random((n, 8, 1)) > THETA.cumsum(axis=2)[components]).sum(axis=2)
-    table = pd.DataFrame(NAMES[np.arange(8), codes], columns=[f"question {j}" for j in range(8)])
+    table = pd.DataFrame(
+        NAMES[np.arange(8), codes], columns=[f"question {j}" for j in range(8)]
+    )
     return table.mask(rng.random(table.shape) < missing), components
 
 
@@ -62,7 +68,9 @@ def model(table):
 # ---- EM ------------------------------------------------------------------------------------------
 
 # two, two, three levels
-SMALL = np.array([[0, 2, 5], [0, 3, -1], [1, 2, 4], [1, -1, 6], [0, 2, 6], [-1, -1, -1]])
+SMALL = np.array(
+    [[0, 2, 5], [0, 3, -1], [1, 2, 4], [1, -1, 6], [0, 2, 6], [-1, -1, -1]]
+)
 OFFSETS = np.array([0, 2, 4, 7])
 
 
@@ -70,7 +78,9 @@ def naive_joint(rows, proportions, theta):
     out = np.empty((len(rows), len(proportions)))
     for i, row in enumerate(rows):
         for k in range(len(proportions)):
-            out[i, k] = proportions[k] * np.prod([theta[k, code] for code in row if code >= 0])
+            out[i, k] = proportions[k] * np.prod(
+                [theta[k, code] for code in row if code >= 0]
+            )
     return out
 
 
@@ -78,9 +88,14 @@ def naive_em(rows, weights, proportions, theta, smoothing, n_iter):
     """Update the parameters of one model object by object and category by category."""
     attribute = np.repeat(np.arange(len(OFFSETS) - 1), np.diff(OFFSETS))
     shares = np.array(
-        [sum(w for w, row in zip(weights, rows, strict=True) if c in row) + 1 for c in range(7)]
+        [
+            sum(w for w, row in zip(weights, rows, strict=True) if c in row) + 1
+            for c in range(7)
+        ]
     )
-    shares = np.array([shares[c] / shares[attribute == attribute[c]].sum() for c in range(7)])
+    shares = np.array(
+        [shares[c] / shares[attribute == attribute[c]].sum() for c in range(7)]
+    )
     for _ in range(n_iter):
         joint = naive_joint(rows, proportions, theta)
         z = weights[:, None] * joint / joint.sum(axis=1, keepdims=True)
@@ -95,17 +110,31 @@ def naive_em(rows, weights, proportions, theta, smoothing, n_iter):
         theta = new
     joint = naive_joint(rows, proportions, theta)
     likelihood = weights @ np.log(joint.sum(axis=1))
-    return proportions, theta, likelihood, likelihood + smoothing * (shares * np.log(theta)).sum()
+    return (
+        proportions,
+        theta,
+        likelihood,
+        likelihood + smoothing * (shares * np.log(theta)).sum(),
+    )
 
 
 @pytest.mark.parametrize("n_iter", [1, 7])
 def test_naive_em(n_iter):
     rng = np.random.default_rng(0)
     weights = np.array([[1.0, 2, 1, 1, 3, 1], [2.0, 0, 1, 4, 1, 0.5]])
-    theta = np.concatenate([rng.dirichlet(np.ones(m), (2, 2)) for m in (2, 2, 3)], axis=2)
+    theta = np.concatenate(
+        [rng.dirichlet(np.ones(m), (2, 2)) for m in (2, 2, 3)], axis=2
+    )
     proportions = rng.dirichlet(np.ones(2), 2)
     settings = {"absolute": -np.inf, "relative": 0.0, "max_iter": n_iter}
-    runs = run_em(CodedRows(SMALL, OFFSETS), weights, proportions, theta, smoothing=0.7, **settings)
+    runs = run_em(
+        CodedRows(SMALL, OFFSETS),
+        weights,
+        proportions,
+        theta,
+        smoothing=0.7,
+        **settings,
+    )
     for b in range(2):
         expected = naive_em(SMALL, weights[b], proportions[b], theta[b], 0.7, n_iter)
         np.testing.assert_allclose(runs.proportions[b], expected[0])
@@ -119,18 +148,28 @@ def test_naive_em(n_iter):
 def test_runs_of_a_batch_are_independent():
     """A run that stops earlier than others has the same result as alone."""
     data = CodedRows(SMALL, OFFSETS)
-    weights = np.array([[1.0, 2, 1, 1, 3, 1], [20.0, 0, 10, 4, 1, 5], [1.0, 1, 1, 1, 1, 1]])
+    weights = np.array(
+        [[1.0, 2, 1, 1, 3, 1], [20.0, 0, 10, 4, 1, 5], [1.0, 1, 1, 1, 1, 1]]
+    )
     theta = data.draw_classes(weights[0], 3, 2, np.random.RandomState(0))
     for j in range(3):
-        np.testing.assert_allclose(theta[:, :, OFFSETS[j] : OFFSETS[j + 1]].sum(axis=2), 1)
+        np.testing.assert_allclose(
+            theta[:, :, OFFSETS[j] : OFFSETS[j + 1]].sum(axis=2), 1
+        )
     settings = {"smoothing": 0.1, "absolute": 1e-8, "relative": 0.0, "max_iter": 500}
     together = run_em(data, weights, np.full((3, 2), 0.5), theta, **settings)
     assert together.converged.all()
     assert len({len(history) for history in together.histories}) > 1
     for b in range(3):
-        alone = run_em(data, weights[b : b + 1], np.full((1, 2), 0.5), theta[b : b + 1], **settings)
-        np.testing.assert_allclose(together.probabilities[b], alone.probabilities[0], atol=1e-12)
-        np.testing.assert_allclose(together.histories[b], alone.histories[0], atol=1e-10)
+        alone = run_em(
+            data, weights[b : b + 1], np.full((1, 2), 0.5), theta[b : b + 1], **settings
+        )
+        np.testing.assert_allclose(
+            together.probabilities[b], alone.probabilities[0], atol=1e-12
+        )
+        np.testing.assert_allclose(
+            together.histories[b], alone.histories[0], atol=1e-10
+        )
 
 
 def test_objective_never_decreases(model):
@@ -151,17 +190,25 @@ def test_refits_of_samples(table, model):
         .astype(float)
     )
     posterior = model.predict_proba(table)
-    refits = refit_em(codes, weights, model.parameters_, posterior, max_change=1e-9, max_iter=5000)
+    refits = refit_em(
+        codes, weights, model.parameters_, posterior, max_change=1e-9, max_iter=5000
+    )
     for b in range(2):
         sample = table.loc[table.index.repeat(weights[b].astype(int))]
-        expected = LatentClassModel(3, tol=1e-12, max_iter=5000, random_state=0).fit(sample)
-        assert refits.log_likelihood[b] == pytest.approx(expected.log_likelihood_, abs=1e-4)
+        expected = LatentClassModel(3, tol=1e-12, max_iter=5000, random_state=0).fit(
+            sample
+        )
+        assert refits.log_likelihood[b] == pytest.approx(
+            expected.log_likelihood_, abs=1e-4
+        )
         fitted = LatentClassParameters(
             *(values[b] for values in refits.parameters), model.parameters_.offsets
         )
         joint = np.exp(log_joint(fitted, codes))
         z = joint / joint.sum(axis=1, keepdims=True)
-        np.testing.assert_allclose(refits.overlaps[b], (weights[b][:, None] * posterior).T @ z)
+        np.testing.assert_allclose(
+            refits.overlaps[b], (weights[b][:, None] * posterior).T @ z
+        )
         assert (refits.overlaps[b].argmax(axis=1) == np.arange(3)).all()
 
 
@@ -172,7 +219,10 @@ def test_one_component_has_the_shares_of_the_table(table):
     model = LatentClassModel(1, smoothing=2.0).fit(table)
     counts = table["question 0"].value_counts()
     n = len(table)
-    expected = [(counts[c] + 2 * (counts[c] + 1) / (n + 3)) / (n + 2) for c in model.categories_[0]]
+    expected = [
+        (counts[c] + 2 * (counts[c] + 1) / (n + 3)) / (n + 2)
+        for c in model.categories_[0]
+    ]
     np.testing.assert_allclose(model.probabilities_[0], [expected])
 
 
@@ -236,7 +286,9 @@ def test_published_values():
     np.testing.assert_allclose(
         model.bic_table_["bic"], [-706.0739, -697.1357, -726.4629], atol=1e-4
     )
-    np.testing.assert_allclose(np.sort(model.weights_), [0.1817, 0.3736, 0.4447], atol=1e-4)
+    np.testing.assert_allclose(
+        np.sort(model.weights_), [0.1817, 0.3736, 0.4447], atol=1e-4
+    )
 
 
 def test_known_classes_are_recovered():
@@ -246,7 +298,9 @@ def test_known_classes_are_recovered():
     order = np.argsort(-model.weights_)
     np.testing.assert_allclose(model.weights_[order], PROPORTIONS, atol=0.04)
     for j in range(8):
-        expected = pd.DataFrame(THETA[:, j], columns=NAMES[j])[list(model.categories_[j])]
+        expected = pd.DataFrame(THETA[:, j], columns=NAMES[j])[
+            list(model.categories_[j])
+        ]
         np.testing.assert_allclose(model.probabilities_[j][order], expected, atol=0.06)
     codes = [pd.Categorical(table.iloc[:, j], NAMES[j]).codes for j in range(8)]
     truth = np.log(PROPORTIONS) + sum(np.log(THETA[:, j, codes[j]].T) for j in range(8))
@@ -275,7 +329,8 @@ def test_smoothing_prevents_zeros():
     model = LatentClassModel(1).fit(table)
     assert min(p.min() for p in model.probabilities_) > 0
     small, large = (
-        LatentClassModel(1, smoothing=s).fit(table).log_likelihood_ for s in (1e-6, 10.0)
+        LatentClassModel(1, smoothing=s).fit(table).log_likelihood_
+        for s in (1e-6, 10.0)
     )
     assert small > large
 
@@ -287,7 +342,9 @@ def test_models_that_cannot_be_identified():
     assert problems[1, "latent class"] == ""
     assert "combinations of categories" in problems[3, "latent class"]
     assert np.isneginf(model.bic_table_["bic"][3, "latent class"])
-    with pytest.raises(InvalidInputError, match="3 components cannot be fitted.*9 combinations"):
+    with pytest.raises(
+        InvalidInputError, match="3 components cannot be fitted.*9 combinations"
+    ):
         LatentClassModel(3).fit(table)
 
 
@@ -295,7 +352,10 @@ def test_too_few_different_objects():
     table = [["a", "x"], ["b", "y"]] * 4
     with pytest.raises(ValueError, match="n_components must be at most 2"):
         LatentClassModel(3).fit(table)
-    assert set(LatentClassModel().fit(table).bic_table_.index.get_level_values(0)) == {1, 2}
+    assert set(LatentClassModel().fit(table).bic_table_.index.get_level_values(0)) == {
+        1,
+        2,
+    }
 
 
 def test_convergence_warning(table):
@@ -345,7 +405,9 @@ def test_missing_values_in_fit():
     for missing in (np.nan, None):
         other = table.astype(object).where(table.notna(), missing)
         np.testing.assert_array_equal(clone(model).fit(other).labels_, model.labels_)
-    with pytest.raises(ValueError, match="all values of column 'question 0' are missing"):
+    with pytest.raises(
+        ValueError, match="all values of column 'question 0' are missing"
+    ):
         LatentClassModel(2).fit(table.assign(**{"question 0": None}))
 
 
@@ -353,13 +415,16 @@ def test_unknown_categories(table, model):
     new = table.iloc[:3].copy()
     new.iloc[1, 0] = "purple"
     with pytest.raises(
-        ValueError, match="'question 0' that was not in fit: 'purple' in row 1.*missing values"
+        ValueError,
+        match="'question 0' that was not in fit: 'purple' in row 1.*missing values",
     ):
         model.predict(new)
     ignoring = LatentClassModel(3, handle_unknown="ignore", random_state=0).fit(table)
     without = new.copy()
     without.iloc[1, 0] = None
-    np.testing.assert_array_equal(ignoring.predict_proba(new), model.predict_proba(without))
+    np.testing.assert_array_equal(
+        ignoring.predict_proba(new), model.predict_proba(without)
+    )
 
 
 def test_forms_of_tables(table, model):
@@ -373,10 +438,15 @@ def test_forms_of_tables(table, model):
 
 def test_samples_have_the_probabilities(model):
     X, components = model.sample(20_000, random_state=0)
-    np.testing.assert_allclose(np.bincount(components) / 20_000, model.weights_, atol=0.02)
+    np.testing.assert_allclose(
+        np.bincount(components) / 20_000, model.weights_, atol=0.02
+    )
     assert (np.diff(components) >= 0).all()
     for k, j in product(range(3), range(8)):
-        shares = [(X[components == k, j] == category).mean() for category in model.categories_[j]]
+        shares = [
+            (X[components == k, j] == category).mean()
+            for category in model.categories_[j]
+        ]
         np.testing.assert_allclose(shares, model.probabilities_[j][k], atol=0.03)
 
 

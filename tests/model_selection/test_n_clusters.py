@@ -29,7 +29,8 @@ def test_minimum_is_at_the_true_number(n_clusters):
     partition = curve.partitions[n_clusters - 2]
     assert partition.n_clusters == n_clusters
     assert (
-        len(set(zip(partition.labels, np.repeat(range(n_clusters), 30), strict=True))) == n_clusters
+        len(set(zip(partition.labels, np.repeat(range(n_clusters), 30), strict=True)))
+        == n_clusters
     )
     assert curve.nonspecificity.min() >= 0
     assert curve.nonspecificity.max() <= 1
@@ -58,14 +59,21 @@ def test_each_candidate_has_its_own_seed():
         ECM(n_init=1, init="random", random_state=3), X, [4], return_estimators=True
     )
     many = n_clusters_curve(
-        ECM(n_init=1, init="random", random_state=3), X, [5, 4, 2], return_estimators=True
+        ECM(n_init=1, init="random", random_state=3),
+        X,
+        [5, 4, 2],
+        return_estimators=True,
     )
     np.testing.assert_array_equal(few.partitions[0].masses, many.partitions[1].masses)
     seeds = [one.random_state for one in many.estimators]
     assert len(set(seeds)) == 3
-    other = n_clusters_curve(ECM(n_init=1, random_state=4), X, [2], return_estimators=True)
+    other = n_clusters_curve(
+        ECM(n_init=1, random_state=4), X, [2], return_estimators=True
+    )
     assert other.estimators[0].random_state not in seeds
-    refitted = many.estimators[2].fit(X).credal_partition_  # The estimator has the seed.
+    refitted = (
+        many.estimators[2].fit(X).credal_partition_
+    )  # The estimator has the seed.
     np.testing.assert_array_equal(refitted.masses, many.partitions[2].masses)
 
 
@@ -73,7 +81,10 @@ def test_random_state_objects():
     X = ring(2)
     curves = [
         n_clusters_curve(
-            ECM(n_init=1, random_state=np.random.RandomState(s)), X, [2], return_estimators=True
+            ECM(n_init=1, random_state=np.random.RandomState(s)),
+            X,
+            [2],
+            return_estimators=True,
         )
         for s in (0, 0, 1)
     ]
@@ -94,7 +105,9 @@ def test_random_state_objects():
 )
 def test_kind_of_focal_sets(given, candidates, used):
     curve = n_clusters_curve(
-        ECM(focal_sets=given, n_init=1, max_iter=5, tol=1, random_state=0), ring(3), candidates
+        ECM(focal_sets=given, n_init=1, max_iter=5, tol=1, random_state=0),
+        ring(3),
+        candidates,
     )
     for c, partition in zip(candidates, curve.partitions, strict=True):
         assert partition.focal_sets == getattr(FocalSets, used)(c)
@@ -112,7 +125,9 @@ def test_estimator_is_not_changed():
 def test_fit_parameters_are_passed():
     X = ring(2)
     weight = np.where(np.arange(60) < 30, 1.0, 5.0)
-    curve = n_clusters_curve(ECM(n_init=1, delta=5, random_state=0), X, [3], sample_weight=weight)
+    curve = n_clusters_curve(
+        ECM(n_init=1, delta=5, random_state=0), X, [3], sample_weight=weight
+    )
     plain = n_clusters_curve(ECM(n_init=1, delta=5, random_state=0), X, [3])
     assert curve.objective[0] > 1.5 * plain.objective[0]
     with pytest.raises(TypeError, match="colour"):
@@ -128,7 +143,9 @@ class Precomputed(BaseEstimator):
 
     def fit(self, X, y=None):
         assert X.shape[0] == X.shape[1]
-        self.credal_partition_ = CredalPartition.from_hard(np.arange(len(X)) % self.n_clusters)
+        self.credal_partition_ = CredalPartition.from_hard(
+            np.arange(len(X)) % self.n_clusters
+        )
         return self
 
 
@@ -160,7 +177,9 @@ def test_table_and_text():
 
 
 def test_progress_bar(capsys):
-    n_clusters_curve(ECM(n_init=1, random_state=0, verbose=1), ring(2), [2, 3], verbose=1)
+    n_clusters_curve(
+        ECM(n_init=1, random_state=0, verbose=1), ring(2), [2, 3], verbose=1
+    )
     shown = capsys.readouterr().err
     assert "ECM, number of clusters: 100%" in shown
     assert "starts" not in shown  # no nested bars

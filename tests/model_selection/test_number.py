@@ -55,13 +55,17 @@ def test_dissimilarities_and_tables_with_categories():
 def test_automatic_number_of_a_clusterer():
     X = corners(3)
     model = ECM("auto", random_state=0).fit(X)
-    np.testing.assert_allclose(model.number_.support, number_of_clusters(X, random_state=0).support)
+    np.testing.assert_allclose(
+        model.number_.support, number_of_clusters(X, random_state=0).support
+    )
     assert isinstance(model.number_, NumberOfClusters)
 
 
 def test_result_does_not_depend_on_the_threads():
     X = corners(4, n=30)
-    alone, together = (number_of_clusters(X, random_state=3, n_jobs=n).to_frame() for n in (1, 2))
+    alone, together = (
+        number_of_clusters(X, random_state=3, n_jobs=n).to_frame() for n in (1, 2)
+    )
     pd.testing.assert_frame_equal(alone, together, check_exact=True)
 
 
@@ -69,7 +73,9 @@ def test_weights():
     X = corners(3)
     weight = np.where(np.arange(120) < 80, 1.0, 0.0)
     assert (
-        number_of_clusters(X, sample_weight=weight, candidates=range(2, 8), random_state=0).best
+        number_of_clusters(
+            X, sample_weight=weight, candidates=range(2, 8), random_state=0
+        ).best
         == 2
     )
 
@@ -96,7 +102,9 @@ def test_few_objects():
     with pytest.raises(ValueError, match="X .* got 3"):
         number_of_clusters(np.arange(6.0).reshape(3, 2))
     with pytest.raises(ValueError, match="X .* different objects"):
-        number_of_clusters(np.repeat([[0.0], [0.1], [5], [5.1]], 3, axis=0), random_state=0)
+        number_of_clusters(
+            np.repeat([[0.0], [0.1], [5], [5.1]], 3, axis=0), random_state=0
+        )
     six = np.array([[0.0], [0.1], [0.2], [5], [5.1], [5.2]])
     assert number_of_clusters(six, random_state=0).best == 2
 

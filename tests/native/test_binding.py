@@ -6,7 +6,11 @@ import pytest
 from dempster._native import kernel
 from dempster._native.binding import Kernel
 from dempster.optimize.pair_quantiles import quantiles_within
-from dempster.optimize.simplex_qp import simplex_qp, simplex_qp_batch, simplex_qp_workspace
+from dempster.optimize.simplex_qp import (
+    simplex_qp,
+    simplex_qp_batch,
+    simplex_qp_workspace,
+)
 
 overshoot = kernel("overshoot(old: float64[f], x: float64[f] out)")
 conflicts = kernel("""conflicts_of_pairs(
@@ -40,13 +44,38 @@ def unaligned(shape):
             TypeError,
             "old must be an array of float64, got float32",
         ),
-        (np.zeros(3), np.zeros(3, int), TypeError, "x must be an array of float64, got int64"),
-        (np.zeros(3, ">f8"), np.zeros(3), TypeError, "old must be an array of float64, got >f8"),
+        (
+            np.zeros(3),
+            np.zeros(3, int),
+            TypeError,
+            "x must be an array of float64, got int64",
+        ),
+        (
+            np.zeros(3, ">f8"),
+            np.zeros(3),
+            TypeError,
+            "old must be an array of float64, got >f8",
+        ),
         ([0.0, 1.0], np.zeros(2), TypeError, "old must be a NumPy array, got list"),
         (None, np.zeros(2), TypeError, "old must be a NumPy array, got NoneType"),
-        (np.zeros((3, 1)), np.zeros(3), ValueError, r"old must have shape \(f,\), got \(3, 1\)"),
-        (np.zeros(()), np.zeros(3), ValueError, r"old must have shape \(f,\), got \(\)"),
-        (np.zeros(3), np.zeros(4), ValueError, r"x must have shape \(f,\) with f = 3, got \(4,\)"),
+        (
+            np.zeros((3, 1)),
+            np.zeros(3),
+            ValueError,
+            r"old must have shape \(f,\), got \(3, 1\)",
+        ),
+        (
+            np.zeros(()),
+            np.zeros(3),
+            ValueError,
+            r"old must have shape \(f,\), got \(\)",
+        ),
+        (
+            np.zeros(3),
+            np.zeros(4),
+            ValueError,
+            r"x must have shape \(f,\) with f = 3, got \(4,\)",
+        ),
         (np.zeros(6)[::2], np.zeros(3), ValueError, "old must be C-contiguous"),
         (np.zeros(3), np.zeros(6)[::-2], ValueError, "x must be C-contiguous"),
         (unaligned(3), np.zeros(3), ValueError, "old must be aligned"),
@@ -86,7 +115,10 @@ def test_integers(value, error, message):
 
 def test_types_of_integers():
     assert (
-        simplex_qp(np.eye(2), np.zeros(2), np.zeros(2), np.int32(30), *simplex_qp_workspace(2)) > 0
+        simplex_qp(
+            np.eye(2), np.zeros(2), np.zeros(2), np.int32(30), *simplex_qp_workspace(2)
+        )
+        > 0
     )
 
 
@@ -155,7 +187,10 @@ def test_compressed_rows():
         ),
         ({"indptr": np.array([0, 2, 1, 2, 2])}, "indptr must rise from 0 to at most 2"),
         ({"indptr": np.array([0, 0, 1, 2, 3])}, "indptr must rise from 0 to at most 2"),
-        ({"indptr": np.array([-1, 0, 1, 2, 2])}, "indptr must rise from 0 to at most 2"),
+        (
+            {"indptr": np.array([-1, 0, 1, 2, 2])},
+            "indptr must rise from 0 to at most 2",
+        ),
         (
             {"indptr": np.array([0, 0, 1, 2])},
             r"indptr must have shape \(n \+ 1,\) with n = 4, got \(4,\)",
@@ -174,7 +209,11 @@ def test_indices_out_of_range(changed, message):
 def test_indices_in_read_only_memory():
     with pytest.raises(ValueError, match=r"\bfirst\b"):
         conflicts(
-            np.ones((1, 1)), np.ones((1, 1)), read_only(np.array([5])), np.array([0]), np.zeros(1)
+            np.ones((1, 1)),
+            np.ones((1, 1)),
+            read_only(np.array([5])),
+            np.array([0]),
+            np.zeros(1),
         )
 
 
@@ -182,7 +221,9 @@ def test_indices_of_an_empty_array():
     nothing = np.empty(0, np.int64)
     conflicts(np.empty((0, 3)), np.eye(3), nothing, nothing, np.empty(0))
     with pytest.raises(ValueError, match=r"\bfirst\b"):
-        conflicts(np.empty((0, 3)), np.eye(3), np.array([0]), np.array([0]), np.empty(1))
+        conflicts(
+            np.empty((0, 3)), np.eye(3), np.array([0]), np.array([0]), np.empty(1)
+        )
 
 
 @pytest.mark.parametrize(
@@ -202,12 +243,17 @@ def test_ranges_of_rows(start, stop, message):
 @pytest.mark.parametrize("point", [np.float32, np.float64])
 def test_function_of_each_pair_of_types(linear, point):
     X = np.zeros((2, 2), point)
-    assert simplex_qp_batch(np.eye(2), np.array([[0.0, 0.5], [2.0, 0.0]], linear), X, 0, 2) == 0
+    assert (
+        simplex_qp_batch(np.eye(2), np.array([[0.0, 0.5], [2.0, 0.0]], linear), X, 0, 2)
+        == 0
+    )
     np.testing.assert_array_equal(X, [[0.75, 0.25], [0, 1]])
 
 
 def test_unsupported_types():
-    with pytest.raises(TypeError, match="G must be an array of float32 or float64, got int64"):
+    with pytest.raises(
+        TypeError, match="G must be an array of float32 or float64, got int64"
+    ):
         simplex_qp_batch(np.eye(2), np.zeros((2, 2), int), np.zeros((2, 2)), 0, 2)
     lower = np.zeros((2, 2), np.float32)
     upper = np.zeros((2, 2))
@@ -235,7 +281,9 @@ def test_optional_arguments():
 
 
 def test_failed_allocation():
-    values = np.empty((0, 1, 2**50), np.float32)  # nothing, but a pair of it would need a petabyte
+    values = np.empty(
+        (0, 1, 2**50), np.float32
+    )  # nothing, but a pair of it would need a petabyte
     with pytest.raises(MemoryError, match="quantiles_within"):
         quantiles_within(values, 0, 0.0, np.empty((0, 0)), np.empty((0, 0)), 0, 0)
 

@@ -21,18 +21,24 @@ def no_compiler(monkeypatch, tmp_path):
 
 
 def ziglang(monkeypatch, there):
-    monkeypatch.setattr(build.importlib.util, "find_spec", lambda name: object() if there else None)
+    monkeypatch.setattr(
+        build.importlib.util, "find_spec", lambda name: object() if there else None
+    )
 
 
 def test_zig_without_a_compiler(no_compiler, monkeypatch):
     ziglang(monkeypatch, True)
     assert build.machine_compiler() is None
-    assert build.find_compiler() == Compiler((sys.executable, "-m", "ziglang", "cc"), zig=True)
+    assert build.find_compiler() == Compiler(
+        (sys.executable, "-m", "ziglang", "cc"), zig=True
+    )
 
 
 def test_error_without_any_compiler(no_compiler, monkeypatch):
     ziglang(monkeypatch, False)
-    with pytest.raises(RuntimeError, match="no C compiler found: .* `pip install ziglang`"):
+    with pytest.raises(
+        RuntimeError, match="no C compiler found: .* `pip install ziglang`"
+    ):
         build.find_compiler()
 
 
@@ -74,10 +80,15 @@ def test_libraries_of_a_platform():
     assert build.library_names(X86) == ["kernels.so", "kernels-avx2.so"]
     assert build.library_names(ARM) == ["kernels.so"]
     assert build.library_names(BuildTarget("darwin", "arm64")) == ["kernels.dylib"]
-    assert build.library_names(build.TARGETS["win_amd64"]) == ["kernels.dll", "kernels-avx2.dll"]
+    assert build.library_names(build.TARGETS["win_amd64"]) == [
+        "kernels.dll",
+        "kernels-avx2.dll",
+    ]
 
 
-@pytest.mark.parametrize("compiler", [Compiler(("gcc",)), Compiler(("zig", "cc"), zig=True)])
+@pytest.mark.parametrize(
+    "compiler", [Compiler(("gcc",)), Compiler(("zig", "cc"), zig=True)]
+)
 def test_flags(compiler):
     """Results are identical everywhere: no fused or reordered operations, no code for the local processor."""
     for target in (X86, ARM, *build.TARGETS.values()):
@@ -92,7 +103,9 @@ def test_flags(compiler):
 
 
 def test_error_of_a_failed_compilation(tmp_path):
-    with pytest.raises(RuntimeError, match="compiling the kernels failed: .*no-such-flag"):
+    with pytest.raises(
+        RuntimeError, match="compiling the kernels failed: .*no-such-flag"
+    ):
         build.build(tmp_path, compiler=Compiler(("cc",)), extra=["--no-such-flag"])
     assert not list(tmp_path.iterdir())
 
@@ -108,7 +121,9 @@ def test_missing_library(tmp_path):
     done = imported(DEMPSTER_KERNELS=str(tmp_path / "kernels.so"))
     assert done.returncode == 1
     last = done.stderr.strip().splitlines()[-1]
-    assert last.startswith("ImportError: the compiled kernels of dempster cannot be loaded")
+    assert last.startswith(
+        "ImportError: the compiled kernels of dempster cannot be loaded"
+    )
     assert "pip install ." in last
     assert "make kernels" in last
 
@@ -119,7 +134,9 @@ def test_library_of_other_sources(monkeypatch):
     monkeypatch.setattr(build, "fingerprint", lambda: None)
     _check_age(library())  # an installed wheel has no sources to compare with
     monkeypatch.setattr(build, "fingerprint", lambda: "0" * 16)
-    with pytest.raises(ImportError, match="C sources of dempster have changed .* `make kernels`"):
+    with pytest.raises(
+        ImportError, match="C sources of dempster have changed .* `make kernels`"
+    ):
         _check_age(library())
 
 

@@ -24,9 +24,17 @@ TYPES = {
 def declared():
     """Return every kernel of the package by name."""
     root = build.PACKAGE.parent
-    files = [file for file in build.PACKAGE.rglob("*.py") if "import kernel\n" in file.read_text()]
+    files = [
+        file
+        for file in build.PACKAGE.rglob("*.py")
+        if "import kernel\n" in file.read_text()
+    ]
     modules = [".".join(file.relative_to(root).with_suffix("").parts) for file in files]
-    found = [value for name in modules for value in vars(importlib.import_module(name)).values()]
+    found = [
+        value
+        for name in modules
+        for value in vars(importlib.import_module(name)).values()
+    ]
     return {value.name: value for value in found if isinstance(value, Kernel)}
 
 
@@ -65,6 +73,9 @@ def test_arguments_agree_with_the_c_function(name):
         wanted.append((TYPES.get(kind, kind) + "*" * array, argument.name))
     if kernel._result is not None:
         wanted.append(
-            ({"c_long": "index_t*", "c_double": "double*"}[kernel._result.__name__], "result")
+            (
+                {"c_long": "index_t*", "c_double": "double*"}[kernel._result.__name__],
+                "result",
+            )
         )
     assert HEADS[name] == wanted

@@ -82,7 +82,14 @@ def metadata(model):
 def around(X):
     """Return training rows, rows between them, and distant rows."""
     return np.vstack(
-        [X, X[::10].mean(axis=0), (X[:20] + X[20:40]) / 2, X[:15] * 3, X[:3] * 1e4, X[:1] * 0]
+        [
+            X,
+            X[::10].mean(axis=0),
+            (X[:20] + X[20:40]) / 2,
+            X[:15] * 3,
+            X[:3] * 1e4,
+            X[:1] * 0,
+        ]
     )
 
 
@@ -91,7 +98,9 @@ def assert_same(estimator, objects, dtype="float32"):
     model = to_onnx(estimator, dtype=dtype)
     X = objects.astype(dtype)
     masses, labels = run_onnx(model, X)
-    wanted = estimator.predict_mass(X if isinstance(estimator, EVCLUS | CECM) else X.astype(float))
+    wanted = estimator.predict_mass(
+        X if isinstance(estimator, EVCLUS | CECM) else X.astype(float)
+    )
     assert masses.dtype == dtype
     np.testing.assert_allclose(masses, wanted.masses, rtol=0, atol=TOLERANCE[dtype])
     is_classifier = hasattr(estimator, "classes_")
@@ -156,7 +165,12 @@ def clusterer(name, c):
 
 
 @pytest.mark.parametrize(
-    "c", [3, pytest.param(2, marks=pytest.mark.long), pytest.param(6, marks=pytest.mark.long)]
+    "c",
+    [
+        3,
+        pytest.param(2, marks=pytest.mark.long),
+        pytest.param(6, marks=pytest.mark.long),
+    ],
 )
 @pytest.mark.parametrize("name", SETTINGS)
 def test_clusterers(name, c):
@@ -169,12 +183,15 @@ def test_clusterers(name, c):
 
 
 @pytest.mark.parametrize(
-    ("c", "focal_sets"), [(2, "simple"), (3, "simple"), (4, "selected"), (4, "full"), (6, "pairs")]
+    ("c", "focal_sets"),
+    [(2, "simple"), (3, "simple"), (4, "selected"), (4, "full"), (6, "pairs")],
 )
 def test_quadratic_programs(c, focal_sets):
     """The graph uses double precision, the library the precision of X."""
     X, _ = blobs(c)
-    estimator = EVCLUS(c, focal_sets=focal_sets, d0_quantile=0.6, n_init=1, random_state=0).fit(X)
+    estimator = EVCLUS(
+        c, focal_sets=focal_sets, d0_quantile=0.6, n_init=1, random_state=0
+    ).fit(X)
     objects = (around(X) + 1e-3).astype(np.float32)
     masses, _ = run_onnx(to_onnx(estimator), objects)
     wanted = estimator.predict_mass(objects.astype(float)).masses
@@ -193,14 +210,18 @@ def test_rows_equal_to_prototypes():
         assert labels.tolist() == [0, 1, 2]
         assert_same(estimator, np.repeat(centers, 2, axis=0))
     # two almost equal prototypes
-    twice = BPEC(3, init=[[0.0, 0.0], [1e-200, 0.0], [5.0, 5.0]], focal_sets="pairs").fit(X[:, :2])
+    twice = BPEC(
+        3, init=[[0.0, 0.0], [1e-200, 0.0], [5.0, 5.0]], focal_sets="pairs"
+    ).fit(X[:, :2])
     assert_same(twice, np.array([[0.0, 0.0], [5.0, 5.0], [1.0, 0.0], [5.0, 4.0]]))
 
 
 def test_training_rows():
     X, _ = blobs(3)
     X = X.astype(np.float32)
-    links = Constraints(must_link=[(0, 1)], cannot_link=[(0, 3), (2, 4)], n_objects=len(X))
+    links = Constraints(
+        must_link=[(0, 1)], cannot_link=[(0, 3), (2, 4)], n_objects=len(X)
+    )
     estimators = (
         EVCLUS(3, n_init=2, random_state=0),
         EVCLUS(3, focal_sets="simple", n_init=2, random_state=0),
@@ -208,7 +229,9 @@ def test_training_rows():
     for estimator in (*estimators, CECM(3, n_init=2, random_state=0)):
         estimator.fit(X, constraints=links)
         masses, _ = run_onnx(to_onnx(estimator), X)
-        np.testing.assert_allclose(masses, estimator.credal_partition_.masses, atol=1e-5)
+        np.testing.assert_allclose(
+            masses, estimator.credal_partition_.masses, atol=1e-5
+        )
 
 
 @pytest.mark.parametrize("weights", ["whole", "any"])
@@ -270,10 +293,19 @@ def test_partial_fit():
 def test_outlier_detectors(convention):
     X, _ = blobs(3)
     detector = OneClassSVM(nu=0.1)
-    settings = {"max_iter": 10, "tol": 0.0, "focal_sets": "simple", "outlier_detector": detector}
-    assert_same(NNEVCLUS(3, random_state=0, convention=convention, **settings).fit(X), around(X))
+    settings = {
+        "max_iter": 10,
+        "tol": 0.0,
+        "focal_sets": "simple",
+        "outlier_detector": detector,
+    }
+    assert_same(
+        NNEVCLUS(3, random_state=0, convention=convention, **settings).fit(X), around(X)
+    )
     estimator = NNEVCLUS(
-        3, random_state=0, **{**settings, "outlier_detector": IsolationForest(random_state=0)}
+        3,
+        random_state=0,
+        **{**settings, "outlier_detector": IsolationForest(random_state=0)},
     ).fit(X)
     with pytest.raises(TypeError, match=r"\boutlier_detector\b"):
         to_onnx(estimator)
@@ -283,9 +315,15 @@ def test_outlier_detectors(convention):
 
 CLASSIFIERS = {
     "neighbors": lambda: EKNNClassifier(5),
-    "neighbors, brute": lambda: EKNNClassifier(3, metric="minkowski", algorithm="brute"),
-    "prototypes": lambda: EvidentialNeuralNetworkClassifier(n_init=1, max_iter=50, random_state=0),
-    "radial basis": lambda: EvidentialRBFClassifier(n_init=1, max_iter=50, random_state=0),
+    "neighbors, brute": lambda: EKNNClassifier(
+        3, metric="minkowski", algorithm="brute"
+    ),
+    "prototypes": lambda: EvidentialNeuralNetworkClassifier(
+        n_init=1, max_iter=50, random_state=0
+    ),
+    "radial basis": lambda: EvidentialRBFClassifier(
+        n_init=1, max_iter=50, random_state=0
+    ),
     "radial basis, simple": lambda: EvidentialRBFClassifier(
         n_init=1, max_iter=50, focal_sets="simple", random_state=0
     ),
@@ -300,11 +338,14 @@ CLASSIFIERS = {
     ),
     "perceptron, logistic": lambda: EvidenceFromClassifier(
         make_pipeline(
-            StandardScaler(), MLPClassifier(5, activation="logistic", max_iter=20, random_state=0)
+            StandardScaler(),
+            MLPClassifier(5, activation="logistic", max_iter=20, random_state=0),
         )
     ),
     "pipeline": lambda: EvidenceFromClassifier(
-        make_pipeline(MinMaxScaler(clip=True), PCA(2, whiten=True), LogisticRegression())
+        make_pipeline(
+            MinMaxScaler(clip=True), PCA(2, whiten=True), LogisticRegression()
+        )
     ),
 }
 
@@ -327,7 +368,8 @@ def test_soft_labels_and_precomputed_distances():
     masses[np.arange(len(X)), y] = 0.5
     family = FocalSets.from_sets(3, [(0,), (1,), (2,), (0, 1), (0, 1, 2)])
     soft = MassFunctions(
-        np.hstack([masses, np.full((len(X), 1), 0.2), np.full((len(X), 1), 0.1)]), family
+        np.hstack([masses, np.full((len(X), 1), 0.2), np.full((len(X), 1), 0.1)]),
+        family,
     )
     for dtype in TOLERANCE:
         assert_same(EKNNClassifier(4).fit(X, soft), around(X), dtype)
@@ -353,7 +395,12 @@ def own_networks(n_outputs):
         def forward(self, x):
             return self.last(x + nn.functional.gelu(self.inside(x)))
 
-    plain = [nn.Linear(3, 5), nn.ReLU(), nn.Dropout(), nn.Sequential(nn.Linear(5, 4), nn.Tanh())]
+    plain = [
+        nn.Linear(3, 5),
+        nn.ReLU(),
+        nn.Dropout(),
+        nn.Sequential(nn.Linear(5, 4), nn.Tanh()),
+    ]
     normed = [nn.Linear(3, 5, bias=False), nn.BatchNorm1d(5), nn.Sigmoid()]
     yield nn.Sequential(*plain, nn.Linear(4, n_outputs))
     yield nn.Sequential(*normed, nn.Linear(5, n_outputs)).double()
@@ -375,7 +422,10 @@ def test_torch_networks():
         }
         assert_same(NNEVCLUS(2, network=network, **settings).fit(X), around(X))
     for network in [*own_networks(2)][-1:]:
-        assert_same(EvidenceFromClassifier(network.eval(), prefit=True).fit(X, y), around(X)[:-4])
+        assert_same(
+            EvidenceFromClassifier(network.eval(), prefit=True).fit(X, y),
+            around(X)[:-4],
+        )
 
 
 @pytest.mark.long
@@ -384,13 +434,31 @@ def test_images():
     torch.manual_seed(0)
     images = np.random.default_rng(0).normal(size=(40, 1, 4, 4)).astype(np.float32)
     images[:20, 0, :2] += 4
-    layers = torch.nn.Conv2d(1, 3, 2), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(27, 4)
-    settings = {"max_iter": 5, "tol": 0.0, "random_state": 0, "outlier_detector": "one-class-svm"}
+    layers = (
+        torch.nn.Conv2d(1, 3, 2),
+        torch.nn.ReLU(),
+        torch.nn.Flatten(),
+        torch.nn.Linear(27, 4),
+    )
+    settings = {
+        "max_iter": 5,
+        "tol": 0.0,
+        "random_state": 0,
+        "outlier_detector": "one-class-svm",
+    }
     estimator = NNEVCLUS(
-        2, focal_sets=FocalSets.full(2), network=torch.nn.Sequential(*layers), **settings
+        2,
+        focal_sets=FocalSets.full(2),
+        network=torch.nn.Sequential(*layers),
+        **settings,
     )
     model = assert_same(estimator.fit(images), images)
-    assert [d.dim_value for d in model.graph.input[0].type.tensor_type.shape.dim] == [0, 1, 4, 4]
+    assert [d.dim_value for d in model.graph.input[0].type.tensor_type.shape.dim] == [
+        0,
+        1,
+        4,
+        4,
+    ]
 
 
 def test_networks_that_torch_cannot_export():
@@ -406,7 +474,9 @@ def test_networks_that_torch_cannot_export():
 
     X, _ = blobs(2)
     settings = {"max_iter": 2, "tol": 0.0, "random_state": 0}
-    estimator = NNEVCLUS(2, focal_sets=FocalSets.full(2), network=Strange(), **settings).fit(X)
+    estimator = NNEVCLUS(
+        2, focal_sets=FocalSets.full(2), network=Strange(), **settings
+    ).fit(X)
     with pytest.raises(ValueError, match=r"\btorch\b"):
         to_onnx(estimator)
 
@@ -449,7 +519,9 @@ def test_table_model():
     np.testing.assert_allclose(masses, model.predict_mass(table).masses, atol=1e-5)
     mixed = choose_attributes(table.assign(name=list("ab") * 60), categories=["name"])
     estimator = EVCLUS(2, metric="gower", n_init=1, random_state=0).fit(mixed.values)
-    with pytest.raises(ValueError, match="only numeric columns to be exported; .name. contains"):
+    with pytest.raises(
+        ValueError, match="only numeric columns to be exported; .name. contains"
+    ):
         to_onnx(TableModel(estimator, mixed.preparation))
 
 
@@ -469,7 +541,10 @@ def test_metadata_and_file(tmp_path):
         "sets": [list(members) for members in estimator.focal_sets_],
         "set_names": estimator.focal_sets_.names(),
     }
-    assert (model.producer_name, model.producer_version) == ("dempster", dempster.__version__)
+    assert (model.producer_name, model.producer_version) == (
+        "dempster",
+        dempster.__version__,
+    )
     written = onnx.load(tmp_path / "model.onnx")
     onnx.checker.check_model(written, full_check=True)
     assert written == model
@@ -482,13 +557,18 @@ def test_metadata_and_file(tmp_path):
     save(estimator, tmp_path / "model.dempster")
     to_onnx(load(tmp_path / "model.dempster"), tmp_path / "model.onnx")
     assert (tmp_path / "model.onnx").read_bytes() == first
-    assert [path.name for path in sorted(tmp_path.iterdir())] == ["model.dempster", "model.onnx"]
+    assert [path.name for path in sorted(tmp_path.iterdir())] == [
+        "model.dempster",
+        "model.onnx",
+    ]
 
 
 def test_program(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     X, y = blobs(3)
-    table = pd.DataFrame(X, columns=["a", "b", "c"]).assign(kind=[f"kind {k}" for k in y])
+    table = pd.DataFrame(X, columns=["a", "b", "c"]).assign(
+        kind=[f"kind {k}" for k in y]
+    )
     table.to_csv("table.csv", index=False)
     run(
         "cluster",
@@ -508,13 +588,17 @@ def test_program(tmp_path, monkeypatch):
     masses, _ = run_onnx(onnx.load("model.onnx"), X.astype(np.float32))
     np.testing.assert_allclose(masses, model.predict_mass(table).masses, atol=1e-5)
     found = json.loads(run("convert", "model.dempster", "model.onnx", "--json").stdout)
-    assert (found["model"]["method"], found["files"]) == ("ECM", {"model": "model.onnx"})
+    assert (found["model"]["method"], found["files"]) == (
+        "ECM",
+        {"model": "model.onnx"},
+    )
     assert (
         "contains a partition, not a model"
         in run("convert", "found.csv", "other.onnx", code=1).stderr
     )
     assert (
-        "SOURCE: the extension must be" in run("convert", "model.onnx", "other.csv", code=2).stderr
+        "SOURCE: the extension must be"
+        in run("convert", "model.onnx", "other.csv", code=2).stderr
     )
     save(MECM(2, n_init=1, random_state=0).fit(X), "mecm.dempster")
     assert (
@@ -530,7 +614,8 @@ def test_errors(tmp_path):
     X, y = blobs(3)
     ecm = ECM(3, n_init=1, random_state=0).fit(X)
     with pytest.raises(
-        TypeError, match="must be one of BPEC, .*, or a Pipeline or TableModel of one, got KMeans"
+        TypeError,
+        match="must be one of BPEC, .*, or a Pipeline or TableModel of one, got KMeans",
     ):
         to_onnx(KMeans(2, n_init=1).fit(X))
     for other in (
@@ -540,7 +625,8 @@ def test_errors(tmp_path):
         None,
     ):
         with pytest.raises(
-            TypeError, match=f"ECM, .*EvidentialRBFClassifier, .*, got {type(other).__name__}"
+            TypeError,
+            match=f"ECM, .*EvidentialRBFClassifier, .*, got {type(other).__name__}",
         ):
             to_onnx(other)
     with pytest.raises(NotFittedError):
@@ -550,7 +636,8 @@ def test_errors(tmp_path):
     with pytest.raises(ValueError, match=r"\bdtype\b"):
         to_onnx(ecm, dtype="float16")
     with pytest.raises(
-        ValueError, match=r"path must be a file with the extension \.onnx, got .*\.dempster"
+        ValueError,
+        match=r"path must be a file with the extension \.onnx, got .*\.dempster",
     ):
         to_onnx(ecm, tmp_path / "model.dempster")
     with pytest.raises(ValueError, match=r"use \.dempster"):
@@ -559,7 +646,9 @@ def test_errors(tmp_path):
         ValueError, match="metric must be 'euclidean' to export EVCLUS, got 'cosine'"
     ):
         to_onnx(EVCLUS(2, metric="cosine", n_init=1, random_state=0).fit(X))
-    with pytest.raises(ValueError, match="metric must be 'euclidean' .*, got 'precomputed'"):
+    with pytest.raises(
+        ValueError, match="metric must be 'euclidean' .*, got 'precomputed'"
+    ):
         to_onnx(
             EVCLUS(2, metric="precomputed", n_init=1, random_state=0).fit(
                 np.abs(X[:, :1] - X[:, 0])
@@ -569,13 +658,17 @@ def test_errors(tmp_path):
         to_onnx(EKNNClassifier(3, metric="manhattan").fit(X, y))
     with pytest.raises(ValueError, match="got <function"):
         to_onnx(
-            EKNNClassifier(3, metric=lambda a, b: float(np.abs(a - b).sum())).fit(X[:30], y[:30])
+            EKNNClassifier(3, metric=lambda a, b: float(np.abs(a - b).sum())).fit(
+                X[:30], y[:30]
+            )
         )
     with pytest.raises(
         TypeError,
         match="the step 'polynomialfeatures' of the pipeline must be one of StandardScaler",
     ):
-        to_onnx(make_pipeline(PolynomialFeatures(), ECM(2, n_init=1, random_state=0)).fit(X))
+        to_onnx(
+            make_pipeline(PolynomialFeatures(), ECM(2, n_init=1, random_state=0)).fit(X)
+        )
     assert not list(tmp_path.iterdir())
 
 

@@ -10,7 +10,12 @@ from dempster import CredalPartition, FocalSets
 from dempster._native import kernel
 from dempster.cluster.evclus._pairs import AllPairs, Links, SomePairs, link_form
 from dempster.constraints import Constraints
-from dempster.dissimilarity.transform import decay, default_quantile, random_pairs, to_conflict
+from dempster.dissimilarity.transform import (
+    decay,
+    default_quantile,
+    random_pairs,
+    to_conflict,
+)
 from dempster.optimize.projection import (
     linear_image,
     project,
@@ -70,7 +75,9 @@ class Problem:
         self.start = random_masses(rng, n, len(family))
         self.order = rng.permutation(n)
         points = rng.normal(size=(n, 2)) + 3 * rng.integers(0, 2, (n, 1))
-        self.delta = to_conflict(np.linalg.norm(points[:, None] - points[None], axis=2), 3.0)
+        self.delta = to_conflict(
+            np.linalg.norm(points[:, None] - points[None], axis=2), 3.0
+        )
         self.weights = np.random.default_rng(seed).uniform(0.3, 3, n)
         self.weight = np.outer(self.weights, self.weights)
         np.fill_diagonal(self.weight, 0)
@@ -78,9 +85,15 @@ class Problem:
         if some:
             pairs, count = random_pairs(n, 4, rng)
             self.weight = np.zeros((n, n))
-            self.weight[pairs[:, 0], pairs[:, 1]] = self.weight[pairs[:, 1], pairs[:, 0]] = count
-            self.problem = SomePairs(n, pairs, count, self.delta[pairs[:, 0], pairs[:, 1]])
-        self.constraints = Constraints.from_labels(rng.integers(0, 2, n), n_links, random_state=rng)
+            self.weight[pairs[:, 0], pairs[:, 1]] = self.weight[
+                pairs[:, 1], pairs[:, 0]
+            ] = count
+            self.problem = SomePairs(
+                n, pairs, count, self.delta[pairs[:, 0], pairs[:, 1]]
+            )
+        self.constraints = Constraints.from_labels(
+            rng.integers(0, 2, n), n_links, random_state=rng
+        )
         self.links = Links.from_constraints(self.constraints, n)
         self.xi = xi
 
@@ -89,7 +102,9 @@ class Problem:
             start = self.start
         if order is None:
             order = self.order
-        return self.problem.descend(start, self.family, order, max_iter, tol, self.links, self.xi)
+        return self.problem.descend(
+            start, self.family, order, max_iter, tol, self.links, self.xi
+        )
 
     def value(self, masses):
         kappa = self.family.conflict
@@ -98,7 +113,8 @@ class Problem:
         for i in range(self.n):
             for j in range(i):
                 squares += (
-                    self.weight[i, j] * (masses[i] @ kappa @ masses[j] - self.delta[i, j]) ** 2
+                    self.weight[i, j]
+                    * (masses[i] @ kappa @ masses[j] - self.delta[i, j]) ** 2
                 )
                 total += self.weight[i, j] * self.delta[i, j] ** 2
         for i, j in self.constraints.must_link:
@@ -113,7 +129,9 @@ class Problem:
 def problems(draw):
     seed = draw(st.integers(0, 2**32 - 1))
     some = draw(st.booleans())
-    return Problem(seed, draw(families(max_clusters=4)), some, draw(st.sampled_from([0, 1, 10])))
+    return Problem(
+        seed, draw(families(max_clusters=4)), some, draw(st.sampled_from([0, 1, 10]))
+    )
 
 
 @settings(deadline=None, max_examples=60)
@@ -172,7 +190,9 @@ def test_all_pairs_equal_some_pairs(seed, family, with_links):
     complete = SomePairs(p.n, np.column_stack([i, j]), p.weight[i, j], p.delta[i, j])
     for row in range(p.n):  # After several rows, ties may lead to different minima.
         first, values, _ = p.descend(max_iter=1, order=np.array([row]))
-        _, others, _ = complete.descend(p.start, family, np.array([row]), 1, 0.0, p.links, p.xi)
+        _, others, _ = complete.descend(
+            p.start, family, np.array([row]), 1, 0.0, p.links, p.xi
+        )
         np.testing.assert_allclose(values, others, rtol=1e-9, atol=1e-13)
     assert complete.squares(first, family) == pytest.approx(
         p.problem.squares(first, family), rel=1e-9
@@ -185,11 +205,22 @@ def test_some_pairs_equal_general_sweep():
     p = Problem(3, FocalSets.full(3), True, 8)
     masses, _, _ = p.descend(max_iter=1)
     weight = p.problem.total * p.xi / (2 * len(p.links))
-    links = (p.links.indptr, p.links.indices, weight * p.links.signs, link_form(p.family))
+    links = (
+        p.links.indptr,
+        p.links.indices,
+        weight * p.links.signs,
+        link_form(p.family),
+    )
     general = p.start.copy()
     *adjacency, delta = p.problem.arrays
     sweep_rows(
-        general, p.order, *adjacency, delta[:, None], p.family.conflict[None].copy(), False, *links
+        general,
+        p.order,
+        *adjacency,
+        delta[:, None],
+        p.family.conflict[None].copy(),
+        False,
+        *links,
     )
     np.testing.assert_allclose(general, masses, atol=1e-9)
 
@@ -281,7 +312,9 @@ def test_stopping_rule():
     p = Problem(1, FocalSets.full(2), False)
     _, history, converged = p.descend(max_iter=1000, tol=1e-5)
     assert converged
-    assert 17 <= len(history) < 200  # The smoothed change is at least half of the previous one.
+    assert (
+        17 <= len(history) < 200
+    )  # The smoothed change is at least half of the previous one.
     assert p.descend(max_iter=5, tol=1e-5)[2] is False
     perfect = AllPairs(np.ones((6, 6)) - np.eye(6))
     _, history, converged = perfect.descend(
@@ -305,9 +338,13 @@ def test_stopping_rule():
 def test_link_form(family, seed):
     """m_i' Z m_j = pl(different) + 1 - pl(same)."""
     masses = random_masses(np.random.default_rng(seed), 2, len(family))
-    _, same, different, unknown = CredalPartition(masses, family).relational([(0, 1)]).masses[0]
+    _, same, different, unknown = (
+        CredalPartition(masses, family).relational([(0, 1)]).masses[0]
+    )
     expected = (different + unknown) + 1 - (same + unknown)
-    assert masses[0] @ link_form(family) @ masses[1] == pytest.approx(expected, abs=1e-12)
+    assert masses[0] @ link_form(family) @ masses[1] == pytest.approx(
+        expected, abs=1e-12
+    )
 
 
 def test_link_form_of_certain_objects():
@@ -318,10 +355,14 @@ def test_link_form_of_certain_objects():
 
 
 def test_links_among():
-    constraints = Constraints(must_link=[(0, 3), (3, 5), (2, 7)], cannot_link=[(5, 1), (3, 7)])
+    constraints = Constraints(
+        must_link=[(0, 3), (3, 5), (2, 7)], cannot_link=[(5, 1), (3, 7)]
+    )
     part = Links.from_constraints(constraints, 8).among(np.array([3, 5, 7]))
     assert (len(part), sorted(part.signs)) == (2, [-1, -1, 1, 1])
-    expected = Links.from_constraints(Constraints(must_link=[(0, 1)], cannot_link=[(0, 2)]), 3)
+    expected = Links.from_constraints(
+        Constraints(must_link=[(0, 1)], cannot_link=[(0, 2)]), 3
+    )
     for one, other in zip(
         (part.indptr, part.indices, part.signs),
         (expected.indptr, expected.indices, expected.signs),
@@ -353,7 +394,13 @@ def test_projection_equals_row_update(dtype):
 
     weights = p.weights[others]
     found = project(
-        terms(-1, weights), 1, masses[others], conflict, np.dtype(dtype), inline, weights
+        terms(-1, weights),
+        1,
+        masses[others],
+        conflict,
+        np.dtype(dtype),
+        inline,
+        weights,
     )
     improved, _, _ = p.descend(max_iter=1, start=masses, order=np.array([0]))
     assert found.dtype == dtype
@@ -363,7 +410,9 @@ def test_projection_equals_row_update(dtype):
         p.value(improved), rel=1e-9 if dtype == np.float64 else 1e-5
     )
     copied = project(terms(4), 1, masses[others], conflict, np.dtype(dtype), inline)
-    np.testing.assert_array_equal(copied[0], masses[5].astype(dtype))  # equal to reference 4
+    np.testing.assert_array_equal(
+        copied[0], masses[5].astype(dtype)
+    )  # equal to reference 4
 
 
 def test_settle_links():
@@ -387,7 +436,16 @@ def test_settle_links():
     settled = masses.copy()
     for _ in range(5):
         settle_links(
-            H, linear, rows, settled, links.indptr, links.indices, 3 * links.signs, Z, 1, 0.0
+            H,
+            linear,
+            rows,
+            settled,
+            links.indptr,
+            links.indices,
+            3 * links.signs,
+            Z,
+            1,
+            0.0,
         )
         values.append(value(settled))
     assert np.diff(values).max() <= 1e-10
@@ -402,7 +460,9 @@ def test_settle_links():
 def test_conflict_of_a_dissimilarity():
     assert to_conflict(np.array([0.0, 3.0]), 3.0).tolist() == pytest.approx([0, 0.95])
     d = np.linspace(0, 10, 50)
-    np.testing.assert_allclose(to_conflict(d, 2.5), 1 - np.exp(-decay(2.5) * d**2), atol=1e-15)
+    np.testing.assert_allclose(
+        to_conflict(d, 2.5), 1 - np.exp(-decay(2.5) * d**2), atol=1e-15
+    )
     assert np.all(np.diff(to_conflict(d, 2.5)) > -1e-16)
     for scale in (1e-250, 1e200):  # The squares overflow or underflow.
         np.testing.assert_allclose(
@@ -462,9 +522,14 @@ class Replay:
     def problem(self):
         """Return our problem, with every pair in both rows."""
         pairs = np.sort(
-            np.column_stack([np.repeat(np.arange(self.n), self.k), self.case["J"].ravel()]), axis=1
+            np.column_stack(
+                [np.repeat(np.arange(self.n), self.k), self.case["J"].ravel()]
+            ),
+            axis=1,
         )
-        pairs, first, count = np.unique(pairs, axis=0, return_index=True, return_counts=True)
+        pairs, first, count = np.unique(
+            pairs, axis=0, return_index=True, return_counts=True
+        )
         return SomePairs(self.n, pairs, count.astype(float), self.delta.ravel()[first])
 
     def penalty(self, masses):
@@ -494,7 +559,9 @@ def test_passes_of_published_program(reference, name):
             "rounding errors grow by a factor of 100,000 in 14 passes of the published program"
         )
     end = replay.passes(len(case["crit_trace"]) - 1)
-    np.testing.assert_allclose(replay.visible(end), replay.visible(case["mass"]), atol=3e-4)
+    np.testing.assert_allclose(
+        replay.visible(end), replay.visible(case["mass"]), atol=3e-4
+    )
     kappa = np.einsum("if,ijf->ij", replay.visible(end), end[case["J"]])
     case.assert_equal("Kmat", kappa, atol=5e-5 if "ML" in case else 1e-6)
 
@@ -513,7 +580,9 @@ def test_published_objective(reference, name):
         case.assert_equal("ml_penalty", together, rtol=1e-9)
         case.assert_equal("cl_penalty", apart, rtol=1e-9)
         # convention="program" has four times the published weight
-        objective = stress + 4 * replay.xi / (2 * len(replay.links)) * (together + apart)
+        objective = stress + 4 * replay.xi / (2 * len(replay.links)) * (
+            together + apart
+        )
         case.assert_equal("objective", objective, rtol=1e-9)
 
 
@@ -522,7 +591,9 @@ def test_published_loss(reference):
     replay = Replay(case := reference("kevclus_iris_givenpairs_k50"))
     n_pairs = replay.n * replay.k
     case.assert_equal(
-        "stress", replay.problem().squares(case["mass"], replay.family) / n_pairs, rtol=1e-9
+        "stress",
+        replay.problem().squares(case["mass"], replay.family) / n_pairs,
+        rtol=1e-9,
     )
 
 
@@ -532,7 +603,13 @@ def test_first_pass_over_all_pairs(reference, name):
     delta = np.zeros((replay.n, replay.n))
     delta[np.arange(replay.n)[:, None], case["J"]] = replay.delta
     masses, history, _ = AllPairs(delta).descend(
-        case["m0"], replay.family, np.arange(replay.n), 1, 0.0, replay.links, 4 * replay.xi
+        case["m0"],
+        replay.family,
+        np.arange(replay.n),
+        1,
+        0.0,
+        replay.links,
+        4 * replay.xi,
     )
     case.assert_equal("mass_pass1", masses, atol=1e-4 if "ML" in case else None)
     assert history[0] <= case["crit_trace"][0]
@@ -547,7 +624,13 @@ def test_symmetric_pairs_give_less_stress(reference, name):
     replay = Replay(case := reference(name))
     problem = replay.problem()
     _, history, converged = problem.descend(
-        case["m0"], replay.family, np.arange(replay.n), 1000, 1e-7, replay.links, 4 * replay.xi
+        case["m0"],
+        replay.family,
+        np.arange(replay.n),
+        1000,
+        1e-7,
+        replay.links,
+        4 * replay.xi,
     )
     assert converged
     assert np.diff(history).max() <= 1e-12

@@ -18,11 +18,14 @@ def rng(seed=0):
 
 
 @pytest.mark.parametrize(
-    ("X", "k"), [(load_iris().data, 3), (make_blobs(700, 5, centers=12, random_state=0)[0], 12)]
+    ("X", "k"),
+    [(load_iris().data, 3), (make_blobs(700, 5, centers=12, random_state=0)[0], 12)],
 )
 def test_as_good_as_scikit_learn(X, k):
     ours = [inertia(X, *k_means(X, k, rng(seed))) for seed in range(20)]
-    others = [KMeans(k, n_init=1, random_state=seed).fit(X).inertia_ for seed in range(20)]
+    others = [
+        KMeans(k, n_init=1, random_state=seed).fit(X).inertia_ for seed in range(20)
+    ]
     assert min(ours) <= min(others) * (1 + 1e-3)
     assert np.mean(ours) <= np.mean(others) * 1.1
 
@@ -32,7 +35,9 @@ def test_labels_and_centers_agree():
     centers, labels = k_means(X, 6, rng())
     np.testing.assert_array_equal(labels, cdist(X, centers).argmin(axis=1))
     means = np.array([X[labels == k].mean(axis=0) for k in range(6)])
-    assert np.abs(means - centers).max() < 0.1  # The last moves are below the tolerance.
+    assert (
+        np.abs(means - centers).max() < 0.1
+    )  # The last moves are below the tolerance.
 
 
 def test_weights_are_repetitions():
@@ -46,7 +51,9 @@ def test_weights_are_repetitions():
     np.testing.assert_allclose(centers, again, rtol=1e-12)
     assert set(labels) <= set(range(4))
     without = k_means(X, 4, rng(3), np.where(np.arange(60) == 7, 0.0, 1.0))[0]
-    far = np.where(np.arange(60)[:, None] == 7, 1e3, X)  # A row without weight has no influence.
+    far = np.where(
+        np.arange(60)[:, None] == 7, 1e3, X
+    )  # A row without weight has no influence.
     np.testing.assert_allclose(
         k_means(far, 4, rng(3), np.where(np.arange(60) == 7, 0.0, 1.0))[0].min(),
         without.min(),

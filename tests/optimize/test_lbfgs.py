@@ -51,7 +51,9 @@ def test_end_criteria():
     assert len(short.history) == 4
     early = minimize_lbfgs(rosenbrock, start, max_iter=100, tol=1e-2)
     assert early.converged
-    assert 0 <= early.history[-2] - early.history[-1] <= 1e-2 * max(early.history[-2], 1)
+    assert (
+        0 <= early.history[-2] - early.history[-1] <= 1e-2 * max(early.history[-2], 1)
+    )
     at_once = minimize_lbfgs(rosenbrock, np.ones(2), max_iter=100, tol=0)
     assert at_once.converged
     assert at_once.history == [0.0]
@@ -83,7 +85,9 @@ def test_variable_with_zero_derivative():
     def first_only(x):
         return float((x[0] - 3) ** 2), np.array([2 * (x[0] - 3), 0.0])
 
-    assert minimize_lbfgs(first_only, np.array([0.0, 7.0]), max_iter=50, tol=0).model.tolist() == [
+    assert minimize_lbfgs(
+        first_only, np.array([0.0, 7.0]), max_iter=50, tol=0
+    ).model.tolist() == [
         3.0,
         7.0,
     ]

@@ -10,7 +10,9 @@ TYPES = [(np.float32, 2e-6), (np.float64, 1e-14)]
 
 
 def naive_terms(rows, references, gamma, image):
-    squares = np.square(rows[:, None].astype(float) - references.astype(float)).sum(axis=2)
+    squares = np.square(rows[:, None].astype(float) - references.astype(float)).sum(
+        axis=2
+    )
     return (1 - np.exp(-gamma * squares)) @ image.astype(rows.dtype).astype(float)
 
 
@@ -27,7 +29,10 @@ def test_terms_against_loops(n, d, p, f, dtype, tolerance):
     for gamma in (0.0, 0.3, 40.0):
         linear, same = euclidean_terms(rows, references, gamma, image)(0, n)
         np.testing.assert_allclose(
-            linear, naive_terms(rows, references, gamma, image), atol=tolerance * p, rtol=0
+            linear,
+            naive_terms(rows, references, gamma, image),
+            atol=tolerance * p,
+            rtol=0,
         )
         assert (same == -1).all()
 
@@ -35,16 +40,20 @@ def test_terms_against_loops(n, d, p, f, dtype, tolerance):
 @pytest.mark.parametrize(("dtype", "tolerance"), TYPES)
 def test_precision_of_exponentials(dtype, tolerance):
     """With one reference at zero and an image of -1 the term is exp - 1."""
-    x = np.sqrt(np.linspace(0, 90 if dtype is np.float32 else 720, 20_001)).astype(dtype)
-    linear, _ = euclidean_terms(x[:, None], np.zeros((1, 1), dtype), 1.0, np.array([[-1.0]]))(
-        0, len(x)
+    x = np.sqrt(np.linspace(0, 90 if dtype is np.float32 else 720, 20_001)).astype(
+        dtype
     )
+    linear, _ = euclidean_terms(
+        x[:, None], np.zeros((1, 1), dtype), 1.0, np.array([[-1.0]])
+    )(0, len(x))
     squares = np.square(x).astype(float)
     np.testing.assert_allclose(
         linear[:, 0] + 1, np.exp(-squares), rtol=0, atol=3 * np.finfo(dtype).eps
     )
     least = np.finfo(dtype).tiny * 16
-    assert linear[np.exp(-squares) < least].max(initial=-1.0) <= -1 + np.finfo(dtype).eps
+    assert (
+        linear[np.exp(-squares) < least].max(initial=-1.0) <= -1 + np.finfo(dtype).eps
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -65,7 +74,11 @@ def test_equal_references(dtype):
     references[3] = 0.0
     references[4] = np.finfo(dtype).tiny  # Its square underflows to zero.
     rows = np.concatenate(
-        [references[[150, 3, 4, 199]], rng.normal(size=(30, 2)).astype(dtype), -references[3:4]]
+        [
+            references[[150, 3, 4, 199]],
+            rng.normal(size=(30, 2)).astype(dtype),
+            -references[3:4],
+        ]
     )
     _, same = euclidean_terms(rows, references, 1.0, np.ones((200, 1)))(0, len(rows))
     np.testing.assert_array_equal(same, [20, 3, 4, 199, *[-1] * 30, 3])
@@ -91,4 +104,6 @@ def test_conflicts_of_pairs(n):
         masses[a].astype(float) @ conflict @ masses[b].astype(float)
         for a, b in zip(i, j, strict=True)
     ]
-    np.testing.assert_allclose(conflicts_of_pairs(masses, conflict, i, j), wanted, rtol=1e-13)
+    np.testing.assert_allclose(
+        conflicts_of_pairs(masses, conflict, i, j), wanted, rtol=1e-13
+    )

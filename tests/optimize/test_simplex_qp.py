@@ -8,7 +8,11 @@ from hypothesis.extra import numpy as hnp
 from sklearn.exceptions import ConvergenceWarning
 
 from dempster.optimize import solve_diagonal, solve_simplex_qp, solve_simplex_qp_batch
-from dempster.optimize.simplex_qp import simplex_qp, simplex_qp_batch, simplex_qp_workspace
+from dempster.optimize.simplex_qp import (
+    simplex_qp,
+    simplex_qp_batch,
+    simplex_qp_workspace,
+)
 
 
 def objective(H, g, x):
@@ -38,7 +42,11 @@ def solve(H, g, x0=None):
     else:
         x = np.array(x0, float)
     simplex_qp(
-        np.ascontiguousarray(H), np.ascontiguousarray(g), x, 10 * f + 10, *simplex_qp_workspace(f)
+        np.ascontiguousarray(H),
+        np.ascontiguousarray(g),
+        x,
+        10 * f + 10,
+        *simplex_qp_workspace(f),
     )
     return x
 
@@ -133,7 +141,9 @@ def test_agrees_with_daqp(f):
     for _ in range(500):
         H, g = random_problem(rng, "definite", f)
         x = solve(H, g, random_start(rng, f))
-        z, _, flag, _ = daqp.solve(H, g, np.ones((1, f)), upper, lower, sense, primal_tol=1e-11)
+        z, _, flag, _ = daqp.solve(
+            H, g, np.ones((1, f)), upper, lower, sense, primal_tol=1e-11
+        )
         assert flag == 1
         difference = objective(H, g, x) - objective(H, g, project(z))
         assert abs(difference) <= 1e-8 * scale_of(H, g)
@@ -187,7 +197,9 @@ def test_solution_as_start(f):
             again = solve(H, g, x)
             if family == "definite":
                 assert again.tolist() == x.tolist()
-            assert abs(objective(H, g, again) - objective(H, g, x)) <= 1e-11 * scale_of(H, g)
+            assert abs(objective(H, g, again) - objective(H, g, x)) <= 1e-11 * scale_of(
+                H, g
+            )
 
 
 def test_warm_start():
@@ -232,7 +244,9 @@ def test_zero_rows():
         H[:2] = H[:, :2] = 0
         g[:2] = 0
         g += 1e-9 * rng.normal(size=f)
-        assert gap(H, g, solve(H, g, rng.dirichlet(np.ones(f)))) <= 1e-11 * scale_of(H, g)
+        assert gap(H, g, solve(H, g, rng.dirichlet(np.ones(f)))) <= 1e-11 * scale_of(
+            H, g
+        )
 
 
 def test_hessian_from_single_precision():
@@ -341,7 +355,9 @@ def test_inputs_are_not_modified():
     assert solve_simplex_qp_batch(H, np.empty((0, 4))).shape == (0, 4)
 
 
-bounded = st.floats(-4, 4).map(lambda v: round(v, 3))  # Rounding gives ties and exact zeros.
+bounded = st.floats(-4, 4).map(
+    lambda v: round(v, 3)
+)  # Rounding gives ties and exact zeros.
 
 
 @settings(max_examples=100, deadline=None)
@@ -349,9 +365,13 @@ bounded = st.floats(-4, 4).map(lambda v: round(v, 3))  # Rounding gives ties and
 def test_optimality_conditions(data):
     """Check the conditions of Karush, Kuhn and Tucker."""
     f = data.draw(st.integers(1, 7))
-    A = data.draw(hnp.arrays(float, (data.draw(st.integers(1, 7)), f), elements=bounded))
+    A = data.draw(
+        hnp.arrays(float, (data.draw(st.integers(1, 7)), f), elements=bounded)
+    )
     g = data.draw(hnp.arrays(float, f, elements=bounded))
-    start = data.draw(hnp.arrays(float, f, elements=st.sampled_from([0.0, 0.25, 0.5, 1.0])))
+    start = data.draw(
+        hnp.arrays(float, f, elements=st.sampled_from([0.0, 0.25, 0.5, 1.0]))
+    )
     H = A.T @ A
     x = solve(H, g, start)
     assert_feasible(x)
@@ -366,7 +386,9 @@ def test_optimality_conditions(data):
 @given(data=st.data())
 def test_diagonal_optimality_conditions(data):
     f = data.draw(st.integers(1, 9))
-    h = data.draw(hnp.arrays(float, f, elements=st.sampled_from([0.0, 1e-12, 0.5, 1.0, 3.0, 1e6])))
+    h = data.draw(
+        hnp.arrays(float, f, elements=st.sampled_from([0.0, 1e-12, 0.5, 1.0, 3.0, 1e6]))
+    )
     g = data.draw(hnp.arrays(float, f, elements=bounded))
     x = solve_diagonal(h, g)
     assert_feasible(x)
@@ -380,12 +402,17 @@ def test_diagonal_special_cases():
     )
     # A zero h behaves as the limit of a small one, and ties go to the lowest index.
     assert solve_diagonal([0.0, 0.0, 1.0], [1.0, 1.0, 0.0]).tolist() == [0.5, 0.0, 0.5]
-    np.testing.assert_allclose(solve_diagonal([1e-9, 1.0], [1.0, 0.0]), [0.5, 0.5], atol=1e-8)
+    np.testing.assert_allclose(
+        solve_diagonal([1e-9, 1.0], [1.0, 0.0]), [0.5, 0.5], atol=1e-8
+    )
     assert solve_diagonal([1.0, 0.0, 2.0], [0.0, -5.0, 1.0]).tolist() == [0, 1, 0]
     for factor in [2.0**-40, 2.0**40]:
         h = np.array([1.0, 2.0, 0.5, 3.0])
         g = np.array([0.2, -1.0, 0.4, 0.0])
-        assert solve_diagonal(h * factor, g * factor).tolist() == solve_diagonal(h, g).tolist()
+        assert (
+            solve_diagonal(h * factor, g * factor).tolist()
+            == solve_diagonal(h, g).tolist()
+        )
 
 
 @pytest.mark.parametrize(
@@ -400,7 +427,12 @@ def test_diagonal_special_cases():
         (np.eye(3), np.zeros(4), None, "g must have shape"),
         (np.eye(3), np.array([0, np.inf, 0]), None, "g must be finite"),
         (np.eye(3), np.zeros(3), np.full(2, 0.5), "x0 must have shape"),
-        (np.eye(3), np.zeros(3), np.array([0.5, 0.6, -0.1]), "x0 must lie on the simplex"),
+        (
+            np.eye(3),
+            np.zeros(3),
+            np.array([0.5, 0.6, -0.1]),
+            "x0 must lie on the simplex",
+        ),
         (np.eye(3), np.zeros(3), np.full(3, 0.5), "x0 must lie on the simplex"),
     ],
 )
@@ -412,13 +444,21 @@ def test_invalid_programs(H, g, x0, message):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: solve_simplex_qp(np.eye(2), np.zeros(2), max_iter=0), "max_iter must be"),
+        (
+            lambda: solve_simplex_qp(np.eye(2), np.zeros(2), max_iter=0),
+            "max_iter must be",
+        ),
         (lambda: solve_simplex_qp_batch(np.eye(2), np.zeros(2)), "G must have shape"),
         (
-            lambda: solve_simplex_qp_batch(np.eye(2), np.zeros((5, 2)), np.full((4, 2), 0.5)),
+            lambda: solve_simplex_qp_batch(
+                np.eye(2), np.zeros((5, 2)), np.full((4, 2), 0.5)
+            ),
             "X0 must have shape",
         ),
-        (lambda: solve_simplex_qp_batch(np.eye(2), np.zeros((5, 2)), n_jobs=0), "n_jobs"),
+        (
+            lambda: solve_simplex_qp_batch(np.eye(2), np.zeros((5, 2)), n_jobs=0),
+            "n_jobs",
+        ),
         (lambda: solve_diagonal([1.0, -1.0], [0.0, 0.0]), "h must contain"),
         (lambda: solve_diagonal([1.0, 1.0], [0.0, 0.0, 0.0]), "g must have shape"),
     ],

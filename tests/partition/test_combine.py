@@ -29,7 +29,9 @@ def test_closed_forms_agree_with_general_rules(seed, n_sources, rule):
     full = FocalSets.full(2)  # empty, same, different, unknown
     relations = [random_masses(rng, 5, 4) for _ in range(n_sources)]
     if rule != "conjunctive":
-        relations = [np.column_stack([np.zeros(5), r[:, 1:] + r[:, :1] / 3]) for r in relations]
+        relations = [
+            np.column_stack([np.zeros(5), r[:, 1:] + r[:, :1] / 3]) for r in relations
+        ]
     relations = [0.99 * r + 0.01 * np.array([0, 0, 0, 1]) for r in relations]
     sources = [MassFunctions(r, full) for r in relations]
     general = sources[0].combine(*sources[1:], rule=rule).to_family(full).masses
@@ -85,13 +87,24 @@ def test_row_problem_against_a_general_solver():
         value = 0.0
         for (a, b), weight, target in zip(pairs, weights, targets, strict=True):
             value += weight * sum(
-                (m[a] @ form @ m[b] - t) ** 2 for form, t in zip(forms, target, strict=True)
+                (m[a] @ form @ m[b] - t) ** 2
+                for form, t in zip(forms, target, strict=True)
             )
         return value + 0.3 * m[2] @ family.conflict @ m[5]
 
     for i in (2, 5, 7):
         ours = masses.copy()
-        sweep_rows(ours, np.array([i]), indptr, indices, w, targets[which], forms, False, *links)
+        sweep_rows(
+            ours,
+            np.array([i]),
+            indptr,
+            indices,
+            w,
+            targets[which],
+            forms,
+            False,
+            *links,
+        )
         theirs = minimize(
             objective, masses[i], args=(i,), method="SLSQP", bounds=[(0, 1)] * f,
             constraints={"type": "eq", "fun": lambda x: x.sum() - 1}, options={"ftol": 1e-14, "maxiter": 500},
@@ -127,16 +140,26 @@ def test_complementary_partitions():
     family = FocalSets.pairs(3, empty=False)
     left = np.zeros((60, len(family)))
     right = np.zeros((60, len(family)))
-    left[np.arange(60), [family.index({0}) if y == 0 else family.index({1, 2}) for y in truth]] = 1
-    right[np.arange(60), [family.index({2}) if y == 2 else family.index({0, 1}) for y in truth]] = 1
+    left[
+        np.arange(60),
+        [family.index({0}) if y == 0 else family.index({1, 2}) for y in truth],
+    ] = 1
+    right[
+        np.arange(60),
+        [family.index({2}) if y == 2 else family.index({0, 1}) for y in truth],
+    ] = 1
     sources = [CredalPartition(left, family), CredalPartition(right, family)]
     combined = combine_partitions(sources, "dempster", random_state=0)
-    assert pairwise_nonspecificity(combined) < min(pairwise_nonspecificity(s) for s in sources)
+    assert pairwise_nonspecificity(combined) < min(
+        pairwise_nonspecificity(s) for s in sources
+    )
     assert consistency_index(combined, truth) > 0.95
 
 
 def test_contradicting_hard_partitions_under_dempster():
-    combined = combine_partitions([[0, 0, 1, 1], [0, 1, 0, 1]], "dempster", random_state=0)
+    combined = combine_partitions(
+        [[0, 0, 1, 1], [0, 1, 0, 1]], "dempster", random_state=0
+    )
     assert np.isfinite(combined.masses).all()
 
 
@@ -146,7 +169,9 @@ def test_different_numbers_of_clusters_and_outliers():
     combined = combine_partitions([a, b], random_state=0)
     assert combined.n_clusters == 3
     assert (
-        combine_partitions([a, b], n_clusters=2, focal_sets="simple", random_state=0).n_clusters
+        combine_partitions(
+            [a, b], n_clusters=2, focal_sets="simple", random_state=0
+        ).n_clusters
         == 2
     )
     kept = combine_partitions([b, b], "conjunctive", random_state=0)
@@ -162,7 +187,9 @@ def test_many_objects_use_sampled_pairs():
     )
     assert combined.metadata["n_pairs"] <= 3000 * 20
     assert consistency_index(combined, truth) > 0.9
-    again = combine_partitions([truth, noisy], n_partners=20, n_init=2, max_iter=10, random_state=0)
+    again = combine_partitions(
+        [truth, noisy], n_partners=20, n_init=2, max_iter=10, random_state=0
+    )
     np.testing.assert_array_equal(again.masses, combined.masses)
 
 

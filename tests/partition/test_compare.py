@@ -43,8 +43,14 @@ def test_reference(reference):
 
 def test_pairwise_masses_by_hand():
     family = FocalSets.full(2)
-    cp = CredalPartition([[0.3, 0.6, 0.1, 0], [0, 0.7, 0.1, 0.2], [0, 0.1, 0.6, 0.3]], family)
-    expected = [[0.30, 0.43, 0.13, 0.14], [0.30, 0.12, 0.37, 0.21], [0, 0.13, 0.43, 0.44]]
+    cp = CredalPartition(
+        [[0.3, 0.6, 0.1, 0], [0, 0.7, 0.1, 0.2], [0, 0.1, 0.6, 0.3]], family
+    )
+    expected = [
+        [0.30, 0.43, 0.13, 0.14],
+        [0.30, 0.12, 0.37, 0.21],
+        [0, 0.13, 0.43, 0.44],
+    ]
     np.testing.assert_allclose(cp.relational().masses, expected, atol=1e-12)
 
 
@@ -68,8 +74,12 @@ def test_relational_masses_and_blocks(cp, rows):
             expected.append(m)
     relational = cp.relational()
     np.testing.assert_allclose(relational.masses, expected, atol=1e-12)
-    np.testing.assert_allclose(cp.relational(relational.pairs).masses, expected, atol=1e-12)
-    np.testing.assert_allclose(relational.totals(), np.sum(expected, axis=0), atol=1e-10)
+    np.testing.assert_allclose(
+        cp.relational(relational.pairs).masses, expected, atol=1e-12
+    )
+    np.testing.assert_allclose(
+        relational.totals(), np.sum(expected, axis=0), atol=1e-10
+    )
     dense = relational.to_dense()
     np.testing.assert_allclose(dense[:, *relational.pairs.T].T, expected, atol=1e-12)
     count = np.zeros((len(cp), len(cp)), dtype=int)
@@ -111,7 +121,9 @@ def test_credal_rand_index_properties(a, seed, distance):
 def test_consistency_of_every_pair(a, b):
     m = a.relational().masses
     k = b.relational().masses
-    conflict = m[:, 0] + k[:, 0] - m[:, 0] * k[:, 0] + m[:, 1] * k[:, 2] + m[:, 2] * k[:, 1]
+    conflict = (
+        m[:, 0] + k[:, 0] - m[:, 0] * k[:, 0] + m[:, 1] * k[:, 2] + m[:, 2] * k[:, 1]
+    )
     assert consistency_index(a, b) == pytest.approx(1 - conflict.mean())
     assert consistency_index(a, b) == pytest.approx(consistency_index(b, a))
 
@@ -121,7 +133,9 @@ def test_rand_index_of_hard_partitions(labels, seed):
     other = np.random.default_rng(seed).integers(0, 3, len(labels))
     expected = rand_score(labels, other)
     assert credal_rand_index(labels, other) == pytest.approx(expected)
-    assert credal_rand_index(labels, other, distance="belief") == pytest.approx(expected)
+    assert credal_rand_index(labels, other, distance="belief") == pytest.approx(
+        expected
+    )
     assert consistency_index(labels, other) == pytest.approx(expected)
     assert pairwise_nonspecificity(labels) == 0
 
@@ -148,7 +162,10 @@ def test_dominance():
 def test_standard_error_of_sampled_pairs():
     rng = np.random.default_rng(0)
     family = FocalSets.pairs(3)
-    a, b = (CredalPartition(rng.dirichlet(np.ones(len(family)), 300), family) for _ in range(2))
+    a, b = (
+        CredalPartition(rng.dirichlet(np.ones(len(family)), 300), family)
+        for _ in range(2)
+    )
     exact = credal_rand_index(a, b)
     assert exact.standard_error == 0
     assert exact.n_pairs == 300 * 299 // 2
@@ -167,11 +184,15 @@ def test_standard_error_of_sampled_pairs():
 def test_large_partitions():
     rng = np.random.default_rng(0)
     family = FocalSets.simple(4)
-    a = CredalPartition(rng.dirichlet(np.ones(len(family)), 100_000).astype(np.float32), family)
+    a = CredalPartition(
+        rng.dirichlet(np.ones(len(family)), 100_000).astype(np.float32), family
+    )
     assert credal_rand_index(a, a, n_pairs=10_000, random_state=0) == pytest.approx(1)
     small = consistency_index(a[:2000], a[:2000])
     assert consistency_index(a, a) == pytest.approx(small, abs=0.01)
-    assert pairwise_nonspecificity(a) == pytest.approx(pairwise_nonspecificity(a[:2000]), abs=0.01)
+    assert pairwise_nonspecificity(a) == pytest.approx(
+        pairwise_nonspecificity(a[:2000]), abs=0.01
+    )
     assert len(a.relational()) == 100_000 * 99_999 // 2
 
 
@@ -199,8 +220,12 @@ def test_map_of_partitions(rule):
     noisy = truth.copy()
     noisy[:10] = rng.integers(0, 3, 10)
     far = rng.integers(0, 3, 60)
-    result = embed_partitions([truth, (truth + 1) % 3, noisy, far], names=list("abcd"), rule=rule)
-    distances = np.linalg.norm(result.coordinates[:, None] - result.coordinates[None], axis=2)
+    result = embed_partitions(
+        [truth, (truth + 1) % 3, noisy, far], names=list("abcd"), rule=rule
+    )
+    distances = np.linalg.norm(
+        result.coordinates[:, None] - result.coordinates[None], axis=2
+    )
     assert result.dissimilarity[0, 1] == pytest.approx(0)  # renamed clusters
     assert distances[0, 1] == pytest.approx(0, abs=1e-3)
     np.testing.assert_allclose(distances, result.dissimilarity, atol=0.05)

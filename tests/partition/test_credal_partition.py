@@ -28,9 +28,13 @@ def test_reference(reference, name):
     case.assert_equal("betp_n", cp.pignistic())
     untied = case["Y_tied"] == 0
     case.assert_equal("y_pl", cp.labels, where=case["y_pl_tied"] == 0)
-    case.assert_equal("y_bel", cp.singleton_belief.argmax(axis=1), where=case["y_bel_tied"] == 0)
+    case.assert_equal(
+        "y_bel", cp.singleton_belief.argmax(axis=1), where=case["y_bel_tied"] == 0
+    )
     case.assert_equal("Y", cp.assignment(), where=untied)
-    case.assert_equal("Ynd", cp.assignment("interval_dominance"), where=case["y_bel_tied"] == 0)
+    case.assert_equal(
+        "Ynd", cp.assignment("interval_dominance"), where=case["y_bel_tied"] == 0
+    )
     lower = np.stack(
         [np.isin(np.arange(len(cp)), cp.lower(k)) for k in range(cp.n_clusters)], axis=1
     )
@@ -45,11 +49,15 @@ def test_reference(reference, name):
 def test_reference_of_hard_and_fuzzy_partitions(reference):
     case = reference("hard_fuzzy_credpart")
     hard = CredalPartition.from_hard(case["y"])
-    np.testing.assert_allclose(hard.to_family(FocalSets(case["hard_F"])).masses, case["hard_mass"])
+    np.testing.assert_allclose(
+        hard.to_family(FocalSets(case["hard_F"])).masses, case["hard_mass"]
+    )
     assert hard.nonspecificity_index() == pytest.approx(float(case["hard_N"]))
     fuzzy = CredalPartition.from_fuzzy(case["U"])
     np.testing.assert_allclose(
-        fuzzy.to_family(FocalSets(case["fuzzy_F"])).masses, case["fuzzy_mass"], atol=1e-12
+        fuzzy.to_family(FocalSets(case["fuzzy_F"])).masses,
+        case["fuzzy_mass"],
+        atol=1e-12,
     )
     assert fuzzy.nonspecificity_index() == pytest.approx(float(case["fuzzy_N"]))
 
@@ -81,13 +89,17 @@ def test_summaries_agree_with_the_masses(cp):
     upper = [set(cp.upper(k)) for k in range(cp.n_clusters)]
     for k in range(cp.n_clusters):
         assert lower[k] <= upper[k]
-    assert sum(map(len, lower)) == len(set().union(*lower))  # lower approximations are disjoint
+    assert sum(map(len, lower)) == len(
+        set().union(*lower)
+    )  # lower approximations are disjoint
     assert not set(cp.outliers) & set().union(*upper)
     assert set(cp.outliers) == set(np.flatnonzero(~assigned.any(axis=1)))
     assert set(cp.ambiguous) == set(np.flatnonzero(assigned.sum(axis=1) > 1))
     dominance = cp.assignment("interval_dominance")
     assert dominance.any(axis=1).all()
-    assert not cp.assignment("interval_dominance", keep_outliers=False)[cp.outliers].any()
+    assert not cp.assignment("interval_dominance", keep_outliers=False)[
+        cp.outliers
+    ].any()
     assert 0 <= cp.nonspecificity_index() <= 1
     np.testing.assert_allclose(cp.plausibility_transform().sum(axis=1), 1)
     assert (cp.labels_with_outliers[cp.outliers] == -1).all()
@@ -104,7 +116,9 @@ def test_permuting_objects_permutes_the_summaries(cp):
 
 def test_ties():
     family = FocalSets.from_sets(2, [(0, 1), (1,), (0,), ()])
-    cp = CredalPartition([[0.5, 0, 0.5, 0], [0, 0.5, 0.5, 0], [0.25, 0.25, 0.25, 0.25]], family)
+    cp = CredalPartition(
+        [[0.5, 0, 0.5, 0], [0, 0.5, 0.5, 0], [0.25, 0.25, 0.25, 0.25]], family
+    )
     assert cp.assignment().tolist() == [[True, False], [False, True], [False, False]]
     assert cp.labels.tolist() == [0, 0, 0]
 
@@ -124,7 +138,9 @@ def test_round_trips():
     rough = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 0], [1, 1, 1]], dtype=bool)
     cp = CredalPartition.from_rough(rough)
     np.testing.assert_array_equal(cp.assignment(), rough)
-    np.testing.assert_array_equal(cp[[0, 1, 3]].assignment("interval_dominance"), rough[[0, 1, 3]])
+    np.testing.assert_array_equal(
+        cp[[0, 1, 3]].assignment("interval_dominance"), rough[[0, 1, 3]]
+    )
     assert cp.outliers.tolist() == [2]
 
 
@@ -143,9 +159,15 @@ def test_noise_labels_become_outliers():
         (lambda: CredalPartition.from_fuzzy([[0.9, 0.9]]), "from_possibilistic"),
         (lambda: CredalPartition.from_fuzzy([[-0.1, 0.9]]), "nonnegative"),
         (lambda: CredalPartition.from_rough([[2, 0]]), "Boolean"),
-        (lambda: CredalPartition.from_hard([0, 1]).lower(2), "cluster must be .* got 2"),
+        (
+            lambda: CredalPartition.from_hard([0, 1]).lower(2),
+            "cluster must be .* got 2",
+        ),
         (lambda: CredalPartition.from_hard([0, 1]).assignment("x"), "rule must be"),
-        (lambda: CredalPartition.from_hard([0, 1]).relational([(0, 0)]), "two different objects"),
+        (
+            lambda: CredalPartition.from_hard([0, 1]).relational([(0, 0)]),
+            "two different objects",
+        ),
         (lambda: CredalPartition.from_hard([0, 1]).relational([(0, 5)]), "from 0 to 1"),
     ],
 )
@@ -172,16 +194,24 @@ def test_summary_counts_and_names():
 def test_summary_is_short_and_narrow_unless_verbose():
     family = FocalSets.pairs(30)
     rows = np.eye(len(family))[np.arange(len(family))]
-    choices = {"d0": "2.36, " + "the median of the dissimilarities " * 5, "n_clusters": "30"}
+    choices = {
+        "d0": "2.36, " + "the median of the dissimilarities " * 5,
+        "n_clusters": "30",
+    }
     cp = CredalPartition(
-        rows, family, index=[f"row {i}" for i in range(len(family))], metadata={"choices": choices}
+        rows,
+        family,
+        index=[f"row {i}" for i in range(len(family))],
+        metadata={"choices": choices},
     )
     short = str(cp.summary())
     long = str(cp.summary(verbose=True))
     assert "... and 10 smaller clusters" in short
     assert "d0" not in short
     assert "\nchosen: n_clusters = 30" in short
-    assert "\n" + " " * 21 + "1 between" in short  # A line does not begin inside an entry.
+    assert (
+        "\n" + " " * 21 + "1 between" in short
+    )  # A line does not begin inside an entry.
     assert "\ncluster 29" in long
     assert "\nchosen: d0 = 2.36, the median" in long
     assert len(short.splitlines()) <= 29
@@ -198,7 +228,10 @@ def test_html_has_the_counts_of_the_summary():
     assert "<th>&lt;b&gt;</th><td>2</td><td>4</td>" in page
     assert "28.6%, " in page  # 2 of 7 objects
     assert "57.1%, " in page  # 4 of 7 objects
-    assert "2 ambiguous: 1\u00a0between\u00a0clusters\u00a0&lt;b&gt;\u00a0and\u00a0y; " in page
+    assert (
+        "2 ambiguous: 1\u00a0between\u00a0clusters\u00a0&lt;b&gt;\u00a0and\u00a0y; "
+        in page
+    )
     assert "1 outliers: &lt;i&gt;<br>" in page
     assert "<b>" not in page
     assert "<i>" not in page

@@ -40,7 +40,9 @@ def test_nested_masses_by_definition(rule, max_size):
             assert cp[i].mass(tuple(clusters))[0] == pytest.approx(mass)
     np.testing.assert_array_equal(cp.labels, U.argmax(axis=1))
     if max_size is None:
-        memberships = cp.pignistic() if rule == "pignistic" else cp.plausibility_transform()
+        memberships = (
+            cp.pignistic() if rule == "pignistic" else cp.plausibility_transform()
+        )
         np.testing.assert_allclose(memberships, U, atol=1e-12)
     else:
         assert set(cp.focal_sets.cardinality) <= {*range(1, max_size + 1), 5}
@@ -66,13 +68,23 @@ def test_gaussian_mixture():
 
 
 def test_names_of_tables():
-    table = pd.DataFrame([[0.9, 0.1], [0.4, 0.6]], index=["x", "y"], columns=["old", "young"])
+    table = pd.DataFrame(
+        [[0.9, 0.1], [0.4, 0.6]], index=["x", "y"], columns=["old", "young"]
+    )
     cp = CredalPartition.from_soft(table)
     assert (list(cp.index), cp.frame) == (["x", "y"], ("old", "young"))
-    assert CredalPartition.from_soft(pl.DataFrame({"a": [0.9], "b": [0.1]})).frame == ("a", "b")
-    assert CredalPartition.from_soft(table, frame="ab", index=[1, 2]).frame == ("a", "b")
+    assert CredalPartition.from_soft(pl.DataFrame({"a": [0.9], "b": [0.1]})).frame == (
+        "a",
+        "b",
+    )
+    assert CredalPartition.from_soft(table, frame="ab", index=[1, 2]).frame == (
+        "a",
+        "b",
+    )
     assert CredalPartition.from_soft([[0.9, 0.1]]).index is None
-    assert CredalPartition.from_soft([[1.0], [0.4]]).outliers.tolist() == [1]  # a single cluster
+    assert CredalPartition.from_soft([[1.0], [0.4]]).outliers.tolist() == [
+        1
+    ]  # a single cluster
 
 
 def test_number_of_sets():

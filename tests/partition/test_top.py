@@ -37,8 +37,13 @@ def test_ties():
 def test_files_of_the_largest_masses(tmp_path):
     pytest.importorskip("pyarrow")
     centers = 20 * np.array([[k % 6, k // 6] for k in range(36)], dtype=float)
-    X = centers[np.arange(720) % 36] + np.random.default_rng(0).normal(size=(720, 2)) * 3
-    lazy = ECM(36, init=centers, random_state=0).fit([X[:100], X[100:]]).credal_partition_
+    X = (
+        centers[np.arange(720) % 36]
+        + np.random.default_rng(0).normal(size=(720, 2)) * 3
+    )
+    lazy = (
+        ECM(36, init=centers, random_state=0).fit([X[:100], X[100:]]).credal_partition_
+    )
     whole = lazy.compute()
     (path,) = lazy.to_parquet(tmp_path / "top", top=4)
     found = read_partition(path)
@@ -47,7 +52,9 @@ def test_files_of_the_largest_masses(tmp_path):
         found.masses, top_masses(whole.masses, whole.focal_sets, 4).toarray()
     )
     assert (found.labels == whole.labels).mean() > 0.99  # ambiguous objects may change
-    np.testing.assert_array_equal(pd.read_parquet(path)["label"], whole.labels)  # from all masses
+    np.testing.assert_array_equal(
+        pd.read_parquet(path)["label"], whole.labels
+    )  # from all masses
     assert found.metadata["method"] == "ECM"
     (large,) = lazy.to_parquet(tmp_path / "all")
     assert path.stat().st_size < 0.5 * large.stat().st_size
@@ -62,7 +69,9 @@ def test_invalid_partitions(tmp_path):
         write_top_masses(partition, tmp_path / "a.parquet", 2)
     with pytest.raises(ValueError, match="partition must"):
         write_top_masses(
-            CredalPartition(MASSES, FAMILY, list(map(str, range(50)))), tmp_path / "a.parquet", 2
+            CredalPartition(MASSES, FAMILY, list(map(str, range(50)))),
+            tmp_path / "a.parquet",
+            2,
         )
     with pytest.raises(ValueError, match="parquet"):
         write_top_masses(partition, tmp_path / "a.csv", 2)

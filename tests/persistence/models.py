@@ -15,7 +15,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import OneClassSVM
 
 from dempster import FocalSets, MassFunctions, classify, metric
-from dempster.classify import ContextualDiscounting, EKNNClassifier, EvidenceFromClassifier
+from dempster.classify import (
+    ContextualDiscounting,
+    EKNNClassifier,
+    EvidenceFromClassifier,
+)
 from dempster.cluster import (
     CECM,
     ECM,
@@ -50,7 +54,9 @@ __all__ = [
 IRIS = load_iris()
 X = IRIS.data[::3].copy()
 CLASSES = IRIS.target_names[IRIS.target[::3]]
-TABLE = pd.DataFrame(X, columns=["a", "b", "c", "d"], index=[f"object {i}" for i in range(len(X))])
+TABLE = pd.DataFrame(
+    X, columns=["a", "b", "c", "d"], index=[f"object {i}" for i in range(len(X))]
+)
 MIXED = TABLE.assign(
     kind=pd.Categorical(np.where(X[:, 0] > 5.5, "large", "small")), seen=X[:, 1] > 3
 )
@@ -77,7 +83,8 @@ def soft_labels() -> MassFunctions:
     masses = np.full((len(X), 3), 0.2)
     masses[np.arange(len(X)), IRIS.target[::3]] = 0.6
     return MassFunctions(
-        np.column_stack([0.8 * masses, np.full(len(X), 0.2)]), FocalSets.simple(3, empty=False)
+        np.column_stack([0.8 * masses, np.full(len(X), 0.2)]),
+        FocalSets.simple(3, empty=False),
     )
 
 
@@ -96,17 +103,27 @@ def plain_network() -> Any:
     import torch
 
     torch.manual_seed(0)
-    return torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.ReLU(), torch.nn.Linear(3, 4))
+    return torch.nn.Sequential(
+        torch.nn.Linear(4, 3), torch.nn.ReLU(), torch.nn.Linear(3, 4)
+    )
 
 
 def network_model(network: Callable[[], Any]) -> NNEVCLUS:
     family = FocalSets.full(2)
     return NNEVCLUS(
-        2, focal_sets=family, network=network(), max_iter=3, tol=0.0, n_init=1, random_state=0
+        2,
+        focal_sets=family,
+        network=network(),
+        max_iter=3,
+        tol=0.0,
+        n_init=1,
+        random_state=0,
     ).fit(X)
 
 
-def _clusterer(kind: Any, data: Any = TABLE, **settings: Any) -> Callable[[], tuple[Any, Any]]:
+def _clusterer(
+    kind: Any, data: Any = TABLE, **settings: Any
+) -> Callable[[], tuple[Any, Any]]:
     quick = {
         "n_clusters": 2,
         "random_state": 0,
@@ -123,18 +140,26 @@ def _fitted(model: Any, *arguments: Any, **more: Any) -> Callable[[], tuple[Any,
 
 
 MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
-    "ECM, adaptive": _clusterer(ECM, n_clusters=3, metric="adaptive", focal_sets="pairs"),
+    "ECM, adaptive": _clusterer(
+        ECM, n_clusters=3, metric="adaptive", focal_sets="pairs"
+    ),
     "ECM, number found": _clusterer(ECM, n_clusters="auto"),
     "ECM, single precision": _clusterer(ECM, TABLE.astype(np.float32), n_clusters=2),
     "ECM, own sets": _clusterer(ECM, n_clusters=3, focal_sets=FocalSets.full(3)),
-    "ECM, generators": _clusterer(ECM, n_clusters=2, random_state=np.random.RandomState(3)),
+    "ECM, generators": _clusterer(
+        ECM, n_clusters=2, random_state=np.random.RandomState(3)
+    ),
     "ECM, missing values": _clusterer(ECM, MIXED[["a", "b", "c"]], missing="partial"),
     "SECM, adaptive": _clusterer(SECM, X.reshape(5, 10, 4), metric="adaptive"),
     "WMVEC, several tables": _clusterer(
         WMVEC, {"one": TABLE[["a", "b"]], "two": TABLE[["c", "d"]]}
     ),
-    "WMVEC, matrices": _clusterer(WMVEC, [DISTANCES, DISTANCES**2], metric="precomputed"),
-    "CECM, constrained": _fitted(CECM(2, n_init=2, random_state=0), X, constraints=LINKS),
+    "WMVEC, matrices": _clusterer(
+        WMVEC, [DISTANCES, DISTANCES**2], metric="precomputed"
+    ),
+    "CECM, constrained": _fitted(
+        CECM(2, n_init=2, random_state=0), X, constraints=LINKS
+    ),
     "RECM, matrix": _clusterer(RECM, DISTANCES, metric="precomputed"),
     "RECM, mixed": _clusterer(RECM, MIXED, metric="gower", symmetrize=True),
     "EVCLUS, mixed": _clusterer(EVCLUS, MIXED, metric="gower"),
@@ -142,42 +167,60 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
     "EVCLUS, ordinal": _clusterer(
         EVCLUS, DISTANCES, metric="precomputed", target_conflict="ordinal"
     ),
-    "EVCLUS, linear": _clusterer(EVCLUS, DISTANCES, metric="precomputed", target_conflict="linear"),
+    "EVCLUS, linear": _clusterer(
+        EVCLUS, DISTANCES, metric="precomputed", target_conflict="linear"
+    ),
     "EVCLUS, sparse": _clusterer(EVCLUS, SOME, metric="precomputed"),
     "EVCLUS, cosine": _clusterer(EVCLUS, metric="cosine"),
     "EVCLUS, mahalanobis": _clusterer(EVCLUS, metric="mahalanobis"),
-    "EVCLUS, constrained": _fitted(EVCLUS(2, n_init=2, random_state=0), X, constraints=LINKS),
+    "EVCLUS, constrained": _fitted(
+        EVCLUS(2, n_init=2, random_state=0), X, constraints=LINKS
+    ),
     "EKNNClus, mixed": _clusterer(EKNNClus, MIXED, metric="gower"),
     "BeliefPeaks, matrix": _clusterer(BeliefPeaks, DISTANCES, metric="precomputed"),
     "CatECM, table": _clusterer(CatECM, CATEGORIES),
     "NNEVCLUS, detector": _clusterer(NNEVCLUS, outlier_detector="one-class-svm"),
-    "NNEVCLUS, given detector": _clusterer(NNEVCLUS, outlier_detector=OneClassSVM(nu=0.1)),
+    "NNEVCLUS, given detector": _clusterer(
+        NNEVCLUS, outlier_detector=OneClassSVM(nu=0.1)
+    ),
     "NNEVCLUS, layers of torch": lambda: (network_model(plain_network), X),
     "BootClus, mixture given": _clusterer(
         BootClus, n_clusters=2, mixture=ParsimoniousGaussianMixture(2, model="VII")
     ),
-    "BootClus, categories": _clusterer(BootClus, ANSWERS, mixture=LatentClassModel(n_init=2)),
+    "BootClus, categories": _clusterer(
+        BootClus, ANSWERS, mixture=LatentClassModel(n_init=2)
+    ),
     "LatentClassModel": _fitted(LatentClassModel(2, random_state=0), ANSWERS),
     "ConformalClustering": _fitted(
         ConformalClustering(GaussianMixture(2), n_refits=2, random_state=0), TABLE
     ),
     "ConformalClustering, evidential": _fitted(
-        ConformalClustering(ECM(3, random_state=0), EKNNClassifier(5), n_refits=0, random_state=0),
+        ConformalClustering(
+            ECM(3, random_state=0), EKNNClassifier(5), n_refits=0, random_state=0
+        ),
         TABLE,
     ),
     "ConformalNoveltyDetector": _fitted(
         ConformalNoveltyDetector(OneClassSVM(), random_state=0), TABLE
     ),
-    "ParsimoniousGaussianMixture": _fitted(ParsimoniousGaussianMixture(random_state=0), TABLE),
-    "EKNNClassifier, cosine": _fitted(EKNNClassifier(3, metric="cosine"), TABLE, CLASSES),
+    "ParsimoniousGaussianMixture": _fitted(
+        ParsimoniousGaussianMixture(random_state=0), TABLE
+    ),
+    "EKNNClassifier, cosine": _fitted(
+        EKNNClassifier(3, metric="cosine"), TABLE, CLASSES
+    ),
     "EKNNClassifier, soft": _fitted(EKNNClassifier(3), X, soft_labels()),
-    "EKNNClassifier, matrix": _fitted(EKNNClassifier(3, metric="precomputed"), DISTANCES, CLASSES),
+    "EKNNClassifier, matrix": _fitted(
+        EKNNClassifier(3, metric="precomputed"), DISTANCES, CLASSES
+    ),
     "EvidenceFromClassifier, pipeline": _fitted(
         EvidenceFromClassifier(make_pipeline(StandardScaler(), LogisticRegression())),
         TABLE,
         CLASSES,
     ),
-    "ContextualDiscounting": _fitted(ContextualDiscounting(), soft_labels(), IRIS.target[::3]),
+    "ContextualDiscounting": _fitted(
+        ContextualDiscounting(), soft_labels(), IRIS.target[::3]
+    ),
     "CautiousTree": _fitted(CautiousTree(4), MIXED, CLASSES),
     "DissimilarityPCA": _fitted(DissimilarityPCA(2), DISTANCES),
 }
@@ -186,4 +229,6 @@ MODELS |= {
     for name in classify.__all__
     if "Cl" in name
 }
-MODELS |= {name: _fitted(getattr(metric, name)(), TABLE, CLASSES) for name in metric.__all__}
+MODELS |= {
+    name: _fitted(getattr(metric, name)(), TABLE, CLASSES) for name in metric.__all__
+}

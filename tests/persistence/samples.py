@@ -47,9 +47,13 @@ N = 10
 POINTS = np.column_stack(
     [np.arange(N) % 5 * 0.25 + 6.0 * (np.arange(N) >= 5), np.arange(N) * 5 % 7 * 0.25]
 )
-TABLE = pd.DataFrame(POINTS, columns=["length", "width"], index=[f"object {i}" for i in range(N)])
+TABLE = pd.DataFrame(
+    POINTS, columns=["length", "width"], index=[f"object {i}" for i in range(N)]
+)
 MIXED = TABLE.assign(color=["red", "green"] * 5)
-CATEGORIES = pd.DataFrame({"size": ["small"] * 5 + ["large"] * 5, "color": ["red", "green"] * 5})
+CATEGORIES = pd.DataFrame(
+    {"size": ["small"] * 5 + ["large"] * 5, "color": ["red", "green"] * 5}
+)
 IMAGE = np.kron([[0.0, 4.0]], np.ones((3, 3))) + np.arange(18).reshape(3, 6) % 4 * 0.1
 CLASSES = np.array(["one", "two"])[(np.arange(N) >= 5).astype(int)]
 LINKS = Constraints([(0, 1)], [(0, 9)], n_objects=N)
@@ -79,23 +83,33 @@ def answer(obj: Any, name: str) -> np.ndarray:
 
 def _objects() -> dict[str, Any]:
     quick: dict[str, Any] = {"n_init": 1, "random_state": 0}
-    plain = [kind(2, **quick) for kind in (ECM, CCM, ECMdd, EVCLUS, MECM, RECM, WECMdd, EGMM)]
+    plain = [
+        kind(2, **quick) for kind in (ECM, CCM, ECMdd, EVCLUS, MECM, RECM, WECMdd, EGMM)
+    ]
     models = {type(model).__name__: model.fit(TABLE) for model in plain}
     models |= {
         "BeliefPeaks": BeliefPeaks(2).fit(TABLE),
-        "BootClus": BootClus(2, mixture="EII", n_bootstraps=5, random_state=0).fit(TABLE),
+        "BootClus": BootClus(2, mixture="EII", n_bootstraps=5, random_state=0).fit(
+            TABLE
+        ),
         "CECM": CECM(2, **quick).fit(TABLE, constraints=LINKS),
         "CatECM": CatECM(2, **quick).fit(CATEGORIES),
-        "ECM of pairs, adaptive": ECM(3, focal_sets="pairs", metric="adaptive", **quick).fit(TABLE),
+        "ECM of pairs, adaptive": ECM(
+            3, focal_sets="pairs", metric="adaptive", **quick
+        ).fit(TABLE),
         "EKNNClus": EKNNClus(n_neighbors=3, random_state=0).fit(TABLE),
         "EVCLUS of a mixed table": EVCLUS(2, metric="gower", **quick).fit(MIXED),
-        "NNEVCLUS": NNEVCLUS(2, network=3, max_iter=5, tol=0.0, random_state=0).fit(TABLE),
+        "NNEVCLUS": NNEVCLUS(2, network=3, max_iter=5, tol=0.0, random_state=0).fit(
+            TABLE
+        ),
         "SECM": SECM(2, **quick).fit(IMAGE),
         "EKNNClassifier": EKNNClassifier(3).fit(TABLE, CLASSES),
-        "EvidentialNeuralNetworkClassifier": EvidentialNeuralNetworkClassifier(2, **quick).fit(
+        "EvidentialNeuralNetworkClassifier": EvidentialNeuralNetworkClassifier(
+            2, **quick
+        ).fit(TABLE, CLASSES),
+        "EvidentialRBFClassifier": EvidentialRBFClassifier(2, **quick).fit(
             TABLE, CLASSES
         ),
-        "EvidentialRBFClassifier": EvidentialRBFClassifier(2, **quick).fit(TABLE, CLASSES),
         "ParsimoniousGaussianMixture": ParsimoniousGaussianMixture(
             2, model="VII", random_state=0
         ).fit(TABLE),
@@ -119,7 +133,8 @@ def write_samples(folder: Path) -> None:
     for name, obj in objects.items():
         save(obj, folder / f"{name}.dempster")
     np.savez_compressed(
-        folder / "answers.npz", **{name: answer(obj, name) for name, obj in objects.items()}
+        folder / "answers.npz",
+        **{name: answer(obj, name) for name, obj in objects.items()},
     )
 
 

@@ -46,7 +46,11 @@ def same(a, b):
     if type(a) is not type(b):
         return False
     if isinstance(a, np.ndarray):
-        if a.dtype != b.dtype or a.shape != b.shape or a.flags.writeable != b.flags.writeable:
+        if (
+            a.dtype != b.dtype
+            or a.shape != b.shape
+            or a.flags.writeable != b.flags.writeable
+        ):
             return False
         if a.dtype == object:
             return list(map(same, a.ravel(), b.ravel())).count(False) == 0
@@ -63,15 +67,18 @@ def same(a, b):
         return same(a.__getstate__(), b.__getstate__())
     if isinstance(a, PointTree):
         return same(a.points, b.points)  # the tree is built again
-    if type(a).__module__.startswith("dempster") and type(a) not in (Constraints, FocalSets):
+    if type(a).__module__.startswith("dempster") and type(a) not in (
+        Constraints,
+        FocalSets,
+    ):
         # cached properties may exist on one side only
         fields = {name for name in vars(a) if name in vars(b)}
         return all(same(vars(a)[name], vars(b)[name]) for name in fields)
     if isinstance(a, np.random.RandomState):
         return same(a.get_state(), b.get_state())
-    return type(a).__module__.startswith(("torch", "sklearn.neighbors", "sklearn._")) or repr(
-        a
-    ) == repr(b)
+    return type(a).__module__.startswith(
+        ("torch", "sklearn.neighbors", "sklearn._")
+    ) or repr(a) == repr(b)
 
 
 def predictions(model, objects):
@@ -87,7 +94,9 @@ def predictions(model, objects):
         if hasattr(model, method):
             result = getattr(model, method)(objects)
             results.append(
-                result.masses if isinstance(result, MassFunctions) else np.asarray(result)
+                result.masses
+                if isinstance(result, MassFunctions)
+                else np.asarray(result)
             )
     return results
 
@@ -108,14 +117,20 @@ def test_every_estimator(name, path):
     assert expected
     for a, b in zip(expected, predictions(again, objects), strict=True):
         assert a.dtype == b.dtype
-        assert a.tolist() == b.tolist() if a.dtype == object else a.tobytes() == b.tobytes()
+        assert (
+            a.tolist() == b.tolist()
+            if a.dtype == object
+            else a.tobytes() == b.tobytes()
+        )
     save(load(path), path)
     assert path.read_bytes() == first
     assert same(clone(again), clone(model))
 
 
 PARTIAL = [
-    s for s in SUBJECTS if "missing" in s.parameters and s.parameters["missing"].default == "refuse"
+    s
+    for s in SUBJECTS
+    if "missing" in s.parameters and s.parameters["missing"].default == "refuse"
 ]
 
 
@@ -132,7 +147,10 @@ def test_models_with_missing_values(subject, metric, path):
         changes = {}
     model = subject.make(missing="partial", **changes).fit(holes)
     again = save_and_load(model, path)
-    assert again.predict_mass(holes).masses.tobytes() == model.predict_mass(holes).masses.tobytes()
+    assert (
+        again.predict_mass(holes).masses.tobytes()
+        == model.predict_mass(holes).masses.tobytes()
+    )
 
 
 MODELS_OF_BLOCKS = [
@@ -142,7 +160,9 @@ MODELS_OF_BLOCKS = [
 ]
 
 
-@pytest.mark.parametrize("model", MODELS_OF_BLOCKS, ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize(
+    "model", MODELS_OF_BLOCKS, ids=lambda model: type(model).__name__
+)
 def test_models_of_blocks_are_saved_without_partition(model, path):
     again = save_and_load(clone(model).fit([X[:30], X[30:]]), path)
     assert not hasattr(again, "credal_partition_")
@@ -160,7 +180,9 @@ def test_partial_fit_after_loading(kind, more, path):
     for streamed in (model, again := load(path)):
         streamed.partial_fit(X[1::2])
     assert again.n_samples_seen_ == len(X)
-    np.testing.assert_array_equal(again.predict_mass(X).masses, model.predict_mass(X).masses)
+    np.testing.assert_array_equal(
+        again.predict_mass(X).masses, model.predict_mass(X).masses
+    )
 
 
 def test_every_public_estimator_has_a_schema():
@@ -168,7 +190,9 @@ def test_every_public_estimator_has_a_schema():
 
     for package in (classify, cluster, metric, mixture):
         name = package.__name__.split(".")[1]
-        classes = {kind for kind in package.__all__ if isinstance(getattr(package, kind), type)}
+        classes = {
+            kind for kind in package.__all__ if isinstance(getattr(package, kind), type)
+        }
         assert classes <= set(schemas_by_name(name))
 
 
@@ -189,7 +213,9 @@ def test_names_of_features_and_samples(path):
 
 def test_shared_and_read_only_arrays(path):
     again = save_and_load(ECM(2, n_init=1, random_state=0).fit(X), path)
-    assert again.focal_sets_ is again.credal_partition_.focal_sets is again._model.family
+    assert (
+        again.focal_sets_ is again.credal_partition_.focal_sets is again._model.family
+    )
     with pytest.raises(ValueError, match="read-only"):
         again.credal_partition_.masses[0, 0] = 1
 
@@ -217,7 +243,9 @@ INDICES = {
     "text": pd.Index(["u", "ü", "\ud800"], name="names", dtype=object),
     "gaps": pd.Index(["u", None, np.nan], dtype=object),
     "numbers": pd.Index([0.1, np.nan, -0.0]),
-    "moments": pd.DatetimeIndex(["2024-01-01", None, "1960-05-05 12:00:00.123456"], name="when"),
+    "moments": pd.DatetimeIndex(
+        ["2024-01-01", None, "1960-05-05 12:00:00.123456"], name="when"
+    ),
     "moments elsewhere": pd.DatetimeIndex(
         ["2024-07-01 10:00", "2024-01-01", "2024-03-31 03:30"], tz="Europe/Paris"
     ),
@@ -225,7 +253,9 @@ INDICES = {
     "categories": pd.CategoricalIndex(
         ["b", "a", "b"], categories=["b", "a"], ordered=True, name="kind"
     ),
-    "levels": pd.MultiIndex.from_tuples([("a", 1), ("a", 2), ("b", 1)], names=["letter", None]),
+    "levels": pd.MultiIndex.from_tuples(
+        [("a", 1), ("a", 2), ("b", 1)], names=["letter", None]
+    ),
     "stamps": [
         pd.Timestamp("2024-01-01"),
         pd.Timestamp("2024-01-01", tz="UTC"),
@@ -237,17 +267,24 @@ INDICES = {
 @pytest.mark.parametrize("kind", INDICES)
 def test_indices(kind, path):
     partition = CredalPartition(
-        np.eye(3), FocalSets.from_sets(3, [[0], [1], [2]]), INDICES[kind], frame=("a", 2, (3, 4))
+        np.eye(3),
+        FocalSets.from_sets(3, [[0], [1], [2]]),
+        INDICES[kind],
+        frame=("a", 2, (3, 4)),
     )
     again = save_and_load(partition, path)
     assert same(again.index, partition.index)
-    assert getattr(again.index, "dtype", None) == getattr(partition.index, "dtype", None)
+    assert getattr(again.index, "dtype", None) == getattr(
+        partition.index, "dtype", None
+    )
     assert again.frame == partition.frame
 
 
 @pytest.mark.parametrize("n", [0, 1])
 def test_partitions_of_few_objects(n, path):
-    again = save_and_load(CredalPartition(np.ones((n, 1)), FocalSets.from_sets(1, [[0]])), path)
+    again = save_and_load(
+        CredalPartition(np.ones((n, 1)), FocalSets.from_sets(1, [[0]])), path
+    )
     assert (len(again), again.n_clusters) == (n, 1)
 
 
@@ -260,7 +297,10 @@ def test_metadata_of_a_partition(path):
         "set": {1, 2},
     }
     again = save_and_load(
-        CredalPartition(np.eye(2), FocalSets.from_sets(2, [[0], [1]]), metadata=metadata), path
+        CredalPartition(
+            np.eye(2), FocalSets.from_sets(2, [[0], [1]]), metadata=metadata
+        ),
+        path,
     )
     assert again.metadata == metadata
     assert type(again.metadata[3]) is np.float32
@@ -284,11 +324,16 @@ def test_random_generators(bits, path):
 def test_describe(path):
     save(ECM(2), path)
     found = describe(path)
-    assert (found["kind"], found["version"], found["library"]) == ("ECM", 1, dempster.__version__)
+    assert (found["kind"], found["version"], found["library"]) == (
+        "ECM",
+        1,
+        dempster.__version__,
+    )
     assert found["numpy"] == np.__version__
     with zipfile.ZipFile(path) as archive:
         assert (
-            json.loads(archive.read("dempster.json"))["written_by"] == "dempster.persistence.save"
+            json.loads(archive.read("dempster.json"))["written_by"]
+            == "dempster.persistence.save"
         )
 
 
@@ -317,7 +362,10 @@ except ValueError as error:
 """
     found = [
         subprocess.run(
-            [sys.executable, *flags, "-c", code, path], capture_output=True, text=True, check=True
+            [sys.executable, *flags, "-c", code, path],
+            capture_output=True,
+            text=True,
+            check=True,
         ).stdout
         for flags in ([], ["-OO"])
     ]
@@ -326,11 +374,23 @@ except ValueError as error:
 
 def test_pickle_and_joblib(tmp_path):
     joblib = pytest.importorskip("joblib")
-    for name in ("ECM", "EVCLUS", "EKNNClassifier", "NNEVCLUS", "EVCLUS, mixed", "PCCA"):
+    for name in (
+        "ECM",
+        "EVCLUS",
+        "EKNNClassifier",
+        "NNEVCLUS",
+        "EVCLUS, mixed",
+        "PCCA",
+    ):
         model, objects = EVERY_MODEL[name]()
         joblib.dump(model, tmp_path / "model.joblib")
-        for again in (pickle.loads(pickle.dumps(model)), joblib.load(tmp_path / "model.joblib")):
-            for a, b in zip(predictions(model, objects), predictions(again, objects), strict=True):
+        for again in (
+            pickle.loads(pickle.dumps(model)),
+            joblib.load(tmp_path / "model.joblib"),
+        ):
+            for a, b in zip(
+                predictions(model, objects), predictions(again, objects), strict=True
+            ):
                 assert a.tobytes() == b.tobytes()
 
 
@@ -346,7 +406,9 @@ def test_own_torch_network(path):
     ):
         load(path)
     again = load(path, network=own_network())
-    assert again.predict_mass(X).masses.tobytes() == model.predict_mass(X).masses.tobytes()
+    assert (
+        again.predict_mass(X).masses.tobytes() == model.predict_mass(X).masses.tobytes()
+    )
     with pytest.raises(ValueError, match=r"\bnetwork\b"):
         load(path, network=torch.nn.Linear(4, 4))
 
@@ -365,12 +427,18 @@ def own_metric(a, b):
 @pytest.mark.parametrize(
     ("obj", "words"),
     [
-        (EVCLUS(2, metric=own_metric), r"EVCLUS\.metric .* function or class own_metric"),
+        (
+            EVCLUS(2, metric=own_metric),
+            r"EVCLUS\.metric .* function or class own_metric",
+        ),
         (
             EvidenceFromClassifier(RandomForestClassifier()),
             r"EvidenceFromClassifier\.estimator .*RandomForestClas",
         ),
-        (NNEVCLUS(2, outlier_detector=object()), r"NNEVCLUS\.outlier_detector .* builtins\.object"),
+        (
+            NNEVCLUS(2, outlier_detector=object()),
+            r"NNEVCLUS\.outlier_detector .* builtins\.object",
+        ),
         (ECM(np.ma.masked_array([1])), r"ECM\.n_clusters"),
         (ECM(np.zeros(1, dtype="i4,i4")), r"ECM\.n_clusters .* array of"),
         (RandomForestClassifier(), "obj must be an estimator of dempster"),

@@ -47,7 +47,8 @@ def forge(path, change):
     header = json.loads(members.pop("dempster.json"))
     change(header, members)
     header["members"] = {
-        k: {"size": len(v), "sha256": hashlib.sha256(v).hexdigest()} for k, v in members.items()
+        k: {"size": len(v), "sha256": hashlib.sha256(v).hexdigest()}
+        for k, v in members.items()
     }
     with zipfile.ZipFile(path, "w") as archive:
         for name, data in members.items():
@@ -82,7 +83,8 @@ def test_categories_without_probabilities(name, path):
 def test_pickles(protocol, path):
     path.write_bytes(pickle.dumps(Evil(), protocol=protocol))
     assert_rejected(
-        path, "pickle" if protocol > 1 else "was not written by dempster.persistence.save"
+        path,
+        "pickle" if protocol > 1 else "was not written by dempster.persistence.save",
     )
 
 
@@ -127,7 +129,10 @@ def test_changed_bits(path):
         except ValueError as error:
             messages.append(str(error))
         else:
-            assert again.predict_mass(X).masses.tobytes() == model.predict_mass(X).masses.tobytes()
+            assert (
+                again.predict_mass(X).masses.tobytes()
+                == model.predict_mass(X).masses.tobytes()
+            )
     assert len(messages) > 250
     assert all(str(path) in words for words in messages)
 
@@ -150,7 +155,8 @@ def test_newer_version(path):
     save(ECM(2), path)
     forge(path, lambda header, members: header.update(version=2, library="9.1.0"))
     assert_rejected(
-        path, r"dempster 9\.1\.0 in version 2 .* reads versions up to 1; upgrade dempster"
+        path,
+        r"dempster 9\.1\.0 in version 2 .* reads versions up to 1; upgrade dempster",
     )
 
 
@@ -165,44 +171,66 @@ def test_wrong_kind(path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda objects: objects[-1].update({"class": "os.system"}), "'os.system' is not a class"),
+        (
+            lambda objects: objects[-1].update({"class": "os.system"}),
+            "'os.system' is not a class",
+        ),
         (
             lambda objects: objects[-1].update({"class": "cluster.os"}),
             "'cluster.os' is not a class",
         ),
-        (lambda objects: objects[-1].update({"class": "this.Zen"}), "'this.Zen' is not a class"),
         (
-            lambda objects: objects[-1].update({"class": "sklearn.RandomForestClassifier"}),
+            lambda objects: objects[-1].update({"class": "this.Zen"}),
+            "'this.Zen' is not a class",
+        ),
+        (
+            lambda objects: objects[-1].update(
+                {"class": "sklearn.RandomForestClassifier"}
+            ),
             "is not a class",
         ),
         (lambda objects: objects[-1]["parts"].pop("fitted"), "'fitted' is missing"),
         (lambda objects: objects[-1]["parts"].update(more=1), "'more' is unknown"),
         (
-            lambda objects: objects[-1]["parts"]["parameters"]["dict"].append(["zeta", 1]),
+            lambda objects: objects[-1]["parts"]["parameters"]["dict"].append(
+                ["zeta", 1]
+            ),
             "'zeta' is unknown",
         ),
         (
-            lambda objects: objects[-1]["parts"]["fitted"]["dict"].append(["predict", 1]),
+            lambda objects: objects[-1]["parts"]["fitted"]["dict"].append(
+                ["predict", 1]
+            ),
             "'predict' is not a fitted",
         ),
         (
-            lambda objects: objects[-1]["parts"]["fitted"]["dict"].append(["__class__", 1]),
+            lambda objects: objects[-1]["parts"]["fitted"]["dict"].append(
+                ["__class__", 1]
+            ),
             "__class__",
         ),
         (
-            lambda objects: objects[-1]["parts"]["fitted"]["dict"].append(["x_", {"object": 99}]),
+            lambda objects: objects[-1]["parts"]["fitted"]["dict"].append(
+                ["x_", {"object": 99}]
+            ),
             "cannot be read",
         ),
         (
-            lambda objects: objects[-1]["parts"]["fitted"]["dict"].append(["x_", {"array": 99}]),
+            lambda objects: objects[-1]["parts"]["fitted"]["dict"].append(
+                ["x_", {"array": 99}]
+            ),
             "missing",
         ),
         (
-            lambda objects: objects[-1]["parts"]["fitted"]["dict"].append(["x_", {"eval": "1"}]),
+            lambda objects: objects[-1]["parts"]["fitted"]["dict"].append(
+                ["x_", {"eval": "1"}]
+            ),
             "unknown type",
         ),
         (
-            lambda objects: objects[-1]["parts"]["fitted"]["dict"].append(["x_", {"dtype": "O"}]),
+            lambda objects: objects[-1]["parts"]["fitted"]["dict"].append(
+                ["x_", {"dtype": "O"}]
+            ),
             "unsupported type",
         ),
         (lambda objects: objects.clear(), "cannot be read"),
@@ -249,7 +277,10 @@ def test_forged_names(part, forged, path):
         ),
         path,
     )
-    forge(path, change_content(lambda objects: objects[-1]["parts"].update({part: forged})))
+    forge(
+        path,
+        change_content(lambda objects: objects[-1]["parts"].update({part: forged})),
+    )
     assert_rejected(path, "cannot be read")
 
 
@@ -259,7 +290,11 @@ def test_forged_names(part, forged, path):
         ("n_neighbors_", "x", "n_neighbors_ must be int, got str"),
         ("focal_sets_", 3, "focal_sets_ must be FocalSets"),
         ("leave_one_out_masses_", [1], "leave_one_out_masses_ must be MassFunctions"),
-        ("feature_names_in_", {"cells": ["a", "b", "c", 4], "shape": [4]}, "4 unique texts"),
+        (
+            "feature_names_in_",
+            {"cells": ["a", "b", "c", 4], "shape": [4]},
+            "4 unique texts",
+        ),
         ("feature_names_in_", [1, 2], "4 unique texts"),
         ("_codes", {"array": 0}, "_codes must be"),
         ("_codes", -1, "_codes must be ndarray or None"),
@@ -284,7 +319,12 @@ def test_forged_attributes(name, forged, words, path):
 def test_forged_support_vectors(name, path):
     """libsvm would read beyond the ends of the arrays."""
     model = NNEVCLUS(
-        2, network=3, max_iter=2, n_init=1, random_state=0, outlier_detector="one-class-svm"
+        2,
+        network=3,
+        max_iter=2,
+        n_init=1,
+        random_state=0,
+        outlier_detector="one-class-svm",
     ).fit(X)
     save(model, path)
 
@@ -336,7 +376,10 @@ def test_forged_arrays(path):
 
 def test_compressed_and_duplicate_members(path):
     save(ECM(2), path)
-    with zipfile.ZipFile(path, "a") as archive, pytest.warns(UserWarning, match="Duplicate"):
+    with (
+        zipfile.ZipFile(path, "a") as archive,
+        pytest.warns(UserWarning, match="Duplicate"),
+    ):
         archive.writestr("content.json", b"{}")
     assert_rejected(path, "do not trust")
     save(ECM(2), path)
@@ -362,7 +405,16 @@ def test_load_does_not_use_pickle(path, monkeypatch):
 
 @pytest.mark.parametrize(
     "content",
-    [b"3", b"null", b"[]", b"{}", b"[3]", b'{"kind": 3}', b'{"kind": {"a": 1}}', b"[" * 100_000],
+    [
+        b"3",
+        b"null",
+        b"[]",
+        b"{}",
+        b"[3]",
+        b'{"kind": 3}',
+        b'{"kind": {"a": 1}}',
+        b"[" * 100_000,
+    ],
     ids=len,
 )
 def test_other_layouts(content, path):
@@ -385,7 +437,8 @@ FORGERIES = {
 @pytest.mark.parametrize("subject", SUBJECTS, ids=str)
 @pytest.mark.parametrize(
     "forgery",
-    [*FORGERIES][:2] + [pytest.param(name, marks=pytest.mark.long) for name in [*FORGERIES][2:]],
+    [*FORGERIES][:2]
+    + [pytest.param(name, marks=pytest.mark.long) for name in [*FORGERIES][2:]],
 )
 def test_forged_arrays_of_every_clusterer(subject, forgery, path):
 
@@ -414,7 +467,9 @@ def test_forged_arrays_of_every_clusterer(subject, forgery, path):
         path.write_bytes(before)
         forge(path, lambda header, members, forged=forged: members.update(forged))
         messages.append(
-            refused_or_sensible(lambda: load(path), check_prediction, "dempster cannot be read")
+            refused_or_sensible(
+                lambda: load(path), check_prediction, "dempster cannot be read"
+            )
         )
     assert any(messages)
     assert not any("\n" in message for message in filter(None, messages))

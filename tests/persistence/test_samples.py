@@ -29,7 +29,9 @@ def check_sample(path):
         assert obj.credal_partition_.masses.shape[0] == len(np.ravel(obj.labels_))
 
 
-@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: f"{path.stem} of {path.parent.name}")
+@pytest.mark.parametrize(
+    "path", SAMPLES, ids=lambda path: f"{path.stem} of {path.parent.name}"
+)
 def test_file_of_a_released_version(path):
     check_sample(path)
 

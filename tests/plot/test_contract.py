@@ -25,9 +25,9 @@ from tests.limits import limited, refused_or_sensible
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-X = np.repeat([[0.0, 0.0], [6.0, 0.0], [0.0, 7.0]], 8, axis=0) + np.random.default_rng(0).normal(
-    size=(24, 2)
-)
+X = np.repeat([[0.0, 0.0], [6.0, 0.0], [0.0, 7.0]], 8, axis=0) + np.random.default_rng(
+    0
+).normal(size=(24, 2))
 Y = np.repeat([0, 1, 2], 8)
 MODEL = ECM(3, n_init=1, random_state=0).fit(X)
 PARTITION = MODEL.credal_partition_
@@ -62,19 +62,27 @@ def make_displays():
     )
     yield plot.PairProbabilityDisplay.from_estimator(boot, X, [[0, 1], [2, 3]])
     yield plot.MassesDisplay(masses=PARTITION.masses, sets=PARTITION.focal_sets)
-    yield plot.PairMatrixDisplay(matrices={"a": np.eye(24), "b": np.ones((24, 24))}, labels=Y)
+    yield plot.PairMatrixDisplay(
+        matrices={"a": np.eye(24), "b": np.ones((24, 24))}, labels=Y
+    )
     yield plot.ConstraintsDisplay(points=X, constraints=LINKS, labels=Y)
     yield plot.MixtureDisplay(
         points=X, labels=Y, means=X[:3], covariances=np.stack([np.eye(2)] * 3)
     )
-    yield plot.BICDisplay(n_clusters=[2, 3], bic={"EII": [-2.0, -1.0], "VVV": [-3.0, np.nan]})
-    yield plot.CandidatesDisplay(points=X, labels=[Y, Y], names=["a", "b"], selected=[True, False])
+    yield plot.BICDisplay(
+        n_clusters=[2, 3], bic={"EII": [-2.0, -1.0], "VVV": [-3.0, np.nan]}
+    )
+    yield plot.CandidatesDisplay(
+        points=X, labels=[Y, Y], names=["a", "b"], selected=[True, False]
+    )
     plt.close("all")
 
 
 DISPLAYS = {type(display).__name__: display for display in make_displays()}
 SINGLE_AXES = [
-    name for name, display in DISPLAYS.items() if "ax" in inspect.signature(display.plot).parameters
+    name
+    for name, display in DISPLAYS.items()
+    if "ax" in inspect.signature(display.plot).parameters
 ]
 
 
@@ -138,8 +146,15 @@ def make_axes(value):
 @pytest.mark.parametrize("which", DISPLAYS)
 def test_invalid_options(which):
     display = DISPLAYS[which]
-    for option in set(inspect.signature(display.plot).parameters) - {"color", "colors", "cmap"}:
-        for value in [*NONSENSE, *map(make_axes, INVALID.get(option, ["nonsense", 1.5]))]:
+    for option in set(inspect.signature(display.plot).parameters) - {
+        "color",
+        "colors",
+        "cmap",
+    }:
+        for value in [
+            *NONSENSE,
+            *map(make_axes, INVALID.get(option, ["nonsense", 1.5])),
+        ]:
             figures = plt.get_fignums()
             with limited(), pytest.raises(ValueError, match=rf"^{option} must"):
                 display.plot(**{option: value})
@@ -191,7 +206,9 @@ def invalid_variants(value):
     )
     if isinstance(value, np.ndarray) and value.dtype == float:
         for wrong in (np.nan, np.inf, 1j, "word", None):
-            changed = value.astype(object if isinstance(wrong, str | None) else type(wrong))
+            changed = value.astype(
+                object if isinstance(wrong, str | None) else type(wrong)
+            )
             changed.flat[0] = wrong
             yield changed
 
@@ -204,9 +221,14 @@ def test_invalid_arguments(which):
     for name, value in valid.items():
         for wrong in invalid_variants(value):
             message = refused_or_sensible(
-                lambda name=name, wrong=wrong: make(**{**valid, name: wrong}).plot(), lambda _: None
+                lambda name=name, wrong=wrong: make(**{**valid, name: wrong}).plot(),
+                lambda _: None,
             )
-            assert message is None or name.rstrip("s") in message, (name, wrong, message)
+            assert message is None or name.rstrip("s") in message, (
+                name,
+                wrong,
+                message,
+            )
 
 
 @pytest.mark.parametrize("which", DISPLAYS)
@@ -269,7 +291,9 @@ def test_cluster_names_are_not_formulas(labels):
         labels=labels, legend=True
     )
     display.figure_.canvas.draw()
-    assert {"$$", "$\\bad{$", "_"} <= {text.get_text() for text in display.legend_.get_texts()}
+    assert {"$$", "$\\bad{$", "_"} <= {
+        text.get_text() for text in display.legend_.get_texts()
+    }
 
 
 def test_curve_names_are_not_formulas():
@@ -277,7 +301,9 @@ def test_curve_names_are_not_formulas():
     rate = plot.RejectionCurve.from_losses([0, 1], [0.1, 0.2])
     for display in (
         plot.ConvergenceDisplay(histories={name: [2.0, 1.0] for name in names}),
-        RetentionCurveDisplay(curves=dict.fromkeys(names, retention_curve(PARTITION, Y))),
+        RetentionCurveDisplay(
+            curves=dict.fromkeys(names, retention_curve(PARTITION, Y))
+        ),
         plot.RejectionCurveDisplay(curves=dict.fromkeys(names, rate)),
     ):
         display.plot(legend=True).figure_.canvas.draw()

@@ -21,8 +21,12 @@ def test_curves_equal_a_naive_computation(masses):
     assert list(display.coverage) == ["all", "a", "b"]
     own = masses.contour[np.arange(30), (y == "b").astype(int)]
     for t, confidence in enumerate(display.confidence):
-        assert display.coverage["all"][t] == pytest.approx(np.mean(own > 1 - confidence))
-        assert display.coverage["b"][t] == pytest.approx(np.mean(own[y == "b"] > 1 - confidence))
+        assert display.coverage["all"][t] == pytest.approx(
+            np.mean(own > 1 - confidence)
+        )
+        assert display.coverage["b"][t] == pytest.approx(
+            np.mean(own[y == "b"] > 1 - confidence)
+        )
         assert display.size["a"][t] == pytest.approx(
             np.mean((masses.contour[y == "a"] > 1 - confidence).sum(axis=1))
         )

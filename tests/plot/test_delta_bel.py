@@ -28,8 +28,12 @@ def test_automatic_peaks(X):
     plane = np.column_stack([model.belief_, model.delta_])
     np.testing.assert_array_equal(display.peak_points_.get_offsets(), plane[peaks])
     np.testing.assert_array_equal(display.points_.get_offsets(), plane[others])
-    np.testing.assert_allclose(display.peak_points_.get_facecolors()[1, :3], to_rgb(PALETTE[1]))
-    assert [label.get_text() for label in display.labels_] == [str(k) for k in range(len(peaks))]
+    np.testing.assert_allclose(
+        display.peak_points_.get_facecolors()[1, :3], to_rgb(PALETTE[1])
+    )
+    assert [label.get_text() for label in display.labels_] == [
+        str(k) for k in range(len(peaks))
+    ]
     np.testing.assert_array_equal([label.xy for label in display.labels_], plane[peaks])
     assert display.belief_line_.get_xdata()[0] == np.median(model.belief_)
     assert display.delta_line_ is None
@@ -81,7 +85,9 @@ def test_no_peaks_and_constant_delta():
     display = DeltaBelDisplay(belief=[0.5, 0.2], delta=[0.0, 0.0]).plot()
     assert len(display.peak_points_.get_offsets()) == 0
     display.figure_.canvas.draw()
-    DeltaBelDisplay.from_estimator(BeliefPeaks().fit(np.ones((5, 2)))).figure_.canvas.draw()
+    DeltaBelDisplay.from_estimator(
+        BeliefPeaks().fit(np.ones((5, 2)))
+    ).figure_.canvas.draw()
 
 
 def test_invalid_input(X):

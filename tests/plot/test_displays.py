@@ -12,7 +12,11 @@ from dempster import CredalPartition
 from dempster.cluster import ECM
 from dempster.datasets import load_butterfly, load_iris, make_fourclass
 from dempster.partition import embed_partitions
-from dempster.plot import ConvergenceDisplay, CredalPartitionDisplay, PartitionMapDisplay
+from dempster.plot import (
+    ConvergenceDisplay,
+    CredalPartitionDisplay,
+    PartitionMapDisplay,
+)
 from dempster.plot._canvas import PALETTE, cluster_colors, mix_colors
 from dempster.plot.credal_partition import hull_vertices, rounded_outline, sector_angles
 
@@ -53,7 +57,9 @@ def test_data_match_the_partition(fourclass, rule):
     np.testing.assert_array_equal(display.points, X)
     np.testing.assert_array_equal(display.assignment, assignment)
     np.testing.assert_array_equal(display.outliers, partition.outliers)
-    np.testing.assert_array_equal(display.ambiguous, np.flatnonzero(assignment.sum(axis=1) > 1))
+    np.testing.assert_array_equal(
+        display.ambiguous, np.flatnonzero(assignment.sum(axis=1) > 1)
+    )
     if rule == "max_mass":
         np.testing.assert_array_equal(display.ambiguous, partition.ambiguous)
     assert len(display.outliers) > 0
@@ -92,9 +98,13 @@ def test_hulls_contain_their_objects(fourclass):
 def test_each_object_is_drawn_once(fourclass):
     model, X = fourclass
     display = CredalPartitionDisplay.from_estimator(model, X)
-    certain = np.concatenate([artist.get_offsets() for artist in display.certain_artists_])
+    certain = np.concatenate(
+        [artist.get_offsets() for artist in display.certain_artists_]
+    )
     # An ambiguous object has one sector for each of its clusters and a rim.
-    ambiguous = np.concatenate([artist.get_offsets() for artist in display.ambiguous_artists_])
+    ambiguous = np.concatenate(
+        [artist.get_offsets() for artist in display.ambiguous_artists_]
+    )
     cardinality = display.assignment[display.ambiguous].sum(axis=1)
     outliers = display.outlier_artist_.get_offsets()
     assert len(ambiguous) == (cardinality + 1).sum()
@@ -109,9 +119,13 @@ def test_sector_colors_of_ambiguous_objects():
         rough([0], [0], [1], [1], [0, 1], n_clusters=2), X
     )
     (artist,) = display.ambiguous_artists_
-    for path, color in zip(artist.get_paths()[:2], artist.get_facecolors()[:2, :3], strict=True):
+    for path, color in zip(
+        artist.get_paths()[:2], artist.get_facecolors()[:2, :3], strict=True
+    ):
         cluster = int(np.flatnonzero((color == cluster_colors(2)).all(axis=1))[0])
-        assert np.sign(path.vertices[:, 0].mean()) == (-1, 1)[cluster]  # Cluster 0 is on the left.
+        assert (
+            np.sign(path.vertices[:, 0].mean()) == (-1, 1)[cluster]
+        )  # Cluster 0 is on the left.
 
 
 def test_sector_angles():
@@ -119,7 +133,9 @@ def test_sector_angles():
     order, start = sector_angles(corners)
     directions = start + np.pi / 2 * np.arange(4)
     expected = np.arctan2(corners[order, 1], corners[order, 0])
-    np.testing.assert_allclose(np.exp(1j * directions), np.exp(1j * expected), atol=1e-12)
+    np.testing.assert_allclose(
+        np.exp(1j * directions), np.exp(1j * expected), atol=1e-12
+    )
 
 
 # ---- credal partition: edge cases ----------------------------------------------------------------
@@ -161,7 +177,9 @@ def test_degenerate_data(labels, X):
 
 
 def test_outliers():
-    display = CredalPartitionDisplay.from_partition([0, -1, -1], [[0, 0], [1, 1], [2, 0]])
+    display = CredalPartitionDisplay.from_partition(
+        [0, -1, -1], [[0, 0], [1, 1], [2, 0]]
+    )
     np.testing.assert_array_equal(display.outliers, [1, 2])
     assert display.ambiguous_artists_ == []
     assert len(display.outlier_artist_.get_offsets()) == 2
@@ -225,11 +243,16 @@ def test_principal_components(iris):
 def test_many_clusters_are_named_in_the_plot():
     labels = np.repeat(np.arange(15), 4)
     X = np.column_stack(
-        [labels % 4 + 0.1 * np.arange(60) % 0.4, labels // 4 + 0.05 * (np.arange(60) % 3)]
+        [
+            labels % 4 + 0.1 * np.arange(60) % 0.4,
+            labels // 4 + 0.05 * (np.arange(60) % 3),
+        ]
     )
     display = CredalPartitionDisplay.from_partition(labels, X)
     assert not any("cluster" in text for text in legend_texts(display))
-    assert {text.get_text() for text in display.ax_.texts} == {str(k) for k in range(15)}
+    assert {text.get_text() for text in display.ax_.texts} == {
+        str(k) for k in range(15)
+    }
     assert display.upper_patches_ == []
     few = CredalPartitionDisplay.from_partition(labels % 3, X)
     assert legend_texts(few)[:3] == ["cluster 0", "cluster 1", "cluster 2"]
@@ -263,7 +286,9 @@ def test_large_data_have_few_artists():
         expected = display.colors_[upper[j]].mean(axis=0)
     else:
         expected = [0.5] * 3
-    np.testing.assert_allclose(display.ambiguous_artists_[0].get_facecolors()[0, :3], expected)
+    np.testing.assert_allclose(
+        display.ambiguous_artists_[0].get_facecolors()[0, :3], expected
+    )
 
 
 # ---- credal partition: options and errors --------------------------------------------------------
@@ -273,7 +298,8 @@ def test_legend_has_only_drawn_artists():
     X = np.array([[0.0, 0], [1, 0], [0, 1], [1, 1]])
     display = CredalPartitionDisplay.from_partition([0, 0, 1, 1], X)
     assert not any(
-        "ambiguous" in t or "outlier" in t or "center" in t for t in legend_texts(display)
+        "ambiguous" in t or "outlier" in t or "center" in t
+        for t in legend_texts(display)
     )
     display = CredalPartitionDisplay.from_partition(
         rough([0], [1], [0, 1], [], n_clusters=2),
@@ -307,7 +333,9 @@ def test_options(fourclass):
 def test_centers(fourclass):
     model, X = fourclass
     display = CredalPartitionDisplay.from_estimator(model, X)
-    np.testing.assert_allclose(display.center_artist_.get_offsets(), model.cluster_centers_)
+    np.testing.assert_allclose(
+        display.center_artist_.get_offsets(), model.cluster_centers_
+    )
     # The centers lack the third attribute.
     wider = np.column_stack([X, X[:, 0] * X[:, 1]])
     assert CredalPartitionDisplay.from_estimator(model, wider).centers is None
@@ -402,17 +430,22 @@ def test_palette_for_color_blind_readers():
     for eye in (np.eye(3), protanope, deuteranope):
         seen = np.clip(linear @ np.transpose(eye), 0, 1)
         lab = np.cbrt(seen @ np.transpose(to_cones)) @ np.transpose(to_lab)
-        distance = np.linalg.norm(lab[:, None] - lab[None, :], axis=2) + np.eye(len(lab))
+        distance = np.linalg.norm(lab[:, None] - lab[None, :], axis=2) + np.eye(
+            len(lab)
+        )
         assert distance.min() > 0.06
         assert distance[:15, :15].min() > 0.07
 
 
 def test_palette_repeats_and_mixes():
     assert len(cluster_colors(50)) == 50
-    np.testing.assert_array_equal(cluster_colors(50)[len(PALETTE)], cluster_colors(1)[0])
+    np.testing.assert_array_equal(
+        cluster_colors(50)[len(PALETTE)], cluster_colors(1)[0]
+    )
     colors = np.array([[1.0, 0, 0], [0, 0, 1.0]])
     np.testing.assert_array_equal(
-        mix_colors(np.array([[True, True], [False, True]]), colors), [[0.5, 0, 0.5], [0, 0, 1]]
+        mix_colors(np.array([[True, True], [False, True]]), colors),
+        [[0.5, 0, 0.5], [0, 0, 1]],
     )
 
 
@@ -434,9 +467,16 @@ def test_convergence_of_several_estimators(fourclass, iris):
     models = [fourclass[0], iris[0]]
     display = ConvergenceDisplay.from_estimator(models)
     assert list(display.histories) == ["ECM 1", "ECM 2"]
-    assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["ECM 1", "ECM 2"]
-    assert list(ConvergenceDisplay.from_estimator(models, names=["a", "b"]).histories) == ["a", "b"]
-    assert list(ConvergenceDisplay.from_estimator({"x": models[0], "y": models[1]}).histories) == [
+    assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == [
+        "ECM 1",
+        "ECM 2",
+    ]
+    assert list(
+        ConvergenceDisplay.from_estimator(models, names=["a", "b"]).histories
+    ) == ["a", "b"]
+    assert list(
+        ConvergenceDisplay.from_estimator({"x": models[0], "y": models[1]}).histories
+    ) == [
         "x",
         "y",
     ]
@@ -445,8 +485,14 @@ def test_convergence_of_several_estimators(fourclass, iris):
 def test_logarithmic_scale():
     falling = {"a": [1000.0, 10, 1, 1]}
     assert ConvergenceDisplay(histories=falling).plot().ax_.get_yscale() == "log"
-    assert ConvergenceDisplay(histories=falling).plot(scale="linear").ax_.get_yscale() == "linear"
-    assert ConvergenceDisplay(histories={"a": [10.0, -1]}).plot().ax_.get_yscale() == "linear"
+    assert (
+        ConvergenceDisplay(histories=falling).plot(scale="linear").ax_.get_yscale()
+        == "linear"
+    )
+    assert (
+        ConvergenceDisplay(histories={"a": [10.0, -1]}).plot().ax_.get_yscale()
+        == "linear"
+    )
     with pytest.raises(ValueError, match="scale='log' needs positive"):
         ConvergenceDisplay(histories={"a": [10.0, -1]}).plot(scale="log")
     excess = ConvergenceDisplay(histories={"a": [10.0, -1, -2]}).plot(quantity="excess")
@@ -459,8 +505,15 @@ def test_open_circle_if_not_converged():
     display = ConvergenceDisplay(
         histories={"a": [3.0, 2], "b": [3.0, 2]}, converged={"a": True, "b": False}
     ).plot()
-    ends = [line.get_markerfacecolor() for line in display.ax_.lines if line.get_label() == "_end"]
-    assert [isinstance(color, str) and color == "white" for color in ends] == [False, True]
+    ends = [
+        line.get_markerfacecolor()
+        for line in display.ax_.lines
+        if line.get_label() == "_end"
+    ]
+    assert [isinstance(color, str) and color == "white" for color in ends] == [
+        False,
+        True,
+    ]
 
 
 class Network(ECM):
@@ -491,8 +544,12 @@ def test_references_and_held_out_data(fourclass):
     assert low < reference.get_ydata()[0] < high
     both = ConvergenceDisplay.from_estimator([network, model])
     assert list(both.references) == ["Network: EVCLUS"]
-    assert [line.get_label() for line in both.validation_lines_] == ["Network: held out"]
-    excess = display.plot(quantity="excess")  # References have no meaning for the excess.
+    assert [line.get_label() for line in both.validation_lines_] == [
+        "Network: held out"
+    ]
+    excess = display.plot(
+        quantity="excess"
+    )  # References have no meaning for the excess.
     assert excess.reference_lines_ == []
     assert np.nanmin(excess.validation_lines_[0].get_ydata()) > 0
     excess.figure_.canvas.draw()
@@ -500,11 +557,15 @@ def test_references_and_held_out_data(fourclass):
 
 def test_references_affect_the_scale():
     for level, scale in ((1.0, "log"), (80.0, "linear")):
-        display = ConvergenceDisplay(histories={"a": [100.0, 90.0]}, references={"b": level}).plot()
+        display = ConvergenceDisplay(
+            histories={"a": [100.0, 90.0]}, references={"b": level}
+        ).plot()
         assert display.ax_.get_yscale() == scale
     with pytest.raises(ValueError, match=r"\bvalidation\b"):
         ConvergenceDisplay(histories={"a": [1.0]}, validation={"b": [1.0]})
-    with pytest.raises(ValueError, match="^validation.*'a'.* must be a nonempty sequence"):
+    with pytest.raises(
+        ValueError, match="^validation.*'a'.* must be a nonempty sequence"
+    ):
         ConvergenceDisplay(histories={"a": [1.0]}, validation={"a": []})
 
 
@@ -573,7 +634,9 @@ def test_labels_of_a_map_do_not_overlap(partitions):
         assert not any(box.contains(*dot) for dot in dots)
         assert frame.x0 <= box.x0
         assert box.x1 <= frame.x1
-    assert not any(box.overlaps(display.stress_text_.get_window_extent()) for box in boxes)
+    assert not any(
+        box.overlaps(display.stress_text_.get_window_extent()) for box in boxes
+    )
 
 
 # scikit-learn divides by the sum of distances, which is zero.

@@ -44,7 +44,9 @@ class FunctionClassifier(BaseEstimator):
 def halves(X):
     """Return masses of "a" that increase to the right, of "b" to the left, and 0.1 on the empty set."""
     right = 1 / (1 + np.exp(-X[:, 0]))
-    return np.column_stack([np.full(len(X), 0.1), 0.9 * right, 0.9 * (1 - right), np.zeros(len(X))])
+    return np.column_stack(
+        [np.full(len(X), 0.1), 0.9 * right, 0.9 * (1 - right), np.zeros(len(X))]
+    )
 
 
 @pytest.fixture
@@ -60,7 +62,9 @@ def small(model, X, **options):
 
 
 def vertices(contours):
-    return np.concatenate([path.vertices for contour in contours for path in contour.get_paths()])
+    return np.concatenate(
+        [path.vertices for contour in contours for path in contour.get_paths()]
+    )
 
 
 # ---- data ----------------------------------------------------------------------------------------
@@ -75,12 +79,16 @@ def test_values_match_the_model(quantity, method):
     display = small(model, X, sets=sets, quantity=quantity)
     assert display.values.shape == (3, 30, 30)
     assert list(display.sets) == sets
-    there = model.predict_mass(np.column_stack([display.xx.ravel(), display.yy.ravel()]))
+    there = model.predict_mass(
+        np.column_stack([display.xx.ravel(), display.yy.ravel()])
+    )
     expected = getattr(there, quantity)(sets)
     np.testing.assert_allclose(display.values.reshape(3, -1).T, expected, atol=1e-12)
     np.testing.assert_array_equal(display.labels.ravel(), there.labels)
     np.testing.assert_array_equal(display.points, X)
-    np.testing.assert_array_equal(display.point_labels, model.predict_mass(X).labels_with_outliers)
+    np.testing.assert_array_equal(
+        display.point_labels, model.predict_mass(X).labels_with_outliers
+    )
 
 
 def test_grid_includes_the_margin(fourclass):
@@ -97,8 +105,12 @@ def test_grid_includes_the_margin(fourclass):
 def test_default_panels(fourclass):
     model, X = fourclass
     display = small(model, X)
-    masses = model.predict_mass(np.column_stack([display.xx.ravel(), display.yy.ravel()]))
-    large = [s for s in model.focal_sets_ if len(s) > 1 and masses.mass(s).max() >= 0.25]
+    masses = model.predict_mass(
+        np.column_stack([display.xx.ravel(), display.yy.ravel()])
+    )
+    large = [
+        s for s in model.focal_sets_ if len(s) > 1 and masses.mass(s).max() >= 0.25
+    ]
     assert large
     assert set(display.sets) == {(), (0,), (1,), (2,), (3,), *large}
     assert display.sets == display.sets.sorted()
@@ -125,13 +137,18 @@ def test_number_of_default_panels():
         return FunctionClassifier(masses, family)
 
     assert len(small(many(6), SQUARE).sets) == 12
-    assert list(small(many(13), SQUARE, layout="together").sets) == [(), *((k,) for k in range(13))]
+    assert list(small(many(13), SQUARE, layout="together").sets) == [
+        (),
+        *((k,) for k in range(13)),
+    ]
 
 
 def test_family_without_empty_set():
     family = FocalSets.simple(2, empty=False, omega=False)
     assert list(
-        small(FunctionClassifier(lambda X: np.full((len(X), 2), 0.5), family), SQUARE).sets
+        small(
+            FunctionClassifier(lambda X: np.full((len(X), 2), 0.5), family), SQUARE
+        ).sets
     ) == [(0,), (1,)]
 
 
@@ -143,7 +160,9 @@ def test_boundary(fourclass):
     line = vertices(boundary)
     # On the boundary the two most plausible clusters are equally plausible, up to interpolation.
     share = np.moveaxis(display.plausibility / display.plausibility.sum(axis=0), 0, -1)
-    there = RegularGridInterpolator((display.yy[:, 0], display.xx[0]), share)(line[:, ::-1])
+    there = RegularGridInterpolator((display.yy[:, 0], display.xx[0]), share)(
+        line[:, ::-1]
+    )
     best_two = np.sort(there, axis=1)[:, -2:]
     assert np.abs(np.diff(best_two, axis=1)).max() < 0.02
     # It separates all neighboring grid points with different labels.
@@ -160,7 +179,11 @@ def test_boundary(fourclass):
 def test_boundary_of_tiny_plausibilities(classifier):
     def faint(X):
         return np.column_stack(
-            [np.full(len(X), 1 - 1e-12), 1e-12 * halves(X)[:, 1:3] / 0.9, np.zeros(len(X))]
+            [
+                np.full(len(X), 1 - 1e-12),
+                1e-12 * halves(X)[:, 1:3] / 0.9,
+                np.zeros(len(X)),
+            ]
         )
 
     for model in (classifier, FunctionClassifier(faint, FocalSets.full(2))):
@@ -207,7 +230,11 @@ def test_class_names(classifier):
     np.testing.assert_allclose(display.values[0], 0.1)
     np.testing.assert_array_equal(display.point_labels, [1, 0, 0, 1])
     named = small(
-        classifier, SQUARE, sets="a", quantity="plausibility", cluster_names=["left", "right"]
+        classifier,
+        SQUARE,
+        sets="a",
+        quantity="plausibility",
+        cluster_names=["left", "right"],
     )
     assert named.ax_.get_title() == "pl({left})"
 
@@ -215,7 +242,9 @@ def test_class_names(classifier):
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_tables(library):
     X, _ = make_fourclass(40, random_state=0)
-    table = pytest.importorskip(library).DataFrame({"length": X[:, 0], "width": X[:, 1]})
+    table = pytest.importorskip(library).DataFrame(
+        {"length": X[:, 0], "width": X[:, 1]}
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # scikit-learn warns about missing column names.
         model = ECM(2, random_state=0).fit(table)
@@ -232,7 +261,12 @@ def test_outliers_of_a_network():
 
     X, _ = make_fourclass(80, random_state=0)
     model = NNEVCLUS(
-        2, outlier_detector="one-class-svm", init="random", max_iter=30, tol=0.1, random_state=0
+        2,
+        outlier_detector="one-class-svm",
+        init="random",
+        max_iter=30,
+        tol=0.1,
+        random_state=0,
     ).fit(X)
     display = small(model, X, layout="together", margin=1)
     empty = display.values[display.sets.index(())]
@@ -252,7 +286,9 @@ def test_outliers_of_a_network():
 def test_panels_of_a_new_figure(fourclass):
     model, X = fourclass
     display = small(model, X, quantity="plausibility", title="all")
-    assert [ax.get_title() for ax in display.axes_] == [f"pl({{{k}}})" for k in range(4)]
+    assert [ax.get_title() for ax in display.axes_] == [
+        f"pl({{{k}}})" for k in range(4)
+    ]
     assert display.colorbar_.ax.get_ylabel() == "plausibility"
     assert len(display.figure_.axes) == 5
     assert display.figure_.get_suptitle() == "all"
@@ -260,7 +296,10 @@ def test_panels_of_a_new_figure(fourclass):
     for fill in display.fills_:
         assert fill.get_clim() == (0, 1)
         np.testing.assert_allclose(fill.levels, np.linspace(0, 1, 11))
-    columns = {round(ax.get_subplotspec().colspan.start) for ax in display.plot(n_columns=1).axes_}
+    columns = {
+        round(ax.get_subplotspec().colspan.start)
+        for ax in display.plot(n_columns=1).axes_
+    }
     assert columns == {0}
 
 
@@ -299,9 +338,12 @@ def test_options(fourclass):
     assert display.point_artists_ == [[]]
     assert display.colorbar_ is None
     assert display.fills_[0].cmap.name == "magma"
-    again = display.plot(layout="together", levels=[0.3], colors=["red", "green", "blue", "black"])
+    again = display.plot(
+        layout="together", levels=[0.3], colors=["red", "green", "blue", "black"]
+    )
     np.testing.assert_allclose(
-        again.fills_[0].get_facecolor()[0][:3], (np.array([1, 0, 0]) + [0, 128 / 255, 0]) / 2
+        again.fills_[0].get_facecolor()[0][:3],
+        (np.array([1, 0, 0]) + [0, 128 / 255, 0]) / 2,
     )
     assert again.texts_[0].get_text() == "{0,1}"
 
@@ -314,7 +356,9 @@ def test_constant_masses(layout, row):
     )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        display = small(model, SQUARE[:1], layout=layout)  # A single object has no range.
+        display = small(
+            model, SQUARE[:1], layout=layout
+        )  # A single object has no range.
         display.figure_.canvas.draw()
     assert display.boundaries_[0] == []
     assert all(line is None for line in display.lines_)
@@ -332,7 +376,11 @@ def test_arrays_without_a_model():
     xx, yy = np.meshgrid(np.linspace(0, 1, 5), np.linspace(0, 1, 4))
     both = np.stack([xx, 1 - xx])
     display = MassContourDisplay(
-        xx=xx, yy=yy, values=both, sets=FocalSets.from_sets(2, [(0,), (1,)]), plausibility=both
+        xx=xx,
+        yy=yy,
+        values=both,
+        sets=FocalSets.from_sets(2, [(0,), (1,)]),
+        plausibility=both,
     ).plot()
     # Ties go to the lowest number.
     np.testing.assert_array_equal(display.labels[0], [1, 1, 0, 0, 0])
@@ -377,7 +425,9 @@ def test_invalid_models_and_data(fourclass):
 )
 def test_invalid_arguments(fourclass, options, message):
     with pytest.raises(ValueError, match=message):
-        MassContourDisplay.from_estimator(*fourclass, **{"grid_resolution": 5, **options})
+        MassContourDisplay.from_estimator(
+            *fourclass, **{"grid_resolution": 5, **options}
+        )
     assert plt.get_fignums() == []
 
 
@@ -396,7 +446,12 @@ def test_invalid_axes(fourclass):
 
 def test_invalid_arrays():
     xx, yy = np.meshgrid(np.arange(3.0), np.arange(4.0))
-    good = {"xx": xx, "yy": yy, "values": np.zeros((1, 4, 3)), "plausibility": np.zeros((2, 4, 3))}
+    good = {
+        "xx": xx,
+        "yy": yy,
+        "values": np.zeros((1, 4, 3)),
+        "plausibility": np.zeros((2, 4, 3)),
+    }
     good["sets"] = FocalSets.from_sets(2, [(0,)])
     MassContourDisplay(**good)
     for name, wrong in (

@@ -9,7 +9,13 @@ from dempster.plot import ConstraintsDisplay, MassesDisplay, PairMatrixDisplay, 
 
 FAMILY = FocalSets.full(2)
 PARTITION = CredalPartition(
-    [[0, 0.2, 0.5, 0.3], [0, 0.9, 0, 0.1], [1, 0, 0, 0], [0, 0, 0.7, 0.3], [0, 0.6, 0.4, 0]],
+    [
+        [0, 0.2, 0.5, 0.3],
+        [0, 0.9, 0, 0.1],
+        [1, 0, 0, 0],
+        [0, 0, 0.7, 0.3],
+        [0, 0.6, 0.4, 0],
+    ],
     FAMILY,
     frame=["a", "b"],
 )
@@ -19,9 +25,13 @@ X = np.array([[0.0, 0], [1, 0], [5, 5], [0, 1], [1, 1]])
 def test_lines_are_the_masses():
     display = MassesDisplay.from_partition(PARTITION)
     assert display.set_names == ["∅", "{a}", "{b}", "Ω"]
-    np.testing.assert_array_equal([line.get_ydata() for line in display.lines_], PARTITION.masses.T)
+    np.testing.assert_array_equal(
+        [line.get_ydata() for line in display.lines_], PARTITION.masses.T
+    )
     assert [line.get_linestyle() for line in display.lines_] == [":", "-", "-", "--"]
-    assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == display.set_names
+    assert [
+        text.get_text() for text in display.ax_.get_legend().get_texts()
+    ] == display.set_names
     some = MassesDisplay.from_partition(PARTITION, sets=[("b",), ()], legend=False)
     np.testing.assert_array_equal(some.masses, PARTITION.masses[:, [2, 0]])
 
@@ -32,7 +42,9 @@ def test_relational_representation_is_sorted_by_cluster():
     assert display.objects.tolist() == [1, 4, 3, 0, 2]
     assert display.labels == ["a", "a", "b", "b", "outliers"]
     for i, j in [(0, 1), (0, 3), (2, 4)]:
-        pair = PARTITION.relational([(display.objects[i], display.objects[j])]).masses[0]
+        pair = PARTITION.relational([(display.objects[i], display.objects[j])]).masses[
+            0
+        ]
         found = [
             display.matrices[name][i, j]
             for name in ("same", "different", "unknown", "plausibility of same")
@@ -48,7 +60,9 @@ def test_relational_representation_is_sorted_by_cluster():
 
 def test_dissimilarities_are_sorted_by_cluster():
     D = np.abs(np.subtract.outer([3.0, 1, 4, 2], [3.0, 1, 4, 2]))
-    display = PairMatrixDisplay.from_dissimilarities(D, ["x", "y", "x", "y"], title="distances")
+    display = PairMatrixDisplay.from_dissimilarities(
+        D, ["x", "y", "x", "y"], title="distances"
+    )
     np.testing.assert_array_equal(
         display.images_[0].get_array(), D[np.ix_([0, 2, 1, 3], [0, 2, 1, 3])]
     )
@@ -67,15 +81,23 @@ def test_a_part_of_many_objects(monkeypatch):
 
 def test_constraints_are_segments():
     links = Constraints([(0, 1)], [(0, 2), (3, 4)])
-    display = ConstraintsDisplay.from_constraints(links, X, labels=["u", -1, "v", -1, -1])
-    np.testing.assert_array_equal(display.must_link_artist_.get_segments(), X[links.must_link])
-    np.testing.assert_array_equal(display.cannot_link_artist_.get_segments(), X[links.cannot_link])
+    display = ConstraintsDisplay.from_constraints(
+        links, X, labels=["u", -1, "v", -1, -1]
+    )
+    np.testing.assert_array_equal(
+        display.must_link_artist_.get_segments(), X[links.must_link]
+    )
+    np.testing.assert_array_equal(
+        display.cannot_link_artist_.get_segments(), X[links.cannot_link]
+    )
     assert [len(artist.get_offsets()) for artist in display.point_artists_] == [3, 1, 1]
     assert [t.get_text() for t in display.ax_.get_legend().get_texts()] == [
         "must-link (1)",
         "cannot-link (2)",
     ]
-    only_labels = ConstraintsDisplay.from_constraints(Constraints(), X, labels=[0, 1, -1, -1, 0])
+    only_labels = ConstraintsDisplay.from_constraints(
+        Constraints(), X, labels=[0, 1, -1, -1, 0]
+    )
     assert only_labels.ax_.get_legend() is None
     with pytest.raises(ValueError, match=r"\b4\b"):
         ConstraintsDisplay.from_constraints(links, X[:4])

@@ -22,7 +22,11 @@ def test_ellipses_have_constant_density():
     mixture = GaussianMixture(3, random_state=0).fit(table)
     display = MixtureDisplay.from_estimator(mixture, table)
     assert display.pairs == [(0, 1), (0, 2), (1, 2)]
-    assert [ax.get_xlabel() + ax.get_ylabel() for ax in display.axes_] == ["uv", "uw", "vw"]
+    assert [ax.get_xlabel() + ax.get_ylabel() for ax in display.axes_] == [
+        "uv",
+        "uw",
+        "vw",
+    ]
     for pair, lines in zip(display.pairs, display.ellipses_, strict=True):
         for i, line in enumerate(lines):
             k = i // 2
@@ -49,7 +53,9 @@ def test_invalid_mixtures():
 
 
 def test_bic_of_a_mixture():
-    mixture = ParsimoniousGaussianMixture([1, 2, 3], model=["VVV", "EII"], random_state=0).fit(X)
+    mixture = ParsimoniousGaussianMixture(
+        [1, 2, 3], model=["VVV", "EII"], random_state=0
+    ).fit(X)
     display = BICDisplay.from_estimator(mixture)
     assert list(display.bic) == list(
         dict.fromkeys(mixture.bic_table_.index.get_level_values("model"))
@@ -68,7 +74,12 @@ def test_labels_are_matched():
     np.testing.assert_array_equal(
         match_labels(np.array([2, 2, 0, 0, 1, 0]), reference), [0, 0, 1, 1, 2, 1]
     )
-    assert match_labels(np.array([1, 1, 2, 2, 3, 0]), reference).tolist()[:4] == [0, 0, 1, 1]
+    assert match_labels(np.array([1, 1, 2, 2, 3, 0]), reference).tolist()[:4] == [
+        0,
+        0,
+        1,
+        1,
+    ]
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "precomputed"])
@@ -87,12 +98,17 @@ def test_candidates(metric, tmp_path):
         rows = X
     variances = np.linalg.svd(rows - rows.mean(axis=0), compute_uv=False)[:2] ** 2
     np.testing.assert_allclose(
-        model.candidate_points_.T @ model.candidate_points_, np.diag(variances), atol=1e-8
+        model.candidate_points_.T @ model.candidate_points_,
+        np.diag(variances),
+        atol=1e-8,
     )
     display = CandidatesDisplay.from_estimator(model)
     assert len(display.axes_) == len(table)
     assert display.selected.tolist() == table["selected"].tolist()
-    assert all(method in name for method, name in zip(table["method"], display.names, strict=True))
+    assert all(
+        method in name
+        for method, name in zip(table["method"], display.names, strict=True)
+    )
     save(model, tmp_path / "model.dempster")
     again = CandidatesDisplay.from_estimator(load(tmp_path / "model.dempster"))
     np.testing.assert_array_equal(again.labels, display.labels)

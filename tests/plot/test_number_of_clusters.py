@@ -27,8 +27,12 @@ def test_support_and_criteria(numbers):
     assert [bar.get_height() for bar in display.bars_] == pytest.approx(numbers.support)
     strongest = max(display.bars_, key=lambda bar: bar.get_alpha())
     assert strongest.get_x() + strongest.get_width() / 2 == pytest.approx(3)
-    assert [line.get_label() for line in display.criterion_lines_] == list(numbers.criteria)
-    for line, values in zip(display.criterion_lines_, numbers.criteria.values(), strict=True):
+    assert [line.get_label() for line in display.criterion_lines_] == list(
+        numbers.criteria
+    )
+    for line, values in zip(
+        display.criterion_lines_, numbers.criteria.values(), strict=True
+    ):
         np.testing.assert_array_equal(line.get_ydata(), values)
     words = [text.get_text() for text in ax.get_legend().get_texts()]
     assert words == ["support", *numbers.criteria]
@@ -81,7 +85,9 @@ def test_open_circles_if_not_converged():
 def test_two_curves_on_one_axes():
     figure, ax = plt.subplots()
     first = curve([0.3, 0.1, 0.2]).plot(ax=ax, label="simple")
-    second = curve([0.2, 0.1, 0.1]).plot(ax=ax, label="pairs", color="red", mark_best=False)
+    second = curve([0.2, 0.1, 0.1]).plot(
+        ax=ax, label="pairs", color="red", mark_best=False
+    )
     assert first.ax_ is second.ax_ is ax
     assert second.best_artist_.get_xdata() == [3]  # The smallest number on ties.
     assert second.best_text_ is None

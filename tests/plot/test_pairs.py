@@ -50,19 +50,25 @@ def test_shepard_of_an_estimator(form):
     assert model.asked == (300, 5)
     dissimilarity, delta, conflict = pairs(300, 5)
     np.testing.assert_array_equal(display.dissimilarity, dissimilarity)
-    np.testing.assert_array_equal(display.points_.get_offsets(), np.column_stack([delta, conflict]))
+    np.testing.assert_array_equal(
+        display.points_.get_offsets(), np.column_stack([delta, conflict])
+    )
     np.testing.assert_array_equal(display.reference_.get_xydata(), [[0, 0], [1, 1]])
     assert display.ax_.get_xlabel() == "transformed dissimilarity δ"
     assert display.ax_.get_ylabel() == "degree of conflict"
     assert display.ax_.get_aspect() == 1
-    assert display.root_mean_square == pytest.approx(np.sqrt(((conflict - delta) ** 2).mean()))
+    assert display.root_mean_square == pytest.approx(
+        np.sqrt(((conflict - delta) ** 2).mean())
+    )
     assert f"{display.root_mean_square:.3f}" in display.text_.get_text()
     assert display.colorbar_ is None
     display.figure_.canvas.draw()
 
 
 def plot_shepard(delta, conflict, dissimilarity=None, **options):
-    display = ShepardDisplay(delta=delta, conflict=conflict, dissimilarity=dissimilarity)
+    display = ShepardDisplay(
+        delta=delta, conflict=conflict, dissimilarity=dissimilarity
+    )
     return display.plot(**options)
 
 
@@ -109,7 +115,9 @@ def test_styles():
     dense = plot_shepard([0.1, 0.9], [0.2, 0.8], style="density")
     assert dense.points_.get_array().tolist() == [1, 1]
     dense.figure_.canvas.draw()
-    same = plot_shepard([0.5] * 9, [0.5] * 9, [0.0] * 9, style="density", x="dissimilarity")
+    same = plot_shepard(
+        [0.5] * 9, [0.5] * 9, [0.0] * 9, style="density", x="dissimilarity"
+    )
     assert same.points_.get_array().sum() == 9
     same.figure_.canvas.draw()
 
@@ -117,7 +125,9 @@ def test_styles():
 def test_color_bar_on_given_axes():
     _, delta, conflict = pairs(6000)
     figure, axes = plt.subplots(1, 2)
-    display = ShepardDisplay.from_estimator(ShepardModel(), ax=axes[0], n_pairs=6000, title="fit")
+    display = ShepardDisplay.from_estimator(
+        ShepardModel(), ax=axes[0], n_pairs=6000, title="fit"
+    )
     assert display.ax_ is axes[0]
     assert display.figure_ is figure
     assert figure.axes == list(axes)  # There is no color bar.
@@ -184,8 +194,12 @@ def test_calibration_by_bounds():
     display = plot_calibration(lower, upper, belief, plausibility, title="fit")
     left, right = display.points_
     np.testing.assert_array_equal(left.get_offsets(), np.column_stack([lower, belief]))
-    np.testing.assert_array_equal(right.get_offsets(), np.column_stack([upper, plausibility]))
-    assert display.root_mean_square[0] == pytest.approx(np.sqrt(((belief - lower) ** 2).mean()))
+    np.testing.assert_array_equal(
+        right.get_offsets(), np.column_stack([upper, plausibility])
+    )
+    assert display.root_mean_square[0] == pytest.approx(
+        np.sqrt(((belief - lower) ** 2).mean())
+    )
     assert f"{display.root_mean_square[1]:.3f}" in display.texts_[1].get_text()
     assert [ax.get_aspect() for ax in display.axes_] == [1, 1]
     assert display.coverage is None
@@ -196,9 +210,17 @@ def test_calibration_by_bounds():
 def test_calibration_by_true_probabilities():
     lower, upper, belief, plausibility, truth = arrays(300)
     display = plot_calibration(
-        lower, upper, belief, plausibility, probability=truth, confidence=0.9, x="probability"
+        lower,
+        upper,
+        belief,
+        plausibility,
+        probability=truth,
+        confidence=0.9,
+        x="probability",
     )
-    inside = np.mean([b <= t <= p for b, t, p in zip(belief, truth, plausibility, strict=True)])
+    inside = np.mean(
+        [b <= t <= p for b, t, p in zip(belief, truth, plausibility, strict=True)]
+    )
     assert display.coverage == pytest.approx(inside)
     np.testing.assert_array_equal(
         display.points_[1].get_offsets(), np.column_stack([truth, plausibility])
@@ -222,7 +244,9 @@ def test_calibration_of_an_estimator():
     assert true.axes_[0].get_xlabel() == "true probability"
     assert true.coverage == pytest.approx(given.coverage(posterior).belief)
     assert (
-        CalibrationDisplay.from_estimator(model, posterior=posterior, x="interval").coverage
+        CalibrationDisplay.from_estimator(
+            model, posterior=posterior, x="interval"
+        ).coverage
         is not None
     )
 
@@ -284,14 +308,18 @@ def test_histograms():
     assert len(display.axes_) == 3
     for (i, j), ax, lines in zip(pairs, display.axes_, display.lines_, strict=True):
         heights = [bar.get_height() for bar in ax.patches]
-        np.testing.assert_array_equal(heights, np.histogram(model.fits[i, j], 10, (0, 1))[0])
+        np.testing.assert_array_equal(
+            heights, np.histogram(model.fits[i, j], 10, (0, 1))[0]
+        )
         low, high = np.quantile(model.fits[i, j], [0.05, 0.95])
         assert lines["lower"].get_xdata()[0] == pytest.approx(low)
         assert lines["upper"].get_xdata()[0] == pytest.approx(high)
         relation = model.partition.relational([(i, j)]).masses[0]
         assert lines["belief"].get_xdata()[0] == pytest.approx(relation[1])
         assert lines["plausibility"].get_xdata()[0] == pytest.approx(1 - relation[2])
-        assert lines["probability"].get_xdata()[0] == pytest.approx(posterior[i] @ posterior[j])
+        assert lines["probability"].get_xdata()[0] == pytest.approx(
+            posterior[i] @ posterior[j]
+        )
         assert ax.get_title() == f"objects {i} and {j}"
     display.figure_.canvas.draw()
 
@@ -318,4 +346,6 @@ def test_invalid_histograms():
             values=np.zeros((1, 5)), pairs=[(0, 1), (0, 2)], intervals=[[0, 1]] * 2
         )
     with pytest.raises(ValueError, match="^intervals must"):
-        PairProbabilityDisplay(values=np.zeros((1, 5)), pairs=[(0, 1)], intervals=[[0, np.nan]])
+        PairProbabilityDisplay(
+            values=np.zeros((1, 5)), pairs=[(0, 1)], intervals=[[0, np.nan]]
+        )

@@ -28,7 +28,9 @@ def crowd():
     upper = np.eye(15, dtype=bool)[np.arange(300) % 15]
     upper[:30, 3] = True
     upper[30:33] = False
-    names = [f"people of the {k}th quarter who never come (50 %, $x$)" for k in range(15)]
+    names = [
+        f"people of the {k}th quarter who never come (50 %, $x$)" for k in range(15)
+    ]
     table = pd.DataFrame(
         rng.normal(size=(300, 40)),
         columns=[f"a long name of attribute number {j}" for j in range(40)],
@@ -62,7 +64,9 @@ def test_clustered_columns(iris):
 
 def test_dots(iris):
     X, partition = iris
-    table = X.assign(coin=np.tile(["heads", "tails"], 75), day=pd.date_range("2020", periods=150))
+    table = X.assign(
+        coin=np.tile(["heads", "tails"], 75), day=pd.date_range("2020", periods=150)
+    )
     found = profile(partition, table)
     display = found.plot("dots")
     assert len(display.axes_) == len(found.features) == 7
@@ -91,7 +95,8 @@ def test_many_clusters_attributes_and_long_names(crowd, kind):
     assert (display.groups_ < 15).sum() == 15  # Clusters come first.
     labels = [
         text.get_text()
-        for text in display.axes_[0].get_yticklabels() or display.axes_[0].get_xticklabels()
+        for text in display.axes_[0].get_yticklabels()
+        or display.axes_[0].get_xticklabels()
     ]
     assert len(set(labels)) == len(labels)
     display.figure_.canvas.draw()
@@ -149,7 +154,9 @@ def test_colors_of_answers():
         for mark in marks
         if mark.get_facecolor()[3] > 0
     ]
-    blue, orange, white = (tuple(np.round(to_rgb(color), 6)) for color in (*PALETTE[:2], "white"))
+    blue, orange, white = (
+        tuple(np.round(to_rgb(color), 6)) for color in (*PALETTE[:2], "white")
+    )
     assert found == [blue, blue, orange, orange, white]
 
 
@@ -157,9 +164,15 @@ def test_bars_of_leaves(iris):
     X, partition = iris
     tree = CautiousTree().fit(X, partition)
     display = tree.plot()
-    bars = [p for p in display.ax_.patches if p.get_height() < 0.2 and p.get_facecolor()[3] > 0]
+    bars = [
+        p
+        for p in display.ax_.patches
+        if p.get_height() < 0.2 and p.get_facecolor()[3] > 0
+    ]
     widths = np.array([bar.get_width() for bar in bars])
-    expected = np.concatenate([leaf.set_shares[leaf.set_shares > 0] for leaf in tree.leaves_])
+    expected = np.concatenate(
+        [leaf.set_shares[leaf.set_shares > 0] for leaf in tree.leaves_]
+    )
     np.testing.assert_allclose(widths, expected)
 
 

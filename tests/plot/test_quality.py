@@ -29,7 +29,9 @@ def test_silhouettes(c):
     display = found.plot(title="t")
     drawn = [area.get_paths()[0].vertices for area in display.bars_]
     heights = sum(float(points[:, 1].max() - points[:, 1].min()) for points in drawn)
-    assert heights == (found.sizes > 0).sum()  # One bar for each object except outliers.
+    assert (
+        heights == (found.sizes > 0).sum()
+    )  # One bar for each object except outliers.
     assert len(display.ax_.get_yticks()) == c
     assert display.lines_[0].get_xdata()[0] == found.mean
     display.figure_.canvas.draw()
@@ -53,7 +55,9 @@ def test_only_outliers():
     outliers = CredalPartition(np.tile([1.0, 0, 0, 0], (80, 1)), FocalSets.full(2))
     display = credal_silhouette(outliers, X).plot()
     assert display.bars_ == []
-    assert "80 outliers not shown" in display.ax_.get_legend().get_texts()[-1].get_text()
+    assert (
+        "80 outliers not shown" in display.ax_.get_legend().get_texts()[-1].get_text()
+    )
 
 
 @pytest.mark.parametrize("c", [2, 15])
@@ -88,5 +92,10 @@ def test_retention_curves():
     np.testing.assert_array_equal(alone.lines_[0].get_ydata(), wise.quality)
     _, ax = plt.subplots()
     wise.plot("wise", ax=ax)
-    retention_curve(labels, y, **options).plot("plain", ax=ax, colors=["red"], legend=True)
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["wise", "plain"]
+    retention_curve(labels, y, **options).plot(
+        "plain", ax=ax, colors=["red"], legend=True
+    )
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "wise",
+        "plain",
+    ]

@@ -26,18 +26,18 @@ def test_curve():
     np.testing.assert_allclose(curve.error, [0.5, 1 / 3, 0])
     assert curve.threshold.tolist() == [0.6, 0.2, 0.1]
     assert curve.area == pytest.approx(0.25 * 0.5 + 0.5 / 3)
-    assert [curve.error_at(rate) for rate in (0, 0.2, 0.25, 0.3, 0.9, 1)] == pytest.approx(
-        [0.5, 1 / 3, 1 / 3, 0, 0, 0]
-    )
+    assert [
+        curve.error_at(rate) for rate in (0, 0.2, 0.25, 0.3, 0.9, 1)
+    ] == pytest.approx([0.5, 1 / 3, 1 / 3, 0, 0, 0])
 
 
 @pytest.mark.parametrize("rule", ["pignistic", "maximin", "maximax", "hurwicz"])
 def test_curve_matches_the_decisions(iris, rule):
     X, y, X_test, y_test = iris
     model = EKNNClassifier(9).fit(X, y)
-    curve = RejectionCurveDisplay.from_estimator(model, X_test, y_test, rule=rule).curves[
-        "EKNNClassifier"
-    ]
+    curve = RejectionCurveDisplay.from_estimator(
+        model, X_test, y_test, rule=rule
+    ).curves["EKNNClassifier"]
     assert curve.error[0] == pytest.approx(1 - model.score(X_test, y_test))
     for threshold, rate, error in zip(
         curve.threshold, curve.rejection_rate, curve.error, strict=True
@@ -51,7 +51,9 @@ def test_curve_matches_the_decisions(iris, rule):
 def test_rejection_reduces_the_error(shared_data):
     X, y = shared_data("vehicles", standardise=True)
     model = EKNNClassifier(10).fit(X[:564], y[:564])
-    curve = RejectionCurveDisplay.from_estimator(model, X[564:], y[564:]).curves["EKNNClassifier"]
+    curve = RejectionCurveDisplay.from_estimator(model, X[564:], y[564:]).curves[
+        "EKNNClassifier"
+    ]
     assert curve.error_at(0.3) < 0.7 * curve.error_at(0)
     assert curve.area < 0.6 * curve.error_at(0)
 
@@ -64,7 +66,9 @@ def test_several_classifiers(iris):
         "logistic": LogisticRegression().fit(X, y),
     }
     _, ax = plt.subplots()
-    display = RejectionCurveDisplay.from_estimator(models, X_test, y_test, ax=ax, title="iris")
+    display = RejectionCurveDisplay.from_estimator(
+        models, X_test, y_test, ax=ax, title="iris"
+    )
     assert display.ax_ is ax
     assert list(display.areas) == list(models)
     assert [text.get_text() for text in ax.get_legend().get_texts()] == list(models)
@@ -98,12 +102,16 @@ def test_invalid_input(iris):
     with pytest.raises(ValueError, match=r"\by\b"):
         RejectionCurveDisplay.from_estimator(model, X_test, y_test[:3])
     for classifier in (model, LogisticRegression().fit(X, y)):
-        with pytest.raises(ValueError, match="^y must contain only classes .* 'unseen'"):
+        with pytest.raises(
+            ValueError, match="^y must contain only classes .* 'unseen'"
+        ):
             RejectionCurveDisplay.from_estimator(
                 classifier, X_test, np.append(y_test[:-1], "unseen")
             )
     with pytest.raises(ValueError, match="^rule must"):
-        RejectionCurveDisplay.from_estimator(model, X_test, y_test, rule="interval_dominance")
+        RejectionCurveDisplay.from_estimator(
+            model, X_test, y_test, rule="interval_dominance"
+        )
     with pytest.raises(TypeError, match=r"\bestimator\b"):
         RejectionCurveDisplay.from_estimator(LinearSVC().fit(X, y), X_test, y_test)
     with pytest.raises(ValueError, match="^wrong and expected_loss must"):
@@ -126,7 +134,9 @@ def test_invalid_input(iris):
 def test_classifiers_over_the_plane(iris, model, quantity):
     X, y, *_ = iris
     model.fit(X, y)
-    display = MassContourDisplay.from_estimator(model, X, quantity=quantity, grid_resolution=30)
+    display = MassContourDisplay.from_estimator(
+        model, X, quantity=quantity, grid_resolution=30
+    )
     assert display.set_names[:3] == ["{setosa}", "{versicolor}", "{virginica}"]
     places = np.column_stack([display.xx.ravel(), display.yy.ravel()])
     masses = model.predict_mass(places)
@@ -136,7 +146,9 @@ def test_classifiers_over_the_plane(iris, model, quantity):
         theirs = masses.contour
     np.testing.assert_allclose(display.values[:3].reshape(3, -1).T, theirs)
     # Except for ties.
-    assert (model.classes_[display.labels.ravel()] == model.predict(places)).mean() > 0.99
+    assert (
+        model.classes_[display.labels.ravel()] == model.predict(places)
+    ).mean() > 0.99
     chosen = MassContourDisplay.from_estimator(
         model,
         X,

@@ -48,13 +48,23 @@ from dempster._native import build
 Result = TypeVar("Result")
 Sizes = dict[str | None, int]
 
-_SHORT = {"float32": "f32", "float64": "f64", "int16": "i16", "int32": "i32", "int64": "i64"}
+_SHORT = {
+    "float32": "f32",
+    "float64": "f64",
+    "int16": "i16",
+    "int32": "i32",
+    "int64": "i64",
+}
 _DTYPES = {
     name: np.dtype(name)
     for name in [*_SHORT, "bool", "uint8", "uint16", "uint32", "uint64", "int8"]
 }
 _VARIABLES = {"real": ("float32", "float64"), "integer": ("int32", "int64")}
-_NUMBERS: dict[str, Any] = {"int": ctypes.c_int64, "float": ctypes.c_double, "bool": ctypes.c_bool}
+_NUMBERS: dict[str, Any] = {
+    "int": ctypes.c_int64,
+    "float": ctypes.c_double,
+    "bool": ctypes.c_bool,
+}
 _PLAIN_TYPES = frozenset({int, float, bool, type(None)})  # types that ctypes converts
 _MAX_INT = 2**63 - 1
 _MAX_SIGNATURES = 256
@@ -74,7 +84,8 @@ _address: Callable[[Any], Any] = (ctypes.c_char * 0).from_buffer
 # ---- the library ---------------------------------------------------------------------------------
 
 _REMEDY = (
-    "install dempster again (`pip install .` compiles it) or, in a checkout, run `make kernels`"
+    "install dempster again (`pip install .` compiles "
+    "it) or, in a checkout, run `make kernels`"
 )
 
 
@@ -99,7 +110,9 @@ def library() -> ctypes.CDLL:
 
 def library_path() -> Path:
     """Return the file from which the kernels were loaded."""
-    return Path(vars(library())["_name"])  # ctypes has no public attribute for the file name.
+    return Path(
+        vars(library())["_name"]
+    )  # ctypes has no public attribute for the file name.
 
 
 def _load(path: str) -> ctypes.CDLL:
@@ -107,7 +120,9 @@ def _load(path: str) -> ctypes.CDLL:
         return ctypes.CDLL(path)
     except OSError as error:
         reason = f"cannot be loaded ({error})"
-        raise ImportError(f"the compiled kernels of dempster {reason}: {_REMEDY}") from error
+        raise ImportError(
+            f"the compiled kernels of dempster {reason}: {_REMEDY}"
+        ) from error
 
 
 def _check_age(kernels: ctypes.CDLL) -> None:
@@ -207,7 +222,9 @@ class _Number(_Argument):
 class _Array(_Argument):
     dtype: np.dtype | None
     variable: str | None  # type variable, such as real, real1 or integer
-    lengths: tuple[tuple[str | None, int], ...]  # each length is a name (or None) plus a number
+    lengths: tuple[
+        tuple[str | None, int], ...
+    ]  # each length is a name (or None) plus a number
     out: bool
     optional: bool
     ctype: ClassVar = ctypes.c_void_p
@@ -217,12 +234,16 @@ class _Array(_Argument):
         if value is None and self.optional:
             return None
         if not isinstance(value, np.ndarray):
-            raise TypeError(f"{self.name} must be a NumPy array, got {type(value).__name__}")
+            raise TypeError(
+                f"{self.name} must be a NumPy array, got {type(value).__name__}"
+            )
         wanted = self.dtype
         if self.variable:
             wanted = types.setdefault(self.variable, value.dtype)
         if value.dtype != wanted:
-            raise TypeError(f"{self.name} must be an array of {wanted}, got {value.dtype}")
+            raise TypeError(
+                f"{self.name} must be an array of {wanted}, got {value.dtype}"
+            )
         if value.ndim != len(self.lengths) or any(
             length < more or sizes.setdefault(name, length - more) != length - more
             for (name, more), length in zip(self.lengths, value.shape, strict=True)
@@ -277,7 +298,12 @@ def _place(value: np.ndarray) -> Any:
 def _rule(kind: str, dtype: str) -> Callable:
     """Return the C function that checks the values of an array of the given type."""
     function = getattr(library(), f"{kind}_{_SHORT[dtype]}")
-    function.argtypes = [ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64]
+    function.argtypes = [
+        ctypes.c_void_p,
+        ctypes.c_int64,
+        ctypes.c_int64,
+        ctypes.c_int64,
+    ]
     return function
 
 
@@ -288,7 +314,9 @@ def _parse_argument(text: str) -> _Number | _Array:
     name, kind, shape, rule, bound, absent, out, optional = found.groups()
     first = -1 if absent else 0
     if shape is None:
-        is_plain = kind in _NUMBERS and not out and not optional and rule != "offsets in"
+        is_plain = (
+            kind in _NUMBERS and not out and not optional and rule != "offsets in"
+        )
         if not is_plain or (rule and kind != "int") or (absent and rule != "below"):
             raise SyntaxError(f"not an argument of a kernel: {text.strip()!r}")
         return _Number(name, rule, bound, first, kind)
@@ -297,7 +325,15 @@ def _parse_argument(text: str) -> _Number | _Array:
         raise SyntaxError(f"not an argument of a kernel: {text.strip()!r}")
     lengths = tuple(_parse_length(each.strip()) for each in shape.split(","))
     return _Array(
-        name, rule, bound, first, _DTYPES.get(kind), variable, lengths, bool(out), bool(optional)
+        name,
+        rule,
+        bound,
+        first,
+        _DTYPES.get(kind),
+        variable,
+        lengths,
+        bool(out),
+        bool(optional),
     )
 
 
@@ -325,26 +361,51 @@ class Kernel:
             raise SyntaxError(f"not a declaration of a kernel: {declaration!r}")
         self.name, text, result = head.groups()
         self._arguments = [
-            _parse_argument(each) for each in re.split(r",(?![^\[]*\])", text) if each.strip()
+            _parse_argument(each)
+            for each in re.split(r",(?![^\[]*\])", text)
+            if each.strip()
         ]
-        numbers = {a.name for a in self._arguments if isinstance(a, _Number) and a.type == "int"}
+        numbers = {
+            a.name
+            for a in self._arguments
+            if isinstance(a, _Number) and a.type == "int"
+        }
         lengths = [
-            name for a in self._arguments if isinstance(a, _Array) for name, _ in a.lengths if name
+            name
+            for a in self._arguments
+            if isinstance(a, _Array)
+            for name, _ in a.lengths
+            if name
         ]
         self._sizes = [name for name in dict.fromkeys(lengths) if name not in numbers]
-        self._variables = list(dict.fromkeys(a.variable for a in self._arguments if a.variable))
-        for name in {a.bound for a in self._arguments if a.rule} - {*self._sizes, *numbers}:
-            raise SyntaxError(f"{self.name}: {name} is neither a length nor an integer argument")
+        self._variables = list(
+            dict.fromkeys(a.variable for a in self._arguments if a.variable)
+        )
+        for name in {a.bound for a in self._arguments if a.rule} - {
+            *self._sizes,
+            *numbers,
+        }:
+            raise SyntaxError(
+                f"{self.name}: {name} is neither a length nor an integer argument"
+            )
         self._result = _NUMBERS.get(result)
         self._functions: dict[tuple[np.dtype, ...], Callable] = {}
         if not self._variables:
             self._function(())
-        self._is_length = [isinstance(a, _Number) and a.name in lengths for a in self._arguments]
-        position: dict[str | None, int] = {a.name: i for i, a in enumerate(self._arguments)}
-        self._rules = [
-            (a, i, a.bound, position.get(a.bound)) for i, a in enumerate(self._arguments) if a.rule
+        self._is_length = [
+            isinstance(a, _Number) and a.name in lengths for a in self._arguments
         ]
-        self._checked: dict[tuple, tuple[Callable, dict[str | None, int], list[int]]] = {}
+        position: dict[str | None, int] = {
+            a.name: i for i, a in enumerate(self._arguments)
+        }
+        self._rules = [
+            (a, i, a.bound, position.get(a.bound))
+            for i, a in enumerate(self._arguments)
+            if a.rule
+        ]
+        self._checked: dict[
+            tuple, tuple[Callable, dict[str | None, int], list[int]]
+        ] = {}
         self.declaration = " ".join(declaration.split())
 
     def __call__(self, *values: Any) -> Any:
@@ -372,10 +433,14 @@ class Kernel:
             return self._check_and_call(values, tuple(signature))
         function, sizes, leading = found
         for argument, i, name, position in self._rules:
-            argument.check(values[i], sizes[name] if position is None else values[position])
+            argument.check(
+                values[i], sizes[name] if position is None else values[position]
+            )
         return self._run(function, leading, passed)
 
-    def _check_and_call(self, values: tuple[Any, ...], signature: tuple | None = None) -> Any:
+    def _check_and_call(
+        self, values: tuple[Any, ...], signature: tuple | None = None
+    ) -> Any:
         """Check all arguments, store their types and shapes under ``signature``, and call."""
         if len(values) != len(self._arguments):
             expected = f"{len(self._arguments)} arguments"
@@ -404,7 +469,9 @@ class Kernel:
             failed = function(*leading, *passed, ctypes.byref(place))
             result = place.value
         if failed:
-            raise MemoryError(f"not enough memory for the temporary arrays of {self.name}")
+            raise MemoryError(
+                f"not enough memory for the temporary arrays of {self.name}"
+            )
         return result
 
     def _function(self, types: tuple[np.dtype, ...]) -> Callable:
@@ -413,14 +480,20 @@ class Kernel:
             allowed = _VARIABLES[variable.rstrip("0123456789")]
             if dtype.name not in allowed or not dtype.isnative:
                 first = next(a.name for a in self._arguments if a.variable == variable)
-                raise TypeError(f"{first} must be an array of {' or '.join(allowed)}, got {dtype}")
+                raise TypeError(
+                    f"{first} must be an array of {' or '.join(allowed)}, got {dtype}"
+                )
         name = "_".join([self.name, *(_SHORT[dtype.name] for dtype in types)])
         try:
             function = getattr(library(), name)
         except AttributeError:
-            raise ImportError(f"the compiled kernels lack {name}: run `make kernels`") from None
+            raise ImportError(
+                f"the compiled kernels lack {name}: run `make kernels`"
+            ) from None
         function.restype = ctypes.c_int
-        function.argtypes = [ctypes.c_int64] * len(self._sizes) + [a.ctype for a in self._arguments]
+        function.argtypes = [ctypes.c_int64] * len(self._sizes) + [
+            a.ctype for a in self._arguments
+        ]
         if self._result is not None:
             function.argtypes = [*function.argtypes, ctypes.POINTER(self._result)]
         self._functions[types] = function

@@ -57,7 +57,17 @@ SANITIZE = [
 # Flags for the x86-64 levels v2 and v3. Older compilers do not accept the flags -march=x86-64-v2
 # and -v3.
 BASELINE = ["-mssse3", "-msse4.1", "-msse4.2", "-mpopcnt", "-mcx16"]
-AVX2 = [*BASELINE, "-mavx", "-mavx2", "-mbmi", "-mbmi2", "-mfma", "-mf16c", "-mlzcnt", "-mmovbe"]
+AVX2 = [
+    *BASELINE,
+    "-mavx",
+    "-mavx2",
+    "-mbmi",
+    "-mbmi2",
+    "-mfma",
+    "-mf16c",
+    "-mlzcnt",
+    "-mmovbe",
+]
 
 _TRIAL = """\
 #include <math.h>
@@ -82,7 +92,10 @@ class Compiler:
             command = [*self.command, "-fPIC"]
             link = _link_command(command, [source], Path(folder, "trial.so"))
             try:
-                return subprocess.run(link, capture_output=True, timeout=120).returncode == 0
+                return (
+                    subprocess.run(link, capture_output=True, timeout=120).returncode
+                    == 0
+                )
             except (OSError, subprocess.TimeoutExpired):
                 return False
 
@@ -186,7 +199,9 @@ def is_current() -> bool:
     """Return whether the libraries in this folder were compiled from the current C sources."""
     libraries = [HERE / name for name in library_names(BuildTarget.this_machine())]
     there = [library.read_bytes() for library in libraries if library.exists()]
-    return bool(there) and all(str(fingerprint()).encode() in library for library in there)
+    return bool(there) and all(
+        str(fingerprint()).encode() in library for library in there
+    )
 
 
 def build_here(cache: Path | None = None) -> None:
@@ -214,9 +229,12 @@ def build(
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor() as pool:
         objects = cache or Path(scratch)
         objects.mkdir(parents=True, exist_ok=True)
-        commands = [[*_command(compiler, target, library), *extra] for library in libraries]
+        commands = [
+            [*_command(compiler, target, library), *extra] for library in libraries
+        ]
         compiled = [
-            pool.map(lambda s, c=command: _object(c, s, objects), sources()) for command in commands
+            pool.map(lambda s, c=command: _object(c, s, objects), sources())
+            for command in commands
         ]
         for library, command, parts in zip(libraries, commands, compiled, strict=True):
             linked = Path(scratch, library.name)
@@ -225,7 +243,9 @@ def build(
     return libraries
 
 
-def _link_command(command: Sequence[str], parts: Iterable[Path], library: Path) -> list[str]:
+def _link_command(
+    command: Sequence[str], parts: Iterable[Path], library: Path
+) -> list[str]:
     return [*command, "-shared", *map(str, parts), "-o", str(library), "-lm"]
 
 
@@ -289,10 +309,15 @@ def _run(command: list[str]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Compile the kernels of dempster.")
     parser.add_argument(
-        "--sanitize", metavar="FOLDER", type=Path, help="compile into FOLDER with sanitizers"
+        "--sanitize",
+        metavar="FOLDER",
+        type=Path,
+        help="compile into FOLDER with sanitizers",
     )
     parser.add_argument(
-        "--targets", action="store_true", help="list the platforms of the wheels and exit"
+        "--targets",
+        action="store_true",
+        help="list the platforms of the wheels and exit",
     )
     options = parser.parse_args()
     if options.targets:

@@ -59,11 +59,15 @@ class MethodInfo:
 
     def parameter(self, name: str) -> MethodParameter | None:
         """Return the parameter with the given name, or None if the method does not have it."""
-        return next((parameter for parameter in self.parameters if parameter.name == name), None)
+        return next(
+            (parameter for parameter in self.parameters if parameter.name == name), None
+        )
 
 
 _TEXT = Path(__file__).with_name("methods.json").read_text(encoding="utf-8")
-METHODS = {name: MethodInfo.from_dict(name, entry) for name, entry in json.loads(_TEXT).items()}
+METHODS = {
+    name: MethodInfo.from_dict(name, entry) for name, entry in json.loads(_TEXT).items()
+}
 
 
 def method_names(package: str = "cluster") -> list[str]:
@@ -78,7 +82,9 @@ def methods_that(capability: str) -> list[str]:
 
 def methods_with(parameter: str, package: str = "cluster") -> list[str]:
     """Return the names of the methods that have a parameter."""
-    return [name for name in method_names(package) if METHODS[name].parameter(parameter)]
+    return [
+        name for name in method_names(package) if METHODS[name].parameter(parameter)
+    ]
 
 
 def default_method(*, constrained: bool) -> str:

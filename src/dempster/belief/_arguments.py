@@ -41,7 +41,9 @@ def parse_set(
         members = list(clusters)
     else:
         members = [clusters]
-    is_unknown_text = len(members) == 1 and isinstance(members[0], str) and members[0] not in where
+    is_unknown_text = (
+        len(members) == 1 and isinstance(members[0], str) and members[0] not in where
+    )
     if is_unknown_text and all(letter in where for letter in members[0]):
         members = list(members[0])
     indices = set()
@@ -73,11 +75,15 @@ def membership_rows(
         return family.membership, False
     if isinstance(sets, FocalSets):
         if sets.n_clusters != c:
-            raise InvalidParameterError(name, must=f"have {c} clusters, got {sets.n_clusters}")
+            raise InvalidParameterError(
+                name, must=f"have {c} clusters, got {sets.n_clusters}"
+            )
         return sets.membership, False
     if isinstance(sets, np.ndarray) and sets.dtype == bool and sets.ndim == 2:
         if sets.shape[1] != c:
-            raise InvalidParameterError(name, must=f"have {c} columns, got {sets.shape[1]}")
+            raise InvalidParameterError(
+                name, must=f"have {c} columns, got {sets.shape[1]}"
+            )
         return as_boolean(sets, name), False
     if getattr(sets, "ndim", 0) > 0:
         raise InvalidParameterError(
@@ -97,7 +103,9 @@ def set_rows(sets: list[Any], frame: tuple[Hashable, ...], name: str) -> np.ndar
     return rows
 
 
-def reorder_columns(masses: Any, focal_sets: FocalSets, frame: tuple[Hashable, ...]) -> Any:
+def reorder_columns(
+    masses: Any, focal_sets: FocalSets, frame: tuple[Hashable, ...]
+) -> Any:
     """Sort the columns of a table into the order of the sets, if they have the names of the sets.
 
     Otherwise return ``masses`` unchanged, after checking that no column has the name of a set at
@@ -140,12 +148,15 @@ def validate_masses(masses: Any, f: int) -> Array:
             values = values[None, :]
     if values.ndim != 2 or values.shape[1] != f:
         raise InvalidParameterError(
-            "masses", must=f"have shape (n, {f}), one column per focal set, got {values.shape}"
+            "masses",
+            must=f"have shape (n, {f}), one column per focal set, got {values.shape}",
         )
     total = values.sum(axis=1)
     library = library_of(values)
     if not library.isfinite(total).all():
-        raise InvalidParameterError("masses", must="be finite, got NaN or infinite values")
+        raise InvalidParameterError(
+            "masses", must="be finite, got NaN or infinite values"
+        )
     if len(values) and values.min() < -rounding_tolerance(values):
         row = int(np.flatnonzero(to_host((values < 0).any(axis=1)))[0])
         raise InvalidParameterError(
@@ -156,7 +167,8 @@ def validate_masses(masses: Any, f: int) -> Array:
     if (error > tolerance).any():
         row = int(error.argmax())
         raise InvalidParameterError(
-            "masses", must=f"sum to one in every row; row {row} sums to {total[row]:.6g}"
+            "masses",
+            must=f"sum to one in every row; row {row} sums to {total[row]:.6g}",
         )
     values = library.clip(values, 0, None)
     return values / values.sum(axis=1, keepdims=True)
@@ -168,7 +180,9 @@ def validate_index(index: Any, n: int) -> Any:
     is_list = is_list and getattr(index, "ndim", 1) == 1
     if not is_list or len(index) != n:
         got = len(index) if is_list else format_value(index)
-        raise InvalidParameterError("index", must=f"contain one name per row ({n}), got {got}")
+        raise InvalidParameterError(
+            "index", must=f"contain one name per row ({n}), got {got}"
+        )
     if isinstance(index, list | tuple | np.ndarray):
         try:
             set(index)
@@ -201,9 +215,15 @@ def validate_rows(rows: Any, n: int) -> np.ndarray:
     return array
 
 
-def validate_frame(frame: Any, c: int | None = None, argument: str = "frame") -> tuple[Any, ...]:
+def validate_frame(
+    frame: Any, c: int | None = None, argument: str = "frame"
+) -> tuple[Any, ...]:
     """Return the names of the c (or any number of) answers; the letters of a string are names."""
-    names = tuple(frame if isinstance(frame, str) else as_list(frame, argument, "names of answers"))
+    names = tuple(
+        frame
+        if isinstance(frame, str)
+        else as_list(frame, argument, "names of answers")
+    )
     if not all(map(hashable.test, names)):
         raise InvalidParameterError(
             argument, must="contain hashable names (text, numbers, tuples)", value=names
@@ -215,13 +235,16 @@ def validate_frame(frame: Any, c: int | None = None, argument: str = "frame") ->
     return names
 
 
-def validate_probabilities(values: Any, name: str, *, sum_to_one: bool = False) -> np.ndarray:
+def validate_probabilities(
+    values: Any, name: str, *, sum_to_one: bool = False
+) -> np.ndarray:
     """Return the values as an array of shape (n, c) of numbers in [0, 1]."""
     values = np.atleast_2d(as_reals(values, name)).astype(float, copy=False)
     is_inside = (values >= -1e-12) & (values <= 1 + 1e-12)
     if values.ndim != 2 or values.size == 0 or not is_inside.all():
         raise InvalidParameterError(
-            name, must=f"be a nonempty table (n, c) of values in [0, 1], got shape {values.shape}"
+            name,
+            must=f"be a nonempty table (n, c) of values in [0, 1], got shape {values.shape}",
         )
     if sum_to_one and np.any(np.abs(values.sum(axis=1) - 1) > SUM_TOLERANCE):
         raise InvalidParameterError(name, must="sum to one in every row")

@@ -36,7 +36,9 @@ from dempster.belief.focal_sets import FocalSets, unique_sets
 _BLOCK_ROWS = 8192  # Number of rows in a block that fits in the cache.
 _MAX_TUPLES = 1_000_000  # Maximum number of tuples of focal sets in PCR6.
 _MAX_PAIRS = 30_000_000  # Maximum number of pairs of focal sets of two sources.
-_MAX_PRODUCTS = 5_000_000_000  # Maximum number of products of masses (about twenty seconds).
+_MAX_PRODUCTS = (
+    5_000_000_000  # Maximum number of products of masses (about twenty seconds).
+)
 _MAX_FRAME = 20  # Maximum number of answers in a frame whose power set is computed.
 _TENSOR_CELLS = 1 << 26  # Maximum number of products of masses in one tensor.
 _MAX_SETS = 1 << 17  # Maximum number of sets in a family after discounting.
@@ -59,7 +61,8 @@ def combine_masses(sources: Sequence[Source], rule: str) -> Source:
     library = library_of(sources[0][0])
     sources = unify_tensors(sources)
     spread = [
-        (library.broadcast_to(masses, (n, masses.shape[1])), family) for masses, family in sources
+        (library.broadcast_to(masses, (n, masses.shape[1])), family)
+        for masses, family in sources
     ]
     if library is not np and rule in _ON_HOST:
         return _on_host(spread, rule)
@@ -69,7 +72,8 @@ def combine_masses(sources: Sequence[Source], rule: str) -> Source:
 def unify_tensors(sources: Sequence[Source]) -> Sequence[Source]:
     """Convert the masses, which must be on one device, to the highest precision among them."""
     devices = {
-        str(masses.device) if is_tensor(masses) else "a NumPy array" for masses, _ in sources
+        str(masses.device) if is_tensor(masses) else "a NumPy array"
+        for masses, _ in sources
     }
     if len(devices) > 1:
         raise InvalidInputError(
@@ -78,7 +82,9 @@ def unify_tensors(sources: Sequence[Source]) -> Sequence[Source]:
         )
     if not is_tensor(sources[0][0]):
         return sources
-    widest = max((masses.dtype for masses, _ in sources), key=lambda dtype: dtype.itemsize)
+    widest = max(
+        (masses.dtype for masses, _ in sources), key=lambda dtype: dtype.itemsize
+    )
     return [(masses.to(widest), family) for masses, family in sources]
 
 
@@ -121,7 +127,9 @@ def _join(a: Array, rows_a: np.ndarray, b: Array, rows_b: np.ndarray, join: Join
     if pairs > len(a):
         out = np.empty((len(a), len(rows)), dtype=np.result_type(a, b))
         for i in range(len(a)):
-            out[i] = np.bincount(target, np.outer(a[i], b[i]).ravel(), minlength=len(rows))
+            out[i] = np.bincount(
+                target, np.outer(a[i], b[i]).ravel(), minlength=len(rows)
+            )
         return out, rows
     target = target.reshape(len(rows_a), len(rows_b))
     out = np.zeros((len(a), len(rows)), dtype=np.result_type(a, b))
@@ -132,7 +140,9 @@ def _join(a: Array, rows_a: np.ndarray, b: Array, rows_b: np.ndarray, join: Join
         scratch = np.empty_like(total[0])
         for i in range(len(rows_a)):
             for j in range(len(rows_b)):
-                total[target[i, j]] += np.multiply(columns_a[i], columns_b[j], out=scratch)
+                total[target[i, j]] += np.multiply(
+                    columns_a[i], columns_b[j], out=scratch
+                )
         out[block] = total.T
     return out, rows
 
@@ -150,7 +160,9 @@ def _sum_products(a: Array, b: Array, target: np.ndarray, n_sets: int) -> Array:
         products = torch.einsum(
             "if,ig->ifg", a[start : start + size], b[start : start + size]
         ).flatten(1)
-        parts.append(products.new_zeros((len(products), n_sets)).index_add(1, where, products))
+        parts.append(
+            products.new_zeros((len(products), n_sets)).index_add(1, where, products)
+        )
     return torch.cat(parts)
 
 
@@ -170,7 +182,9 @@ def _dense(source: Source) -> Array:
 
 def _from_dense(dense: Array, c: int) -> Source:
     family = FocalSets.full(c)
-    return library_of(dense).clip(dense[:, to_device_of(family.codes, dense)], 0, None), family
+    return library_of(dense).clip(
+        dense[:, to_device_of(family.codes, dense)], 0, None
+    ), family
 
 
 def _check_power_set(n: int, c: int) -> None:
@@ -180,7 +194,9 @@ def _check_power_set(n: int, c: int) -> None:
             "another rule or a smaller frame"
         )
     check_memory(
-        4 * 8 * n << c, f"{n:,} mass functions on all 2^{c} sets", "combine fewer rows at once"
+        4 * 8 * n << c,
+        f"{n:,} mass functions on all 2^{c} sets",
+        "combine fewer rows at once",
     )
 
 
@@ -196,7 +212,9 @@ def _dense_is_cheaper(sources: Sequence[Source]) -> bool:
 def _conjunctive(sources: Sequence[Source]) -> Source:
     """Assign products of masses to the intersections of the sets (multiply the commonalities)."""
     if _dense_is_cheaper(sources):
-        q = reduce(mul, (transforms.mass_to_commonality(_dense(source)) for source in sources))
+        q = reduce(
+            mul, (transforms.mass_to_commonality(_dense(source)) for source in sources)
+        )
         return _from_dense(transforms.commonality_to_mass(q), sources[0][1].n_clusters)
     return _by_pairs(sources, np.logical_and)
 
@@ -204,8 +222,13 @@ def _conjunctive(sources: Sequence[Source]) -> Source:
 def _disjunctive(sources: Sequence[Source]) -> Source:
     """Assign products of masses to the unions of the sets (multiply the implicabilities)."""
     if _dense_is_cheaper(sources):
-        b = reduce(mul, (transforms.mass_to_implicability(_dense(source)) for source in sources))
-        return _from_dense(transforms.implicability_to_mass(b), sources[0][1].n_clusters)
+        b = reduce(
+            mul,
+            (transforms.mass_to_implicability(_dense(source)) for source in sources),
+        )
+        return _from_dense(
+            transforms.implicability_to_mass(b), sources[0][1].n_clusters
+        )
     return _by_pairs(sources, np.logical_or)
 
 
@@ -221,7 +244,9 @@ def _dempster(sources: Sequence[Source]) -> Source:
         masses, family = _with_omega(masses, family)
     rest, family = _drop_empty(masses, family)
     agreement = rest.sum(axis=1)
-    lost = to_host(agreement < max(1e-300, float(np.finfo(precision_of(agreement)).tiny)))
+    lost = to_host(
+        agreement < max(1e-300, float(np.finfo(precision_of(agreement)).tiny))
+    )
     if lost.any():
         row = int(lost.argmax())
         raise InvalidInputError(
@@ -262,7 +287,9 @@ def _drop_empty(masses: Array, family: FocalSets) -> Source:
 
 def _with_omega(masses: Array, family: FocalSets) -> Source:
     """Return a copy of the masses on the family extended by the whole frame."""
-    wider = family.union(FocalSets.from_sets(family.n_clusters, [range(family.n_clusters)]))
+    wider = family.union(
+        FocalSets.from_sets(family.n_clusters, [range(family.n_clusters)])
+    )
     out = zeros((len(masses), len(wider)), masses)
     out[:, wider.find(family.membership)] = masses
     return out, wider
@@ -290,7 +317,9 @@ def _dubois_prade(sources: Sequence[Source]) -> Source:
     rows = np.tile(sources[0][1].membership, 2)
 
     def join(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        return np.concatenate([a[..., :c] & b[..., :c], a[..., c:] | b[..., c:]], axis=-1)
+        return np.concatenate(
+            [a[..., :c] & b[..., :c], a[..., c:] | b[..., c:]], axis=-1
+        )
 
     def last(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         both, either = np.split(join(a, b), 2, axis=-1)
@@ -299,7 +328,9 @@ def _dubois_prade(sources: Sequence[Source]) -> Source:
     for other, family in sources[1:-1]:
         masses, rows = _join(masses, rows, other, np.tile(family.membership, 2), join)
     other, family = sources[-1]
-    return transforms.sort_sets(*_join(masses, rows, other, np.tile(family.membership, 2), last))
+    return transforms.sort_sets(
+        *_join(masses, rows, other, np.tile(family.membership, 2), last)
+    )
 
 
 def _pcr6(sources: Sequence[Source]) -> Source:
@@ -318,11 +349,15 @@ def _pcr6(sources: Sequence[Source]) -> Source:
     choices = list(product(*(range(len(family)) for family in families)))
     both = np.array(
         [
-            np.logical_and.reduce([f.membership[k] for f, k in zip(families, choice, strict=True)])
+            np.logical_and.reduce(
+                [f.membership[k] for f, k in zip(families, choice, strict=True)]
+            )
             for choice in choices
         ]
     )
-    wider = reduce(FocalSets.union, families, FocalSets(np.unique(both, axis=0)).sorted())
+    wider = reduce(
+        FocalSets.union, families, FocalSets(np.unique(both, axis=0)).sorted()
+    )
     wider = FocalSets(wider.membership[wider.cardinality > 0])
     target = wider.find(both)  # The index is -1 if the intersection is empty.
     position = [wider.find(family.membership) for family in families]
@@ -357,7 +392,9 @@ def _pcr6(sources: Sequence[Source]) -> Source:
 def _average(sources: Sequence[Source]) -> Source:
     """Return the arithmetic mean of the masses."""
     wider = reduce(FocalSets.union, [family for _, family in sources])
-    widest = max((masses for masses, _ in sources), key=lambda masses: masses.dtype.itemsize)
+    widest = max(
+        (masses for masses, _ in sources), key=lambda masses: masses.dtype.itemsize
+    )
     out = zeros((len(widest), len(wider)), widest)
     for masses, family in sources:
         out[:, wider.find(family.membership)] += masses
@@ -373,7 +410,9 @@ def _minimize_weights(sources: Sequence[Source], complemented: bool) -> Source:
     """
     c = sources[0][1].n_clusters
     flip = 0
-    needed = "conjunctive weights need m(whole frame) > 0 (a non-dogmatic mass function)"
+    needed = (
+        "conjunctive weights need m(whole frame) > 0 (a non-dogmatic mass function)"
+    )
     if complemented:
         # XOR with this number maps the code of a set to that of its complement.
         flip = (1 << c) - 1
@@ -388,7 +427,10 @@ def _minimize_weights(sources: Sequence[Source], complemented: bool) -> Source:
     for rows in _blocks(len(out)):
         largest = reduce(
             np.maximum,
-            (_minus_log_weights(masses[rows], f.codes ^ flip, c) for masses, f in sources),
+            (
+                _minus_log_weights(masses[rows], f.codes ^ flip, c)
+                for masses, f in sources
+            ),
         )
         transforms.sweep_columns(largest, 0, 1)
         commonality = np.exp(largest - largest[0])
@@ -417,7 +459,9 @@ RULES: dict[str, Callable[[Sequence[Source]], Source]] = {
     "conjunctive": _conjunctive,
     "disjunctive": _disjunctive,
     "dubois_prade": _dubois_prade,
-    "yager": lambda sources: move_empty_to_omega(*_conjunctive(sources)),  # Yager (1987)
+    "yager": lambda sources: move_empty_to_omega(
+        *_conjunctive(sources)
+    ),  # Yager (1987)
     "pcr6": _pcr6,
     "average": _average,
     "cautious": partial(_minimize_weights, complemented=False),
@@ -465,7 +509,9 @@ def validate_contexts(
         rate = list(rate.values())
     if isinstance(contexts, str):
         if contexts != "answers":
-            raise InvalidParameterError("contexts", "'answers' or a list of sets", contexts)
+            raise InvalidParameterError(
+                "contexts", "'answers' or a list of sets", contexts
+            )
         rows = np.eye(n_answers, dtype=bool)
     else:
         if isinstance(contexts, tuple):
@@ -473,9 +519,13 @@ def validate_contexts(
         try:
             rows, _ = membership_rows(contexts)
         except ValueError as error:
-            raise InvalidParameterError("contexts", must=f"be sets of answers: {error}") from error
+            raise InvalidParameterError(
+                "contexts", must=f"be sets of answers: {error}"
+            ) from error
     if len(unique_sets(rows)[0]) < len(rows):
-        raise InvalidParameterError("contexts", must="be different sets, but one occurs twice")
+        raise InvalidParameterError(
+            "contexts", must="be different sets, but one occurs twice"
+        )
     if not rows.any(axis=1).all():
         raise InvalidParameterError("contexts", must="be nonempty sets")
     rates = as_reals(rate, "rate").astype(float, copy=False)
@@ -506,7 +556,8 @@ def discount_contexts(
             kept, target = unique_sets(np.vstack([rows, rows | context]))
             shares = np.repeat([1 - rate, rate], len(rows))
             step = sparse.coo_matrix(
-                (shares, (np.tile(np.arange(len(rows)), 2), target)), (len(rows), len(kept))
+                (shares, (np.tile(np.arange(len(rows)), 2), target)),
+                (len(rows), len(kept)),
             )
             moves = moves @ step.tocsr()
             rows = kept
@@ -517,7 +568,9 @@ def discount_contexts(
     columns = reached[wider.find(ordered.membership)]
     if is_tensor(masses):
         return masses @ cast_like(moves[:, columns].toarray(), masses), ordered
-    return np.ascontiguousarray((moves[:, columns].T.astype(masses.dtype) @ masses.T).T), ordered
+    return np.ascontiguousarray(
+        (moves[:, columns].T.astype(masses.dtype) @ masses.T).T
+    ), ordered
 
 
 def _check_sets(n: int, f: int, n_contexts: int) -> None:

@@ -18,14 +18,27 @@ from dempster._errors import InvalidParameterError
 from dempster._validation import as_reals, check, check_choice, integer, is_number, real
 from dempster.belief.focal_sets import FocalSets
 
-SINGLE_RULES = ("maximax", "maximin", "hurwicz", "pignistic")  # Rules that choose one act.
-SET_RULES = ("interval_dominance", "maximality")  # Rules that keep all undominated acts.
+SINGLE_RULES = (
+    "maximax",
+    "maximin",
+    "hurwicz",
+    "pignistic",
+)  # Rules that choose one act.
+SET_RULES = (
+    "interval_dominance",
+    "maximality",
+)  # Rules that keep all undominated acts.
 _MAX_LOSSES = 100_000_000  # Maximum total number of losses of candidate sets.
 DECISION_RULES = (*SINGLE_RULES, *SET_RULES)
 
 
 def decide(
-    masses: Array, family: FocalSets, rule: str, losses: Any, reject: float | None, optimism: float
+    masses: Array,
+    family: FocalSets,
+    rule: str,
+    losses: Any,
+    reject: float | None,
+    optimism: float,
 ) -> Array:
     """Choose acts for normalized masses; see `MassFunctions.decide`."""
     check_choice(rule, "rule", DECISION_RULES)
@@ -72,10 +85,14 @@ def decide_sets(
     # the maximum-entropy ordered weighted average of |S| values with the given tolerance (Ma and
     # Denoeux, 2021), which is 1 for a singleton and smaller for larger sets. In a tie the smaller
     # set is chosen, then the set with the lower index.
-    utility = np.array([_largest_weight(int(size), tolerance) for size in candidates.cardinality])
+    utility = np.array(
+        [_largest_weight(int(size), tolerance) for size in candidates.cardinality]
+    )
     losses = 1.0 - utility[None, :] * candidates.membership.T
     rows = max(1, _MAX_LOSSES // (10 * len(candidates)))
-    blocks = [masses[start : start + rows] for start in range(0, max(len(masses), 1), rows)]
+    blocks = [
+        masses[start : start + rows] for start in range(0, max(len(masses), 1), rows)
+    ]
     acts = [
         _choose_acts(expected_losses(block, family, losses, rule, optimism), None)
         for block in blocks
@@ -98,7 +115,11 @@ def validate_losses(losses: Any, c: int) -> np.ndarray:
 
 
 def expected_losses(
-    masses: Array, family: FocalSets, losses: np.ndarray, rule: str, optimism: float = 0.5
+    masses: Array,
+    family: FocalSets,
+    losses: np.ndarray,
+    rule: str,
+    optimism: float = 0.5,
 ) -> Array:
     """Return the expected losses that a rule minimizes, shape (n, acts), for normalized masses.
 

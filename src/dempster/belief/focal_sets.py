@@ -97,7 +97,9 @@ class FocalSets:
     # ---- families --------------------------------------------------------------------------------
 
     @classmethod
-    def simple(cls, n_clusters: int, *, empty: bool = True, omega: bool = True) -> FocalSets:
+    def simple(
+        cls, n_clusters: int, *, empty: bool = True, omega: bool = True
+    ) -> FocalSets:
         """Return the empty set, the singletons and the whole frame.
 
         Parameters
@@ -120,7 +122,9 @@ class FocalSets:
         return cls._unchecked(rows)
 
     @classmethod
-    def pairs(cls, n_clusters: int, *, empty: bool = True, omega: bool = True) -> FocalSets:
+    def pairs(
+        cls, n_clusters: int, *, empty: bool = True, omega: bool = True
+    ) -> FocalSets:
         """Return the empty set, the singletons, all pairs and the whole frame.
 
         Parameters
@@ -137,7 +141,9 @@ class FocalSets:
         return cls.max_cardinality(n_clusters, 2, empty=empty, omega=omega)
 
     @classmethod
-    def full(cls, n_clusters: int, *, empty: bool = True, omega: bool = True) -> FocalSets:
+    def full(
+        cls, n_clusters: int, *, empty: bool = True, omega: bool = True
+    ) -> FocalSets:
         """Return all subsets of the frame.
 
         Parameters
@@ -195,7 +201,9 @@ class FocalSets:
                 )
         _check_family_fits(count, c)
         check_flags(empty=empty, omega=omega)
-        rows = np.zeros((bool(empty) + count + (bool(omega) and size < c), c), dtype=bool)
+        rows = np.zeros(
+            (bool(empty) + count + (bool(omega) and size < c), c), dtype=bool
+        )
         rows[bool(empty) + count :] = True
         start = int(empty)
         for k in range(1, min(size, c) + 1):
@@ -235,9 +243,13 @@ class FocalSets:
         for pair in sets:
             if len(pair) != 2 or pair[0] == pair[1]:
                 raise InvalidParameterError(
-                    "pairs", must="contain two different clusters in each pair", value=pair
+                    "pairs",
+                    must="contain two different clusters in each pair",
+                    value=pair,
                 )
-        return cls._canonical(c, [(k,) for k in range(c)] + sets, empty=empty, omega=omega)
+        return cls._canonical(
+            c, [(k,) for k in range(c)] + sets, empty=empty, omega=omega
+        )
 
     @classmethod
     def neighbors(
@@ -294,7 +306,11 @@ class FocalSets:
         """
         c = _check_n_clusters(n_clusters)
         _check_family_fits(c * (c + 1) // 2, c)
-        sets = [tuple(range(k, k + size)) for size in range(1, c + 1) for k in range(c - size + 1)]
+        sets = [
+            tuple(range(k, k + size))
+            for size in range(1, c + 1)
+            for k in range(c - size + 1)
+        ]
         return cls._canonical(c, sets, empty=empty, omega=False)
 
     @classmethod
@@ -377,7 +393,9 @@ class FocalSets:
         rows = self._membership.astype(float)
         common = rows @ rows.T
         union = self.cardinality[:, None] + self.cardinality[None, :] - common
-        return freeze(np.divide(common, union, out=np.ones_like(common), where=union > 0))
+        return freeze(
+            np.divide(common, union, out=np.ones_like(common), where=union > 0)
+        )
 
     @cached_property
     def empty_index(self) -> int | None:
@@ -387,7 +405,9 @@ class FocalSets:
     @cached_property
     def omega_index(self) -> int | None:
         """Index of the whole frame, or None if it is not in the family."""
-        return next(iter(np.flatnonzero(self.cardinality == self.n_clusters).tolist()), None)
+        return next(
+            iter(np.flatnonzero(self.cardinality == self.n_clusters).tolist()), None
+        )
 
     @cached_property
     def singleton_index(self) -> np.ndarray:
@@ -413,7 +433,8 @@ class FocalSets:
                 f"sets of {self.n_clusters} clusters have no 64-bit code; use membership instead"
             )
         return freeze(
-            self._membership @ (np.int64(1) << np.arange(self.n_clusters, dtype=np.int64))
+            self._membership
+            @ (np.int64(1) << np.arange(self.n_clusters, dtype=np.int64))
         )
 
     @cached_property
@@ -448,9 +469,12 @@ class FocalSets:
         rows = np.ascontiguousarray(as_boolean(membership, "membership"))
         if rows.ndim != 2 or rows.shape[1] != self.n_clusters:
             raise InvalidParameterError(
-                "membership", must=f"have shape (s, {self.n_clusters}), got {rows.shape}"
+                "membership",
+                must=f"have shape (s, {self.n_clusters}), got {rows.shape}",
             )
-        return np.array([self._lookup.get(row.tobytes(), -1) for row in rows], dtype=np.intp)
+        return np.array(
+            [self._lookup.get(row.tobytes(), -1) for row in rows], dtype=np.intp
+        )
 
     def index(self, clusters: Iterable[int]) -> int:
         """Return the index of a set of clusters; raise ValueError if it is not in the family.
@@ -467,13 +491,17 @@ class FocalSets:
         where = self._find_set(clusters)
         if where < 0:
             raise InvalidParameterError(
-                "clusters", must=f"be one of the {len(self)} sets of the family", value=clusters
+                "clusters",
+                must=f"be one of the {len(self)} sets of the family",
+                value=clusters,
             )
         return where
 
     def _find_set(self, clusters: Iterable[int]) -> int:
         members = tuple(as_list(clusters, "clusters", "numbers of clusters"))
-        return int(self.find(_membership_rows(self.n_clusters, [members], "clusters"))[0])
+        return int(
+            self.find(_membership_rows(self.n_clusters, [members], "clusters"))[0]
+        )
 
     def names(self, cluster_names: Sequence[Hashable] | None = None) -> list[str]:
         """Return the names of the sets, such as '{0,1}', '∅' (empty set) and 'Ω' (whole frame).
@@ -497,7 +525,8 @@ class FocalSets:
             labels = as_texts(names, "cluster_names", "names")
         if len(labels) != self.n_clusters:
             raise InvalidParameterError(
-                "cluster_names", must=f"contain {self.n_clusters} names, got {len(labels)}"
+                "cluster_names",
+                must=f"contain {self.n_clusters} names, got {len(labels)}",
             )
         found = [_set_name(row, labels) for row in self._membership]
         if len(set(found)) < len(found):
@@ -538,7 +567,9 @@ class FocalSets:
         return self._find_set(clusters) >= 0
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, FocalSets) and np.array_equal(self._membership, other._membership)
+        return isinstance(other, FocalSets) and np.array_equal(
+            self._membership, other._membership
+        )
 
     def __hash__(self) -> int:
         return hash((self._membership.shape, self._membership.tobytes()))
@@ -601,10 +632,16 @@ def _check_n_clusters(n_clusters: Any) -> int:
 
 
 def _check_family_fits(n_sets: int, c: int) -> None:
-    check_memory(n_sets * c, f"a family of {n_sets:,} sets of {c:,} clusters", "use fewer clusters")
+    check_memory(
+        n_sets * c,
+        f"a family of {n_sets:,} sets of {c:,} clusters",
+        "use fewer clusters",
+    )
 
 
-def _membership_rows(c: int, sets: Sequence[tuple[int, ...]], name: str = "sets") -> np.ndarray:
+def _membership_rows(
+    c: int, sets: Sequence[tuple[int, ...]], name: str = "sets"
+) -> np.ndarray:
     _check_family_fits(len(sets), c)
     rows = np.zeros((len(sets), c), dtype=bool)
     for i, clusters in enumerate(sets):
@@ -621,7 +658,9 @@ def _membership_rows(c: int, sets: Sequence[tuple[int, ...]], name: str = "sets"
 
 def _squared_distances(centers: Any, squared_distances: Any) -> np.ndarray:
     if (centers is None) == (squared_distances is None):
-        raise InvalidInputError("exactly one of centers and squared_distances must be given")
+        raise InvalidInputError(
+            "exactly one of centers and squared_distances must be given"
+        )
     if centers is not None:
         points = as_reals(centers, "centers").astype(float, copy=False)
         if points.ndim != 2 or points.size == 0 or not np.isfinite(points).all():
@@ -632,7 +671,9 @@ def _squared_distances(centers: Any, squared_distances: Any) -> np.ndarray:
         gap = points[:, None] - points[None]
         return np.einsum("kld,kld->kl", gap, gap)
     squares = as_reals(squared_distances, "squared_distances").astype(float, copy=False)
-    square = squares.ndim == 2 and squares.shape[0] == squares.shape[1] and len(squares) > 0
+    square = (
+        squares.ndim == 2 and squares.shape[0] == squares.shape[1] and len(squares) > 0
+    )
     if not square or not ((squares >= 0) & (squares < np.inf)).all():
         raise InvalidParameterError(
             "squared_distances",

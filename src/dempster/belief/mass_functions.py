@@ -39,7 +39,14 @@ from dempster._validation import (
     reorder_like,
     table_names,
 )
-from dempster.belief import combination, decisions, opinions, predictive, refinement, transforms
+from dempster.belief import (
+    combination,
+    decisions,
+    opinions,
+    predictive,
+    refinement,
+    transforms,
+)
 from dempster.belief._arguments import (
     membership_rows,
     parse_set,
@@ -52,13 +59,20 @@ from dempster.belief._arguments import (
     validate_probabilities,
     validate_rows,
 )
-from dempster.belief.combination import NORMALIZATIONS, combine_masses, remove_empty, unify_tensors
+from dempster.belief.combination import (
+    NORMALIZATIONS,
+    combine_masses,
+    remove_empty,
+    unify_tensors,
+)
 from dempster.belief.focal_sets import FocalSets, is_subset, validate_family
 from dempster.belief.opinions import Opinions
 
 _BLOCK_ROWS = 65536
 _BLOCK_CELLS = 1 << 20  # Maximum number of beliefs in one block.
-_MAX_BELIEFS = 1_000_000_000  # Maximum number of beliefs for a distance (about twenty seconds).
+_MAX_BELIEFS = (
+    1_000_000_000  # Maximum number of beliefs for a distance (about twenty seconds).
+)
 _MAX_FRAME = 20
 _MAX_TEXT_ROWS = 5
 _MAX_TEXT_SETS = 6
@@ -217,7 +231,8 @@ class MassFunctions:
                 value=masses,
             )
         sets = [
-            {parse_set(key, names, "masses"): value for key, value in row.items()} for row in rows
+            {parse_set(key, names, "masses"): value for key, value in row.items()}
+            for row in rows
         ]
         for parsed, row in zip(sets, rows, strict=True):
             if len(parsed) < len(row):
@@ -226,7 +241,12 @@ class MassFunctions:
                 )
         used = sorted({s for row in sets for s in row}, key=lambda s: (len(s), s))
         family = FocalSets.from_sets(len(names), used)
-        return cls([[row.get(s, 0.0) for s in used] for row in sets], family, index, frame=names)
+        return cls(
+            [[row.get(s, 0.0) for s in used] for row in sets],
+            family,
+            index,
+            frame=names,
+        )
 
     @classmethod
     def from_source(
@@ -298,7 +318,8 @@ class MassFunctions:
         values = validate_probabilities(probabilities, "probabilities", sum_to_one=True)
         if values.shape[1] != len(images):
             raise InvalidParameterError(
-                "probabilities", must=f"have {len(images)} columns, got {values.shape[1]}"
+                "probabilities",
+                must=f"have {len(images)} columns, got {values.shape[1]}",
             )
         rows = set_rows([images[column] for column in columns], names, "images")
         masses, family = refinement.merge_sets(values, rows)
@@ -367,7 +388,9 @@ class MassFunctions:
         """
         values = validate_probabilities(contour, "contour")
         nested = transforms.consonant_from_contour(values)
-        return cls(*transforms.nested_masses(*nested), **(table_names(contour) | keywords))
+        return cls(
+            *transforms.nested_masses(*nested), **(table_names(contour) | keywords)
+        )
 
     @classmethod
     def from_pignistic(cls, probabilities: Any, **keywords) -> Self:
@@ -388,7 +411,10 @@ class MassFunctions:
         """
         values = validate_probabilities(probabilities, "probabilities", sum_to_one=True)
         nested = transforms.consonant_from_pignistic(values)
-        return cls(*transforms.nested_masses(*nested), **(table_names(probabilities) | keywords))
+        return cls(
+            *transforms.nested_masses(*nested),
+            **(table_names(probabilities) | keywords),
+        )
 
     @classmethod
     def from_opinions(cls, belief: Any, uncertainty: Any = None, **keywords) -> Self:
@@ -565,7 +591,9 @@ class MassFunctions:
         check_flags(ordered=ordered)
         values = predictive.validate_counts(counts)
         if rule == "goodman":
-            masses, family = predictive.masses_from_counts(values, confidence, ordered=ordered)
+            masses, family = predictive.masses_from_counts(
+                values, confidence, ordered=ordered
+            )
         else:
             prior = prior_weight / values.shape[1]
             masses, family = opinions.masses_from_dirichlet(values + prior, prior)
@@ -700,7 +728,9 @@ class MassFunctions:
         array of shape (n,) for one set, of shape (n, s) for s sets
         """
         return self._measure(
-            lambda own, rows: is_subset(own, rows) & own.any(axis=1)[:, None], sets, normalized
+            lambda own, rows: is_subset(own, rows) & own.any(axis=1)[:, None],
+            sets,
+            normalized,
         )
 
     def implicability(self, sets: Any = None) -> Array:
@@ -739,7 +769,9 @@ class MassFunctions:
         -------
         array of shape (n,) for one set, of shape (n, s) for s sets
         """
-        return self._measure(lambda own, rows: own.astype(float) @ rows.T > 0, sets, normalized)
+        return self._measure(
+            lambda own, rows: own.astype(float) @ rows.T > 0, sets, normalized
+        )
 
     def commonality(self, sets: Any = None) -> Array:
         r"""Return q(A), the sum of m(B) over all sets B that contain A.
@@ -769,7 +801,8 @@ class MassFunctions:
         """Beliefs in the single answers, shape (n, c), which are the masses of the singletons."""
         where = self.focal_sets.singleton_index
         return freeze(
-            self._masses[:, to_device_of(where, self._masses)] * cast_like(where >= 0, self._masses)
+            self._masses[:, to_device_of(where, self._masses)]
+            * cast_like(where >= 0, self._masses)
         )
 
     def pignistic(self, *, normalized: bool = True) -> Array:
@@ -792,7 +825,10 @@ class MassFunctions:
         -------
         array of shape (n, c)
         """
-        share = self.focal_sets.membership / np.maximum(self.focal_sets.cardinality, 1)[:, None]
+        share = (
+            self.focal_sets.membership
+            / np.maximum(self.focal_sets.cardinality, 1)[:, None]
+        )
         return self._per_answer(multiply_rows(self._masses, share), normalized)
 
     def plausibility_transform(self) -> Array:
@@ -824,7 +860,9 @@ class MassFunctions:
         array of shape (n,)
         """
         other = self if other is None else self._matched(other)
-        disjoint = ~(self.focal_sets.membership.astype(float) @ other.focal_sets.membership.T > 0)
+        disjoint = ~(
+            self.focal_sets.membership.astype(float) @ other.focal_sets.membership.T > 0
+        )
         return library_of(self._masses).einsum(
             "if,if->i",
             self._masses @ cast_like(disjoint, self._masses),
@@ -866,7 +904,9 @@ class MassFunctions:
         check_choice(rule, "rule", ("jousselme", "belief"))
         other = self._matched(other)
         family = self.focal_sets.union(other.focal_sets)
-        difference = self.to_family(family).masses - _broadcast_rows(other.to_family(family), self)
+        difference = self.to_family(family).masses - _broadcast_rows(
+            other.to_family(family), self
+        )
         if rule == "jousselme":
             return _jousselme_distance(difference, family)
         return _belief_distance(difference, family)
@@ -917,9 +957,16 @@ class MassFunctions:
             self._check_frame(other)
         longest = max((self, *others), key=lambda m: (len(m) != 1, len(m)))
         sources = [longest._matched(m) for m in (self, *others)]
-        masses, family = combine_masses([(m._masses, m.focal_sets) for m in sources], rule)
+        masses, family = combine_masses(
+            [(m._masses, m.focal_sets) for m in sources], rule
+        )
         names = next(
-            (m.index for m in sources if m.index is not None and len(m) == len(longest)), None
+            (
+                m.index
+                for m in sources
+                if m.index is not None and len(m) == len(longest)
+            ),
+            None,
         )
         return MassFunctions.unchecked(masses, family, names, self.frame)
 
@@ -993,7 +1040,9 @@ class MassFunctions:
         """
         if contexts is None and not isinstance(rate, Mapping):
             rate = reorder_like(rate, self.index)
-            return self._like(*combination.discount(self._masses, self.focal_sets, rate))
+            return self._like(
+                *combination.discount(self._masses, self.focal_sets, rate)
+            )
         if isinstance(contexts, str):
             rate = reorder_by_names(rate, self.frame)
         rows, rates = combination.validate_contexts(
@@ -1067,11 +1116,14 @@ class MassFunctions:
             return self
         if focal_sets.n_clusters != self.n_clusters:
             raise InvalidParameterError(
-                "focal_sets", must=f"have {self.n_clusters} clusters, got {focal_sets.n_clusters}"
+                "focal_sets",
+                must=f"have {self.n_clusters} clusters, got {focal_sets.n_clusters}",
             )
         where = focal_sets.find(self.focal_sets.membership)
         if (self._masses[:, where < 0] > 0).any():
-            raise InvalidParameterError("focal_sets", must="contain every set that has mass")
+            raise InvalidParameterError(
+                "focal_sets", must="contain every set that has mass"
+            )
         out = zeros((len(self), len(focal_sets)), self._masses)
         out[:, where[where >= 0]] = self._masses[:, where >= 0]
         return self._like(out, focal_sets)
@@ -1204,7 +1256,9 @@ class MassFunctions:
         """
         return self._refine(*refinement.extend(self.frame, frames, component))
 
-    def _coarsen(self, coarse: np.ndarray, frame: tuple[Hashable, ...]) -> MassFunctions:
+    def _coarsen(
+        self, coarse: np.ndarray, frame: tuple[Hashable, ...]
+    ) -> MassFunctions:
         masses, family = refinement.coarsen(self._masses, self.focal_sets, coarse)
         return MassFunctions.unchecked(masses, family, self.index, frame)
 
@@ -1283,7 +1337,9 @@ class MassFunctions:
         -------
         Boolean array of shape (n, c), true for the answers in the chosen set
         """
-        return decisions.decide_sets(*self._normalized, tolerance, rule, optimism, max_size)
+        return decisions.decide_sets(
+            *self._normalized, tolerance, rule, optimism, max_size
+        )
 
     def expected_losses(
         self, rule: str = "pignistic", *, losses: Any = None, optimism: float = 0.5
@@ -1303,7 +1359,9 @@ class MassFunctions:
         -------
         array of shape (n, acts)
         """
-        costs = decisions.validate_losses(reorder_by_names(losses, self.frame), self.n_clusters)
+        costs = decisions.validate_losses(
+            reorder_by_names(losses, self.frame), self.n_clusters
+        )
         return decisions.expected_losses(*self._normalized, costs, rule, optimism)
 
     @property
@@ -1366,9 +1424,13 @@ class MassFunctions:
         except ImportError as error:
             raise MissingExtraError("backend='polars'", "polars", "polars") from error
         if len(set(columns)) < len(columns):
-            raise InvalidInputError(f"polars requires unique column names, got {columns}")
+            raise InvalidInputError(
+                f"polars requires unique column names, got {columns}"
+            )
         names = {} if self.index is None else {"object": list(self.index)}
-        return pl.DataFrame(names | dict(zip(columns, masses.T, strict=True)), strict=False)
+        return pl.DataFrame(
+            names | dict(zip(columns, masses.T, strict=True)), strict=False
+        )
 
     def to_numpy(self) -> Self:
         """Return the same mass functions with the masses in a NumPy array instead of a tensor.
@@ -1419,12 +1481,16 @@ class MassFunctions:
         """Return the rows given by an index, a slice, a Boolean mask or an array of indices."""
         if is_integer(rows):
             if not -len(self) <= rows < len(self):
-                raise IndexError(f"rows must be an index of {len(self)} mass functions, got {rows}")
+                raise IndexError(
+                    f"rows must be an index of {len(self)} mass functions, got {rows}"
+                )
             rows = [int(rows)]
         elif not isinstance(rows, slice):
             rows = validate_rows(rows, len(self))
         index = self.index
-        if isinstance(index, list | tuple):  # NumPy would convert a list of tuples to a 2-D array.
+        if isinstance(
+            index, list | tuple
+        ):  # NumPy would convert a list of tuples to a 2-D array.
             index = np.fromiter(index, dtype=object, count=len(self))
         if index is not None:
             index = np.asarray(index, dtype=object)[rows]
@@ -1475,7 +1541,9 @@ class MassFunctions:
         A single row is not changed.
         """
         self._check_frame(other)
-        unify_tensors([(self._masses, self.focal_sets), (other._masses, other.focal_sets)])
+        unify_tensors(
+            [(self._masses, self.focal_sets), (other._masses, other.focal_sets)]
+        )
         if other is self or len(other) == 1 or len(self) == 1:
             return other
         order = match_names(other.index, self.index)
@@ -1493,9 +1561,12 @@ class MassFunctions:
 def _broadcast_rows(other: MassFunctions, target: MassFunctions) -> Array:
     if len(other) not in (1, len(target)):
         raise InvalidParameterError(
-            "other", must=f"contain {len(target)} mass functions (or one), got {len(other)}"
+            "other",
+            must=f"contain {len(target)} mass functions (or one), got {len(other)}",
         )
-    return library_of(other.masses).broadcast_to(other.masses, (len(target), other.masses.shape[1]))
+    return library_of(other.masses).broadcast_to(
+        other.masses, (len(target), other.masses.shape[1])
+    )
 
 
 def _jousselme_distance(difference: Array, family: FocalSets) -> Array:
@@ -1505,7 +1576,9 @@ def _jousselme_distance(difference: Array, family: FocalSets) -> Array:
     squared = zeros((len(difference),), difference)
     for start in range(0, len(difference), _BLOCK_ROWS):
         d = difference[start : start + _BLOCK_ROWS]
-        squared[start : start + _BLOCK_ROWS] = library.einsum("if,if->i", d @ jaccard, d)
+        squared[start : start + _BLOCK_ROWS] = library.einsum(
+            "if,if->i", d @ jaccard, d
+        )
     return library.sqrt(library.clip(squared / 2, 0, None))
 
 
@@ -1523,15 +1596,21 @@ def _belief_distance(difference: Array, family: FocalSets) -> Array:
     for start in range(0, len(difference), rows):
         d = difference[start : start + rows]
         dense = transforms.to_dense(d, family)
-        dense[:, 0] = 0  # The belief in a set does not include the mass of the empty set.
-        total[start : start + rows] = abs(transforms.mass_to_implicability(dense)).sum(axis=1)
+        dense[:, 0] = (
+            0  # The belief in a set does not include the mass of the empty set.
+        )
+        total[start : start + rows] = abs(transforms.mass_to_implicability(dense)).sum(
+            axis=1
+        )
     return total / 2
 
 
 def _row_text(m: MassFunctions, i: int) -> str:
     sets = m.focal_sets.names([printable(name) for name in m.frame])
     row = to_host(m.masses[i])
-    largest = [j for j in np.argsort(-row, kind="stable")[:_MAX_TEXT_SETS] if row[j] >= 5e-4]
+    largest = [
+        j for j in np.argsort(-row, kind="stable")[:_MAX_TEXT_SETS] if row[j] >= 5e-4
+    ]
     text = "  ".join(f"{sets[j]}: {float(row[j]):.3g}" for j in sorted(largest))
     if m.index is None:
         return text
@@ -1555,5 +1634,7 @@ def _cell(value: float) -> str:
     if value < 5e-4:
         return "<td></td>"
     # A larger mass has a darker background.
-    shade = f' style="background: rgba(31, 119, 180, {0.6 * value:.2f})"' * (value >= 5e-3)
+    shade = f' style="background: rgba(31, 119, 180, {0.6 * value:.2f})"' * (
+        value >= 5e-3
+    )
     return f"<td{shade}>{value:.3f}</td>"

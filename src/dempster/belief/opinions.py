@@ -51,13 +51,16 @@ class Opinions:
         ):
             if (np.abs(total - 1) > _SINGLE_TOLERANCE).any():
                 raise InvalidParameterError(
-                    name, must=f"sum to one, got {total[np.abs(total - 1).argmax()]:.6g}"
+                    name,
+                    must=f"sum to one, got {total[np.abs(total - 1).argmax()]:.6g}",
                 )
         if any(
             (part < -_SINGLE_TOLERANCE).any()
             for part in (self.belief, self.uncertainty, self.base_rate)
         ):
-            raise InvalidInputError("belief, uncertainty and base_rate must not be negative")
+            raise InvalidInputError(
+                "belief, uncertainty and base_rate must not be negative"
+            )
 
     @property
     def probability(self) -> np.ndarray:
@@ -73,7 +76,9 @@ class Opinions:
         return f"Opinions({n} on {c} answers, mean uncertainty {mean:.3f})"
 
 
-def masses_from_opinions(belief: Any, uncertainty: Any = None) -> tuple[np.ndarray, FocalSets]:
+def masses_from_opinions(
+    belief: Any, uncertainty: Any = None
+) -> tuple[np.ndarray, FocalSets]:
     """Return the masses of the single answers (beliefs) and of the frame, and their focal sets."""
     beliefs = _table(belief, "belief")
     if uncertainty is None:
@@ -115,7 +120,9 @@ def masses_from_dirichlet(alpha: Any, prior: Any) -> tuple[np.ndarray, FocalSets
     c = parameters.shape[1]
     before = as_reals(prior, "prior")
     if before.shape not in ((), (c,)) or not (np.isfinite(before) & (before > 0)).all():
-        raise InvalidParameterError("prior", f"a positive number, or {c} positive numbers", prior)
+        raise InvalidParameterError(
+            "prior", f"a positive number, or {c} positive numbers", prior
+        )
     before = np.broadcast_to(before, (c,)).astype(parameters.dtype)
     evidence = parameters - before
     short = evidence < -_tolerance(parameters) * before
@@ -136,7 +143,9 @@ def check_opinions(masses: np.ndarray, family: FocalSets, frame: Any) -> None:
     """Raise an error if sets other than the single answers and the whole frame have mass."""
     c = family.n_clusters
     if c == 1:
-        raise InvalidInputError("opinions need a frame of at least two answers, got one")
+        raise InvalidInputError(
+            "opinions need a frame of at least two answers, got one"
+        )
     others = np.flatnonzero((family.cardinality != 1) & (family.cardinality != c))
     has_mass = (masses[:, others] > 0).any(axis=0)
     if has_mass.any():
@@ -153,16 +162,26 @@ def validate_base_rate(base_rate: Any, frame: Any, n_answers: int) -> np.ndarray
     if base_rate is None:
         return np.full(n_answers, 1 / n_answers)
     rate = as_reals(reorder_by_names(base_rate, frame), "base_rate")
-    if rate.shape != (n_answers,) or not (rate >= 0).all() or abs(rate.sum() - 1) > SUM_TOLERANCE:
+    if (
+        rate.shape != (n_answers,)
+        or not (rate >= 0).all()
+        or abs(rate.sum() - 1) > SUM_TOLERANCE
+    ):
         raise InvalidParameterError(
-            "base_rate", must=f"contain {n_answers} probabilities that sum to one", value=base_rate
+            "base_rate",
+            must=f"contain {n_answers} probabilities that sum to one",
+            value=base_rate,
         )
     return rate
 
 
 def _table(values: Any, name: str) -> np.ndarray:
     array = np.atleast_2d(as_reals(values, name))
-    if array.ndim != 2 or array.shape[1] < 2 or not (np.isfinite(array) & (array >= 0)).all():
+    if (
+        array.ndim != 2
+        or array.shape[1] < 2
+        or not (np.isfinite(array) & (array >= 0)).all()
+    ):
         raise InvalidParameterError(
             name,
             must="be a table (n, c) of finite nonnegative numbers for at least two answers, got "

@@ -47,7 +47,8 @@ def conformal_p_values(scores: ArrayLike, calibration_scores: ArrayLike) -> np.n
     known = _validate(calibration_scores, "calibration_scores")
     if known.ndim != 1 or len(known) == 0:
         raise InvalidParameterError(
-            "calibration_scores", must=f"have the shape (m,) with m > 0, got {known.shape}"
+            "calibration_scores",
+            must=f"have the shape (m,) with m > 0, got {known.shape}",
         )
     return (upper_weights(scores, known, np.ones(len(known))) + 1) / (len(known) + 1)
 
@@ -97,10 +98,14 @@ def benjamini_hochberg(p_values: ArrayLike, level: float = 0.1) -> np.ndarray:
     p = _validate_p_values(p_values)
     rule.check(level, "level", rule.real(0, 1, open_low=True, open_high=True))
     if p.ndim != 1:
-        raise InvalidParameterError("p_values", must=f"have the shape (n,), got {p.shape}")
+        raise InvalidParameterError(
+            "p_values", must=f"have the shape (n,), got {p.shape}"
+        )
     ordered = np.sort(p)
     # The tolerance allows for rounding: 0.1 * 3 / 3 must not be below 0.1.
-    is_below = ordered <= level * np.arange(1, len(p) + 1) / max(len(p), 1) * (1 + 1e-12)
+    is_below = ordered <= level * np.arange(1, len(p) + 1) / max(len(p), 1) * (
+        1 + 1e-12
+    )
     return p <= ordered[is_below].max(initial=-1.0)
 
 

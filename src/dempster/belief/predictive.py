@@ -20,7 +20,11 @@ _COST_OF_DIFFERENCE = 1e-3  # A sum of beliefs has cost -1.
 def validate_counts(counts: Any) -> np.ndarray:
     """Return the counts as an array of shape (n, c) of finite nonnegative numbers."""
     values = np.atleast_2d(as_reals(counts, "counts")).astype(float, copy=False)
-    if values.ndim != 2 or values.shape[1] < 2 or not (np.isfinite(values) & (values >= 0)).all():
+    if (
+        values.ndim != 2
+        or values.shape[1] < 2
+        or not (np.isfinite(values) & (values >= 0)).all()
+    ):
         raise InvalidParameterError(
             "counts",
             must="be a table (n, c) of nonnegative numbers for at least two answers, "
@@ -29,12 +33,16 @@ def validate_counts(counts: Any) -> np.ndarray:
     return values
 
 
-def goodman_intervals(counts: np.ndarray, confidence: float) -> tuple[np.ndarray, np.ndarray]:
+def goodman_intervals(
+    counts: np.ndarray, confidence: float
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the bounds of simultaneous confidence intervals of the answers (Goodman, 1965)."""
     from scipy.special import chdtri
 
     total = counts.sum(axis=1, keepdims=True)
-    quantile = chdtri(1, (1 - confidence) / counts.shape[1])  # of the chi-squared distribution
+    quantile = chdtri(
+        1, (1 - confidence) / counts.shape[1]
+    )  # of the chi-squared distribution
     variance = counts * (total - counts) / np.where(total > 0, total, 1)
     middle = quantile + 2 * counts
     width = np.sqrt(quantile * (quantile + 4 * variance))
@@ -56,7 +64,9 @@ def masses_from_counts(
     build = FocalSets.intervals if ordered else FocalSets.full
     family = build(c, empty=False)
     check_memory(
-        3 * 8 * n * len(family), f"{n:,} rows of {len(family):,} masses", "use fewer rows at once"
+        3 * 8 * n * len(family),
+        f"{n:,} rows of {len(family):,} masses",
+        "use fewer rows at once",
     )
     lower = _lower_probabilities(counts, confidence, family)
     masses = transforms.masses_from_function(lower, family, "implicability")
@@ -67,14 +77,18 @@ def masses_from_counts(
     return masses, family
 
 
-def _lower_probabilities(counts: np.ndarray, confidence: float, family: FocalSets) -> np.ndarray:
+def _lower_probabilities(
+    counts: np.ndarray, confidence: float, family: FocalSets
+) -> np.ndarray:
     """Return the smallest probability of each set, given the confidence intervals."""
     lower, upper = goodman_intervals(counts, confidence)
     inside = family.membership.T
     return np.maximum(lower @ inside, 1 - upper @ ~inside)
 
 
-def _most_committed(counts: np.ndarray, confidence: float, family: FocalSets) -> np.ndarray:
+def _most_committed(
+    counts: np.ndarray, confidence: float, family: FocalSets
+) -> np.ndarray:
     """Maximize the sum of all beliefs, with beliefs that are at most the lower probabilities.
 
     There are many solutions of this linear program. An additional variable with a small cost, the
@@ -86,7 +100,9 @@ def _most_committed(counts: np.ndarray, confidence: float, family: FocalSets) ->
     from scipy.sparse import csr_array
 
     order = np.argsort(counts, axis=1, kind="stable")
-    rows, target = np.unique(np.take_along_axis(counts, order, axis=1), axis=0, return_inverse=True)
+    rows, target = np.unique(
+        np.take_along_axis(counts, order, axis=1), axis=0, return_inverse=True
+    )
     is_inside = is_subset(family.membership, family.membership)
     costs = np.append(-is_inside.sum(axis=1, dtype=float), _COST_OF_DIFFERENCE)
     beliefs, sums = (
@@ -100,13 +116,18 @@ def _most_committed(counts: np.ndarray, confidence: float, family: FocalSets) ->
             LinearConstraint(sums, limits, np.inf),
         )
         masses = np.maximum(milp(costs, constraints=constraints).x[:-1], 0)
-        members = family.membership.astype(float) @ (rows[i][:, None] == np.unique(rows[i]))
+        members = family.membership.astype(float) @ (
+            rows[i][:, None] == np.unique(rows[i])
+        )
         kind = np.unique(members, axis=0, return_inverse=True)[1].ravel()
         solutions[i] = (np.bincount(kind, masses) / np.bincount(kind))[kind]
     column = np.empty(1 << counts.shape[1], dtype=np.intp)
     column[family.codes] = np.arange(len(family))
     out = np.empty((len(counts), len(family)))
     np.put_along_axis(
-        out, column[(1 << order) @ family.membership.T], solutions[target.ravel()], axis=1
+        out,
+        column[(1 << order) @ family.membership.T],
+        solutions[target.ravel()],
+        axis=1,
     )
     return out

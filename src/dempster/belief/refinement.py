@@ -42,7 +42,9 @@ def merge_sets(masses: Array, rows: np.ndarray) -> tuple[Array, FocalSets]:
     return transforms.sort_sets(total, unique)
 
 
-def coarsen(masses: Array, family: FocalSets, coarse: np.ndarray) -> tuple[Array, FocalSets]:
+def coarsen(
+    masses: Array, family: FocalSets, coarse: np.ndarray
+) -> tuple[Array, FocalSets]:
     """Move the mass of each set to the set of the coarse answers that intersect it."""
     indicators = np.arange(coarse.max() + 1) == coarse[:, None]
     return merge_sets(masses, family.membership.astype(float) @ indicators > 0)
@@ -59,7 +61,9 @@ def parse_coarsening(parts: Any, frame: Frame) -> tuple[np.ndarray, Frame]:
     rows = set_rows([parts[name] for name in names], frame, "parts")
     if (rows.sum(axis=0) != 1).any() or not rows.any(axis=1).all():
         raise InvalidParameterError(
-            "parts", must="contain each answer of the frame in exactly one set", value=parts
+            "parts",
+            must="contain each answer of the frame in exactly one set",
+            value=parts,
         )
     return rows.argmax(axis=0), names
 
@@ -70,7 +74,10 @@ def parse_refinement(parts: Any, frame: Frame) -> tuple[np.ndarray, Frame]:
         raise InvalidParameterError(
             "parts", must=f"divide each answer of the frame {frame}", value=parts
         )
-    fine = [as_list(parts[name], "parts", "a list of answers for each answer") for name in frame]
+    fine = [
+        as_list(parts[name], "parts", "a list of answers for each answer")
+        for name in frame
+    ]
     if not all(fine):
         raise InvalidParameterError(
             "parts", must="divide each answer into at least one answer", value=parts
@@ -81,7 +88,9 @@ def parse_refinement(parts: Any, frame: Frame) -> tuple[np.ndarray, Frame]:
 
 def _validate_parts(parts: Any) -> Frame:
     if not isinstance(parts, Mapping) or not parts:
-        raise InvalidParameterError("parts", "a mapping of answers to sets of finer answers", parts)
+        raise InvalidParameterError(
+            "parts", "a mapping of answers to sets of finer answers", parts
+        )
     return tuple(parts)
 
 
@@ -100,13 +109,15 @@ def project(frame: Frame, component: Any) -> tuple[np.ndarray, Frame]:
 def extend(frame: Frame, frames: Any, component: Any) -> tuple[np.ndarray, Frame]:
     """Return the index of the projection of each answer of a product of frames, and the answers."""
     factors = [
-        validate_frame(factor, argument="frames") for factor in as_list(frames, "frames", "frames")
+        validate_frame(factor, argument="frames")
+        for factor in as_list(frames, "frames", "frames")
     ]
     which = _validate_component(component, len(factors))
     n_answers = prod(map(len, factors))
     if n_answers > _MAX_ANSWERS:
         raise InvalidParameterError(
-            "frames", must=f"have a product of at most {_MAX_ANSWERS:,} answers, got {n_answers:,}"
+            "frames",
+            must=f"have a product of at most {_MAX_ANSWERS:,} answers, got {n_answers:,}",
         )
     names = tuple(product(*factors))
     projected = _components(names, which)

@@ -15,7 +15,12 @@ import numpy as np
 from dempster._arrays import Array, as_array, is_tensor, library_of, to_device_of, zeros
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._validation import as_reals, check_memory, check_size
-from dempster.belief.focal_sets import FocalSets, is_subset, unique_sets, validate_family
+from dempster.belief.focal_sets import (
+    FocalSets,
+    is_subset,
+    unique_sets,
+    validate_family,
+)
 
 
 def to_dense(masses: Array, family: FocalSets) -> Array:
@@ -117,7 +122,9 @@ def mass_to_conjunctive_weights(mass: Array) -> Array:
         )
     library = library_of(mass)
     weights = library.exp(-commonality_to_mass(library.log(mass_to_commonality(mass))))
-    return library.concatenate([weights[..., :-1], library.ones_like(weights[..., :1])], -1)
+    return library.concatenate(
+        [weights[..., :-1], library.ones_like(weights[..., :1])], -1
+    )
 
 
 def conjunctive_weights_to_mass(weights: Array) -> Array:
@@ -126,7 +133,9 @@ def conjunctive_weights_to_mass(weights: Array) -> Array:
     The commonality q(B) is the product of w(A) over all A not containing B.
     """
     library = library_of(weights)
-    logs = library.log(weights.double() if is_tensor(weights) else np.asarray(weights, dtype=float))
+    logs = library.log(
+        weights.double() if is_tensor(weights) else np.asarray(weights, dtype=float)
+    )
     logs[..., -1] = 0
     containing = mass_to_commonality(logs)
     return commonality_to_mass(library.exp(containing[..., :1] - containing))
@@ -163,7 +172,9 @@ def consonant_from_contour(contour: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     return order, -np.diff(levels, axis=1, prepend=1.0, append=0.0)
 
 
-def consonant_from_pignistic(probabilities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def consonant_from_pignistic(
+    probabilities: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the order and the least committed masses with given pignistic probabilities.
 
     The mass of the k most probable elements is k (p_(k) - p_(k+1)), where p_(k) is the k-th largest
@@ -197,7 +208,8 @@ def masses_from_function(values: Any, family: FocalSets, kind: str) -> np.ndarra
     if kind == "belief":
         if family.omega_index is None:
             raise InvalidParameterError(
-                "focal_sets", must="contain the whole frame, because m(∅) = 1 - bel(frame)"
+                "focal_sets",
+                must="contain the whole frame, because m(∅) = 1 - bel(frame)",
             )
         values = values + (1 - values[:, [family.omega_index]])
         kind = "implicability"
@@ -228,7 +240,9 @@ def _masses_from_plausibility(values: np.ndarray, family: FocalSets) -> np.ndarr
     return np.linalg.lstsq(system.T, right.T, rcond=None)[0].T
 
 
-def nested_masses(order: np.ndarray, masses: np.ndarray) -> tuple[np.ndarray, FocalSets]:
+def nested_masses(
+    order: np.ndarray, masses: np.ndarray
+) -> tuple[np.ndarray, FocalSets]:
     """Return the masses and their family from the two results of `consonant_from_contour`."""
     n, c = order.shape
     rank = np.empty_like(order)
@@ -239,7 +253,9 @@ def nested_masses(order: np.ndarray, masses: np.ndarray) -> tuple[np.ndarray, Fo
     )
     what = f"nested masses of {n:,} rows on {len(unique):,} different sets"
     check_memory(
-        2 * 8 * n * len(unique), what, "use fewer rows at once, or limit the size of the sets"
+        2 * 8 * n * len(unique),
+        what,
+        "use fewer rows at once, or limit the size of the sets",
     )
     out = np.zeros((n, len(unique)))
     start = 0
@@ -268,6 +284,8 @@ def _validate_values(values: Any, family: FocalSets) -> np.ndarray:
             f"got shape {values.shape}",
         )
     if not np.isfinite(values).all():
-        raise InvalidParameterError("values", must="be finite, got NaN or infinite values")
+        raise InvalidParameterError(
+            "values", must="be finite, got NaN or infinite values"
+        )
     check_size(values, "values")
     return values

@@ -116,7 +116,9 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
 
     # ---- validation ------------------------------------------------------------------------------
 
-    def _validate_training(self, X: Any, y: Any, **options: Any) -> tuple[np.ndarray, Targets]:
+    def _validate_training(
+        self, X: Any, y: Any, **options: Any
+    ) -> tuple[np.ndarray, Targets]:
         """Validate the parameters, X and y, set ``classes_``, and return X and the labels."""
         validation.check_parameters(self, self._rules)
         if y is None:
@@ -146,7 +148,11 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
             X = order_columns(self, X)
         with validation.validating(X, "X"):
             values = validate_data(self, X, reset=reset, **options)
-        if isinstance(values, np.ndarray) and values.dtype.kind == "f" and not self._any_scale:
+        if (
+            isinstance(values, np.ndarray)
+            and values.dtype.kind == "f"
+            and not self._any_scale
+        ):
             check = validation.check_scale if reset else validation.check_size
             check(values, "X")
         return values
@@ -171,7 +177,10 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         masses = self._compute_masses(self._validate_objects(X, reset=False))
         index = validation.row_index(X)
         return MassFunctions.unchecked(
-            validation.check_masses(masses), self.focal_sets_, index, self.classes_.tolist()
+            validation.check_masses(masses),
+            self.focal_sets_,
+            index,
+            self.classes_.tolist(),
         )
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -325,7 +334,9 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         sample_weight = validation.reorder_like(sample_weight, names)
         with validation.validating_labels(y, "y"):
             y = column_or_1d(y)
-        unseen = set(validation.as_labels(y, "y").tolist()) - set(self.classes_.tolist())
+        unseen = set(validation.as_labels(y, "y").tolist()) - set(
+            self.classes_.tolist()
+        )
         if unseen:
             unknown = ", ".join(sorted(map(repr, unseen))[:5])
             raise InvalidParameterError(
@@ -399,7 +410,9 @@ def hard_targets(y: Any) -> Targets:
     if labels.dtype.kind == "V":
         raise InvalidParameterError("y", "one label for each object", labels.dtype)
     if labels.dtype == object and any(map(validation.is_missing, labels.tolist())):
-        raise InvalidParameterError("y", "without missing values; remove objects of unknown class")
+        raise InvalidParameterError(
+            "y", "without missing values; remove objects of unknown class"
+        )
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise InvalidParameterError(
             "y", "without NaN and infinity; remove objects of unknown class"
@@ -410,7 +423,9 @@ def hard_targets(y: Any) -> Targets:
     return Targets(names, codes, None)
 
 
-def encode_classes(names: Sequence[Any], classes: Sequence[Any], expected: str) -> np.ndarray:
+def encode_classes(
+    names: Sequence[Any], classes: Sequence[Any], expected: str
+) -> np.ndarray:
     """Return the position of each name in ``classes``; raise an error about y if it has none."""
     positions = {name: k for k, name in enumerate(classes)}
     unknown = [name for name in names if name not in positions]
@@ -428,16 +443,24 @@ def _validate_utilities(utilities: Any, classes: np.ndarray, acts: Any) -> np.nd
         if columns is not None and set(columns) == set(classes.tolist()):
             ordered = validation.reorder_by_names(ordered.T, classes).T
     table = validation.as_reals(ordered, "utilities").astype(float, copy=False)
-    if table.ndim != 2 or table.shape[0] not in (n_classes, n_classes + 1) or table.shape[1] == 0:
+    if (
+        table.ndim != 2
+        or table.shape[0] not in (n_classes, n_classes + 1)
+        or table.shape[1] == 0
+    ):
         raise InvalidParameterError(
-            "utilities", f"a table with {n_classes} or {n_classes + 1} rows", table.shape
+            "utilities",
+            f"a table with {n_classes} or {n_classes + 1} rows",
+            table.shape,
         )
     if not np.isfinite(table).all():
         raise InvalidParameterError("utilities", "finite")
     return table
 
 
-def _act_names(acts: Sequence[Hashable] | None, classes: np.ndarray, n_acts: int) -> list[Hashable]:
+def _act_names(
+    acts: Sequence[Hashable] | None, classes: np.ndarray, n_acts: int
+) -> list[Hashable]:
     if acts is None:
         return classes.tolist() if n_acts == len(classes) else list(range(n_acts))
     names = validation.as_list(acts, "acts", f"{n_acts} unique names")

@@ -35,7 +35,9 @@ NETWORK_RULES: Mapping[str, rule.Rule] = {
 
 _PROTOTYPES_PER_CLASS = 5  # for n_prototypes="auto"
 _MIN_UNIT = 1e-290  # smallest scale of the data, chosen so that its inverse is finite
-_N_DRAWS = 8  # number of random parameter vectors; the one with the smallest cost is optimized
+_N_DRAWS = (
+    8  # number of random parameter vectors; the one with the smallest cost is optimized
+)
 
 
 @dataclass(frozen=True)
@@ -45,13 +47,18 @@ class Problem:
     data: np.ndarray  # centered attributes with a mean variance of 1, shape (n, p)
     # pignistic probabilities of the classes, shape (n, M); 0 or 1 for hard labels
     indicators: np.ndarray
-    belief: np.ndarray  # beliefs of the classes, shape (n, M); equal to indicators for hard labels
+    belief: (
+        np.ndarray
+    )  # beliefs of the classes, shape (n, M); equal to indicators for hard labels
     # plausibilities of the classes, shape (n, M); equal to indicators for hard labels
     contour: np.ndarray
 
     def subset(self, rows: np.ndarray) -> Problem:
         return Problem(
-            self.data[rows], self.indicators[rows], self.belief[rows], self.contour[rows]
+            self.data[rows],
+            self.indicators[rows],
+            self.belief[rows],
+            self.contour[rows],
         )
 
     def __len__(self) -> int:
@@ -64,17 +71,23 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
     All values to optimize are in one vector, which starts with the coordinates of the prototypes.
     """
 
-    _centre: Annotated[np.ndarray, "n_features"]  # The scaled attributes are (x - _centre) / _unit.
+    _centre: Annotated[
+        np.ndarray, "n_features"
+    ]  # The scaled attributes are (x - _centre) / _unit.
     _unit: float
     prototypes_: Annotated[np.ndarray, "r n_features"]
     gamma_: Annotated[np.ndarray, "r"]
-    _strengths: tuple[float, ...]  # regularization strengths that regularization="cv" compares
+    _strengths: tuple[
+        float, ...
+    ]  # regularization strengths that regularization="cv" compares
     # number of values per prototype in addition to its coordinates and one value for each class
     _n_scalars: int
 
     # ---- implemented by subclasses ---------------------------------------------------------------
 
-    def _start(self, problem: Problem, n_prototypes: int, rng: np.random.RandomState) -> np.ndarray:
+    def _start(
+        self, problem: Problem, n_prototypes: int, rng: np.random.RandomState
+    ) -> np.ndarray:
         """Return a random initial vector of parameters."""
         raise NotImplementedError
 
@@ -108,9 +121,14 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
         self._unit = largest * float(np.sqrt(np.mean((values / largest) ** 2))) or 1.0
         if self._unit < _MIN_UNIT:
             raise InvalidParameterError(
-                "X", must=f"have differences of at least {_MIN_UNIT:g}; multiply X by 1e100"
+                "X",
+                must=f"have differences of at least {_MIN_UNIT:g}; multiply X by 1e100",
             )
-        belief = targets.indicators if targets.soft is None else targets.soft.singleton_belief
+        belief = (
+            targets.indicators
+            if targets.soft is None
+            else targets.soft.singleton_belief
+        )
         return Problem(
             np.ascontiguousarray(values / self._unit),
             targets.indicators,
@@ -127,7 +145,9 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
             return min(_PROTOTYPES_PER_CLASS * problem.indicators.shape[1], n_unique)
         if self.n_prototypes > n_unique:
             raise InvalidParameterError(
-                "n_prototypes", f"at most {n_unique} (unique objects)", self.n_prototypes
+                "n_prototypes",
+                f"at most {n_unique} (unique objects)",
+                self.n_prototypes,
             )
         return int(self.n_prototypes)
 
@@ -142,28 +162,40 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
             return self._minimize(problem, strength, start)
 
         with block_map(self.n_jobs) as apply:
-            return min(apply(run, [(seed,) for seed in seeds]), key=lambda one: one.objective)
+            return min(
+                apply(run, [(seed,) for seed in seeds]), key=lambda one: one.objective
+            )
 
-    def _draw_start(self, problem: Problem, count: int, rng: np.random.RandomState) -> np.ndarray:
+    def _draw_start(
+        self, problem: Problem, count: int, rng: np.random.RandomState
+    ) -> np.ndarray:
         """Draw several random vectors of initial parameters, and return the best."""
         cost = self._cost(problem, 0.0)
         starts = [self._start(problem, count, rng) for _ in range(_N_DRAWS)]
         return min(starts, key=lambda start: cost(start)[0])
 
-    def _minimize(self, problem: Problem, strength: float, start: np.ndarray) -> Run[np.ndarray]:
+    def _minimize(
+        self, problem: Problem, strength: float, start: np.ndarray
+    ) -> Run[np.ndarray]:
         cost = self._cost(problem, strength)
         is_fixed = self._is_fixed(start)
-        return minimize_free(cost, start, is_fixed, max_iter=self.max_iter, tol=self.tol)
+        return minimize_free(
+            cost, start, is_fixed, max_iter=self.max_iter, tol=self.tol
+        )
 
     def _is_fixed(self, start: np.ndarray) -> np.ndarray:
         """Return a mask of the fixed parameters, the prototypes unless ``optimize_prototypes``."""
-        n_prototypes = len(start) // (self.n_features_in_ + len(self.classes_) + self._n_scalars)
+        n_prototypes = len(start) // (
+            self.n_features_in_ + len(self.classes_) + self._n_scalars
+        )
         is_coordinate = np.arange(len(start)) < n_prototypes * self.n_features_in_
         return is_coordinate & (not self.optimize_prototypes)
 
     # ---- strength of the regularization ----------------------------------------------------------
 
-    def _select_strength(self, problem: Problem, targets: Targets, count: int, rng: Any) -> float:
+    def _select_strength(
+        self, problem: Problem, targets: Targets, count: int, rng: Any
+    ) -> float:
         """Return the given strength, or the candidate with the smallest cross-validated cost.
 
         In case of ties, return the largest candidate.
@@ -173,8 +205,14 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
             grid = np.array(self._strengths)
             if not isinstance(strength, str):
                 grid = as_reals(strength, "regularization").astype(float)
-            if grid.ndim != 1 or not len(grid) or not (np.isfinite(grid) & (grid >= 0)).all():
-                raise InvalidParameterError("regularization", "numbers of at least 0", strength)
+            if (
+                grid.ndim != 1
+                or not len(grid)
+                or not (np.isfinite(grid) & (grid >= 0)).all()
+            ):
+                raise InvalidParameterError(
+                    "regularization", "numbers of at least 0", strength
+                )
             losses = self._cross_validate(problem, targets, count, grid, rng)
             self.cv_losses_ = dict(zip(grid.tolist(), losses.tolist(), strict=True))
             strength = max(grid[losses == losses.min()])
@@ -191,13 +229,19 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
             validation = problem.subset(test)
             n_prototypes = min(count, len(np.unique(training.data, axis=0)))
             start = self._draw_start(training, n_prototypes, rng)
-            tasks += [(training, validation, float(strength), start) for strength in grid]
+            tasks += [
+                (training, validation, float(strength), start) for strength in grid
+            ]
 
         def loss(
             training: Problem, validation: Problem, strength: float, start: np.ndarray
         ) -> float:
             parameters = self._minimize(training, strength, start).model
-            return self._cost(validation, 0.0)(parameters)[0] * len(validation) / len(problem)
+            return (
+                self._cost(validation, 0.0)(parameters)[0]
+                * len(validation)
+                / len(problem)
+            )
 
         with block_map(self.n_jobs) as apply:
             return np.reshape(apply(loss, tasks), (-1, len(grid))).sum(axis=0)
@@ -209,10 +253,16 @@ def _folds(targets: Targets, cv: int, rng: Any) -> list[tuple[np.ndarray, np.nda
 
     n = len(targets)
     if cv > n:
-        raise InvalidParameterError("cv", f"at most the number of training objects, {n}", cv)
+        raise InvalidParameterError(
+            "cv", f"at most the number of training objects, {n}", cv
+        )
     codes = targets.codes
     if codes is not None and np.unique(codes, return_counts=True)[1].min() >= cv:
-        return list(StratifiedKFold(cv, shuffle=True, random_state=rng).split(np.zeros(n), codes))
+        return list(
+            StratifiedKFold(cv, shuffle=True, random_state=rng).split(
+                np.zeros(n), codes
+            )
+        )
     if codes is not None and np.bincount(codes).max() >= cv:
         # Assign objects to folds class by class. StratifiedKFold would warn that a class has fewer
         # objects than folds.
@@ -220,7 +270,9 @@ def _folds(targets: Targets, cv: int, rng: Any) -> list[tuple[np.ndarray, np.nda
         members = [np.flatnonzero(codes == k) for k in np.unique(codes)]
         order = np.concatenate([rng.permutation(rows) for rows in members])
         fold[order] = np.arange(n) % cv
-        return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(cv)]
+        return [
+            (np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(cv)
+        ]
     return list(KFold(cv, shuffle=True, random_state=rng).split(np.zeros(n)))
 
 
@@ -235,7 +287,9 @@ def minimize_free(
         return value, gradient
 
     function = free_cost if is_fixed.any() else cost
-    run = minimize_lbfgs(function, start, max_iter=max_iter, tol=tol, gradient_tol=tol / 10)
+    run = minimize_lbfgs(
+        function, start, max_iter=max_iter, tol=tol, gradient_tol=tol / 10
+    )
     run.history = run.history[1:] or run.history
     return run
 

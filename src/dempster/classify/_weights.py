@@ -17,11 +17,17 @@ from scipy.special import logsumexp
 from dempster._errors import InvalidParameterError
 from dempster.belief import FocalSets
 
-MAX_CLASSES = 12  # maximum number of classes for which masses on all sets of classes are computed
-_LOG_ZERO = -1e300  # replaces log(0); it is finite, so that its product with zero is zero
+MAX_CLASSES = (
+    12  # maximum number of classes for which masses on all sets of classes are computed
+)
+_LOG_ZERO = (
+    -1e300
+)  # replaces log(0); it is finite, so that its product with zero is zero
 
 
-def two_class_scores(coefficients: np.ndarray, intercept: float) -> tuple[np.ndarray, np.ndarray]:
+def two_class_scores(
+    coefficients: np.ndarray, intercept: float
+) -> tuple[np.ndarray, np.ndarray]:
     """Convert the coefficients and intercept of log-odds to those of one score per class."""
     half = np.asarray(coefficients, dtype=float).reshape(-1, 1) / 2
     return np.hstack([-half, half]), np.array([-intercept / 2, intercept / 2])
@@ -47,7 +53,9 @@ def evidence_family(focal_sets: str, n_classes: int) -> FocalSets:
     """Return all nonempty sets ("full"), or the single classes and the frame ("simple")."""
     if focal_sets == "full" and n_classes > MAX_CLASSES:
         raise InvalidParameterError(
-            "focal_sets", f"'auto' or 'simple' for more than {MAX_CLASSES} classes", focal_sets
+            "focal_sets",
+            f"'auto' or 'simple' for more than {MAX_CLASSES} classes",
+            focal_sets,
         )
     if focal_sets == "full" or (focal_sets == "auto" and n_classes <= MAX_CLASSES):
         return FocalSets.full(n_classes, empty=False)
@@ -57,7 +65,9 @@ def evidence_family(focal_sets: str, n_classes: int) -> FocalSets:
 def _log_complement(logs: np.ndarray) -> np.ndarray:
     """Return log(1 - exp(x)) for each value x <= 0 of ``logs``."""
     with np.errstate(divide="ignore"):
-        return np.where(logs > -np.log(2), np.log(-np.expm1(logs)), np.log1p(-np.exp(logs)))
+        return np.where(
+            logs > -np.log(2), np.log(-np.expm1(logs)), np.log1p(-np.exp(logs))
+        )
 
 
 @dataclass(frozen=True)

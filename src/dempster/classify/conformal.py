@@ -157,7 +157,8 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
 
     _rules: Mapping[str, rule.Rule] = {
         "estimator": rule.Rule(
-            "a classifier (an instance) or None", lambda one: one is None or rule.is_estimator(one)
+            "a classifier (an instance) or None",
+            lambda one: one is None or rule.is_estimator(one),
         ),
         "prefit": rule.flag,
         "confidence": rule.real(0, 1, open_low=True, open_high=True),
@@ -166,7 +167,9 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         "by_class": rule.flag,
         "calibration_size": rule.real(0, 1, open_low=True, open_high=True),
         "n_folds": rule.integer(2),
-        "likelihood_ratio": rule.Rule("None or a function of X", callable, options=(None,)),
+        "likelihood_ratio": rule.Rule(
+            "None or a function of X", callable, options=(None,)
+        ),
         "random_state": rule.seed,
     }
 
@@ -205,7 +208,10 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
                     "X", must=f"have unique column names, got {list(X.columns)}"
                 )
             return validate_data(self, X, reset=reset, skip_check_array=True)
-        if rule.is_estimator(self.estimator) and get_tags(self.estimator).input_tags.allow_nan:
+        if (
+            rule.is_estimator(self.estimator)
+            and get_tags(self.estimator).input_tags.allow_nan
+        ):
             options = {"ensure_all_finite": "allow-nan"} | options
         return super()._validate_objects(X, reset=reset, **options)
 
@@ -219,16 +225,22 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         else:
             data, targets = self._validate_training(X, y)
             if targets.codes is None:
-                raise InvalidParameterError("y", must="contain classes, got soft labels")
+                raise InvalidParameterError(
+                    "y", must="contain classes, got soft labels"
+                )
             codes = targets.codes
             parts = self._divide(codes, rng)
-        self.calibration_folds_ = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+        self.calibration_folds_ = np.repeat(
+            np.arange(len(parts)), [len(part) for part in parts]
+        )
         self.calibration_classes_ = np.concatenate([codes[part] for part in parts])
         self._check_numbers(self.calibration_classes_)
         if targets is None:
             self.estimators_ = [self.estimator]
         else:
-            self.estimators_ = [self._fit_without(part, data, targets) for part in parts]
+            self.estimators_ = [
+                self._fit_without(part, data, targets) for part in parts
+            ]
         scores = []
         weights = []
         for part, model in zip(parts, self.estimators_, strict=True):
@@ -242,20 +254,30 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
     def _validate_calibration(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
         """Validate X and y for a fitted estimator, and return X and the codes of the classes."""
         if self.estimator is None:
-            raise InvalidParameterError("estimator", "a fitted classifier when prefit=True", None)
+            raise InvalidParameterError(
+                "estimator", "a fitted classifier when prefit=True", None
+            )
         check_is_fitted(self.estimator)
         data = self._validate_objects(X, reset=True)
         if y is None or is_soft(y):
-            raise InvalidParameterError("y", must="contain the classes of the calibration objects")
+            raise InvalidParameterError(
+                "y", must="contain the classes of the calibration objects"
+            )
         targets = hard_targets(rule.reorder_like(y, rule.row_index(X)))
         if len(targets) != len(data):
-            raise InvalidParameterError("y", f"the classes of {len(data)} objects", len(targets))
+            raise InvalidParameterError(
+                "y", f"the classes of {len(data)} objects", len(targets)
+            )
         self.classes_ = np.asarray(self.estimator.classes_)
         names = targets.names.tolist()
         expected = "classes of the fitted estimator"
-        return data, encode_classes(names, self.classes_.tolist(), expected)[targets.codes]
+        return data, encode_classes(names, self.classes_.tolist(), expected)[
+            targets.codes
+        ]
 
-    def _divide(self, codes: np.ndarray, rng: np.random.RandomState) -> list[np.ndarray]:
+    def _divide(
+        self, codes: np.ndarray, rng: np.random.RandomState
+    ) -> list[np.ndarray]:
         """Return the calibration objects of each classifier."""
         from sklearn import model_selection as selection
 
@@ -264,7 +286,11 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
             kind = selection.StratifiedKFold if self.by_class else selection.KFold
             splitter = kind(self.n_folds, shuffle=True, random_state=rng)
         else:
-            kind = selection.StratifiedShuffleSplit if self.by_class else selection.ShuffleSplit
+            kind = (
+                selection.StratifiedShuffleSplit
+                if self.by_class
+                else selection.ShuffleSplit
+            )
             splitter = kind(1, test_size=self.calibration_size, random_state=rng)
         try:
             return [part for _, part in splitter.split(codes, codes)]
@@ -290,12 +316,16 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         purpose = f"for confidence={self.confidence:g}"
         if not self.by_class:
             if len(codes) < needed:
-                raise InvalidParameterError("X", must=f"{must} {purpose}, got {len(codes)}")
+                raise InvalidParameterError(
+                    "X", must=f"{must} {purpose}, got {len(codes)}"
+                )
             return
         counts = np.bincount(codes, minlength=len(self.classes_))
         for name, count in zip(self.classes_.tolist(), counts, strict=True):
             if count < needed:
-                must = f"{must} of class {name!r} {purpose} and by_class=True, got {count}"
+                must = (
+                    f"{must} of class {name!r} {purpose} and by_class=True, got {count}"
+                )
                 raise InvalidParameterError("y", must=must)
 
     # ---- scores ----------------------------------------------------------------------------------
@@ -326,7 +356,9 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         if self.score == "plausibility":
             masses = _predict_masses(model, X)
             if masses is not None:
-                return 1 - self._insert_classes(model, np.asarray(masses.contour, dtype=float))
+                return 1 - self._insert_classes(
+                    model, np.asarray(masses.contour, dtype=float)
+                )
         probabilities = self._compute_probabilities(model, X)
         if self.score == "lac":
             return 1 - probabilities
@@ -347,7 +379,11 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
             return np.ones(n)
         weights = rule.as_reals(self.likelihood_ratio(X), "likelihood_ratio")
         weights = weights.astype(float, copy=False)
-        if weights.shape != (n,) or not np.isfinite(weights).all() or (weights < 0).any():
+        if (
+            weights.shape != (n,)
+            or not np.isfinite(weights).all()
+            or (weights < 0).any()
+        ):
             raise InvalidParameterError(
                 "likelihood_ratio", must=f"return {n} finite numbers of at least 0"
             )
@@ -377,7 +413,9 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
             (slice(None), np.ones(len(self.calibration_scores_), dtype=bool))
         ]
         if self.by_class:
-            groups = [([k], self.calibration_classes_ == k) for k in range(len(self.classes_))]
+            groups = [
+                ([k], self.calibration_classes_ == k) for k in range(len(self.classes_))
+            ]
         for fold, model in enumerate(self.estimators_):
             scores = self._compute_scores(model, data)
             for columns, is_member in groups:
@@ -388,7 +426,9 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
                 )
                 totals[columns] += weights.sum()
         # If all weights are zero, nothing is known about the object.
-        return np.divide(tails + own, totals + own, out=np.ones_like(tails), where=totals + own > 0)
+        return np.divide(
+            tails + own, totals + own, out=np.ones_like(tails), where=totals + own > 0
+        )
 
     def predict_set(self, X: Any) -> np.ndarray:
         """Predict the set of classes whose p-value is above 1 - ``confidence``.
@@ -454,7 +494,8 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         check_is_fitted(self, "classes_")
         data = self._validate_objects(X, reset=False)
         return np.mean(
-            [self._compute_probabilities(model, data) for model in self.estimators_], axis=0
+            [self._compute_probabilities(model, data) for model in self.estimators_],
+            axis=0,
         )
 
     def _check_loaded(self) -> None:
@@ -464,7 +505,9 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
             ("calibration_folds_", len(self.estimators_)),
         ):
             if not np.isin(getattr(self, name), np.arange(n)).all():
-                raise InvalidInputError(f"{name} must contain integers from 0 to {n - 1}")
+                raise InvalidInputError(
+                    f"{name} must contain integers from 0 to {n - 1}"
+                )
 
 
 def count_needed_objects(confidence: float) -> int:
@@ -477,7 +520,11 @@ def _predict_masses(model: Any, X: Any) -> MassFunctions | None:
 
     Otherwise None.
     """
-    if hasattr(model, "steps") and len(model.steps) > 1 and hasattr(model[-1], "predict_mass"):
+    if (
+        hasattr(model, "steps")
+        and len(model.steps) > 1
+        and hasattr(model[-1], "predict_mass")
+    ):
         return model[-1].predict_mass(model[:-1].transform(X))
     if hasattr(model, "predict_mass"):
         return model.predict_mass(X)

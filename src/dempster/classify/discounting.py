@@ -100,7 +100,9 @@ class ContextualDiscounting(  # type: ignore[call-arg]
     def __init__(self, contexts: str | Sequence[Any] = "classes"):
         self.contexts = contexts
 
-    def fit(self, masses: MassFunctions, y: ArrayLike, sample_weight: ArrayLike = None) -> Self:
+    def fit(
+        self, masses: MassFunctions, y: ArrayLike, sample_weight: ArrayLike = None
+    ) -> Self:
         """Compute the discount rates.
 
         Parameters
@@ -121,10 +123,14 @@ class ContextualDiscounting(  # type: ignore[call-arg]
             draft._fit(_validate(masses), y, sample_weight)
         return self
 
-    def _fit(self, masses: MassFunctions, y: ArrayLike, sample_weight: ArrayLike) -> None:
+    def _fit(
+        self, masses: MassFunctions, y: ArrayLike, sample_weight: ArrayLike
+    ) -> None:
         rows = self._context_rows(masses)
         truth = _find_classes(y, masses)
-        weights = validate_weights(reorder_like(sample_weight, masses.index), len(masses))
+        weights = validate_weights(
+            reorder_like(sample_weight, masses.index), len(masses)
+        )
         if weights is None:
             weights = np.ones(len(masses))
         opposition = 1 - np.asarray(masses.contour, dtype=float)  # q
@@ -141,7 +147,9 @@ class ContextualDiscounting(  # type: ignore[call-arg]
         error = ((opposition * factor - is_wrong) ** 2).sum(axis=1)
         self.objective_ = float(weights @ error / weights.sum())
         self.classes_ = np.array(list(masses.frame))
-        self.contexts_ = [tuple(masses.frame[k] for k in np.flatnonzero(row)) for row in rows]
+        self.contexts_ = [
+            tuple(masses.frame[k] for k in np.flatnonzero(row)) for row in rows
+        ]
         self.n_features_in_ = len(masses.focal_sets)
         self._frame = masses.frame
 
@@ -161,7 +169,9 @@ class ContextualDiscounting(  # type: ignore[call-arg]
         masses = _validate(masses)
         if masses.frame != self._frame:
             raise InvalidParameterError(
-                "masses", f"mass functions on the classes of fit, {self._frame}", masses.frame
+                "masses",
+                f"mass functions on the classes of fit, {self._frame}",
+                masses.frame,
             )
         return masses.discount(self.rates_, contexts=list(self.contexts_))
 
@@ -180,7 +190,9 @@ class ContextualDiscounting(  # type: ignore[call-arg]
         try:
             rows = masses.membership_rows(contexts)[0]
         except ValueError as error:
-            raise InvalidParameterError("contexts", f"sets of classes: {error}") from error
+            raise InvalidParameterError(
+                "contexts", f"sets of classes: {error}"
+            ) from error
         if len(rows) == 0 or not rows.any(axis=1).all() or (rows.sum(axis=0) > 1).any():
             raise InvalidParameterError(
                 "contexts", "nonempty disjoint sets of classes", self.contexts
@@ -206,8 +218,12 @@ def _find_classes(y: ArrayLike, masses: MassFunctions) -> np.ndarray:
     """Return the position of the class of each object in the frame, shape (n,)."""
     names = as_labels(y, "y").astype(object)
     if names.shape != (len(masses),):
-        raise InvalidParameterError("y", f"the classes of {len(masses)} objects", names.shape)
+        raise InvalidParameterError(
+            "y", f"the classes of {len(masses)} objects", names.shape
+        )
     order = match_names(row_index(y), masses.index)
     if order is not None:
         names = names[order]
-    return encode_classes(names.tolist(), masses.frame, f"classes of the frame {masses.frame}")
+    return encode_classes(
+        names.tolist(), masses.frame, f"classes of the frame {masses.frame}"
+    )

@@ -38,7 +38,9 @@ _STEP_RANGE = (1e-4, 1e6)
 # smaller relative increases of the cost are considered rounding errors
 _ROUNDING = 4 * np.finfo(float).eps
 _GRID = range(1, 16)
-_MIN_GAMMA = 0.25  # lower bound of gamma multiplied by the mean distance within the class
+_MIN_GAMMA = (
+    0.25  # lower bound of gamma multiplied by the mean distance within the class
+)
 # maximum number of objects of a class that are used to compute the mean distance
 MAX_PAIRED = 2_000
 MAX_PAIRED_PYTHON = 300  # the same maximum if the metric is a Python function
@@ -268,7 +270,9 @@ class EKNNClassifier(EvidentialClassifier):
             return [k for k in _GRID if k < n]
         numbers = np.unique(self.n_neighbors)
         if numbers.dtype.kind not in "iu" or len(numbers) == 0 or numbers[0] < 1:
-            raise InvalidParameterError("n_neighbors", "integers of at least 1", self.n_neighbors)
+            raise InvalidParameterError(
+                "n_neighbors", "integers of at least 1", self.n_neighbors
+            )
         if numbers[-1] >= n:
             expected = f"smaller than n_samples = {n}"
             raise InvalidParameterError("n_neighbors", expected, int(numbers[-1]))
@@ -277,7 +281,9 @@ class EKNNClassifier(EvidentialClassifier):
     def _initial_gamma(self) -> np.ndarray:
         """Return the given scales of the M classes, or initial scales from mean distances."""
         if self.gamma is None:
-            return 1 / (np.sqrt(self._spreads) if self.init == "evclass" else self._spreads)
+            return 1 / (
+                np.sqrt(self._spreads) if self.init == "evclass" else self._spreads
+            )
         n_classes = len(self.classes_)
         gamma = as_reals(reorder_by_names(self.gamma, self.classes_), "gamma")
         gamma = gamma.astype(float, copy=False)
@@ -286,7 +292,9 @@ class EKNNClassifier(EvidentialClassifier):
             expected = f"{n_classes} numbers of at least 0 (or one)"
             raise InvalidParameterError("gamma", expected, self.gamma)
         if self._soft is not None and np.ptp(gamma) > 0:
-            raise InvalidParameterError("gamma", "one number for soft labels", self.gamma)
+            raise InvalidParameterError(
+                "gamma", "one number for soft labels", self.gamma
+            )
         return np.broadcast_to(gamma, (n_classes,)).copy()
 
     def _mean_distances(self, data: np.ndarray, targets: Targets) -> np.ndarray:
@@ -294,8 +302,12 @@ class EKNNClassifier(EvidentialClassifier):
         overall = self._mean_distance(data, np.arange(len(data))) or 1.0
         if targets.codes is None:
             return np.full(len(targets.names), overall)
-        members = [np.flatnonzero(targets.codes == k) for k in range(len(targets.names))]
-        return np.array([self._mean_distance(data, rows) or overall for rows in members])
+        members = [
+            np.flatnonzero(targets.codes == k) for k in range(len(targets.names))
+        ]
+        return np.array(
+            [self._mean_distance(data, rows) or overall for rows in members]
+        )
 
     def _mean_distance(self, data: np.ndarray, rows: np.ndarray) -> float:
         """Return the mean distance between the objects in ``rows``, or 0 for a single object."""
@@ -325,7 +337,13 @@ class EKNNClassifier(EvidentialClassifier):
         if self._soft is not None:
             return self._learn_from_soft(others, targets, start)
         mixing = 1 / len(start) if self.mixing is None else self.mixing
-        constants = (others.squared, others.classes, targets.indicators, self.reliability, mixing)
+        constants = (
+            others.squared,
+            others.classes,
+            targets.indicators,
+            self.reliability,
+            mixing,
+        )
 
         def cost(gamma: np.ndarray) -> tuple[float, np.ndarray]:
             return cost_and_gradient(gamma, *constants)
@@ -348,11 +366,15 @@ class EKNNClassifier(EvidentialClassifier):
 
         def cost(gamma: float) -> float:
             outputs = self._combine(others, np.full(len(start), gamma)) @ share
-            return 0.5 * float(((outputs - targets.indicators) ** 2).sum()) / len(outputs)
+            return (
+                0.5 * float(((outputs - targets.indicators) ** 2).sum()) / len(outputs)
+            )
 
         if self.gamma is not None or not self.optimize:
             return Run(start, [cost(float(start[0]))], converged=True)
-        run = minimize_scale(cost, float(start[0]), max_iter=self.max_iter, tol=self.tol)
+        run = minimize_scale(
+            cost, float(start[0]), max_iter=self.max_iter, tol=self.tol
+        )
         return Run(np.full(len(start), run.model), run.history, run.converged)
 
     def _error(self, masses: np.ndarray, targets: Targets) -> float:
@@ -360,8 +382,12 @@ class EKNNClassifier(EvidentialClassifier):
 
         For soft labels, the probability that the label assigns to classes not predicted.
         """
-        predicted = MassFunctions.unchecked(masses, self.focal_sets_).pignistic().argmax(axis=1)
-        return float(1 - targets.indicators[np.arange(len(predicted)), predicted].mean())
+        predicted = (
+            MassFunctions.unchecked(masses, self.focal_sets_).pignistic().argmax(axis=1)
+        )
+        return float(
+            1 - targets.indicators[np.arange(len(predicted)), predicted].mean()
+        )
 
     # ---- neighbors and their evidence ------------------------------------------------------------
 
@@ -396,7 +422,11 @@ class EKNNClassifier(EvidentialClassifier):
     def _combine(self, neighbors: _Neighbors, gamma: np.ndarray) -> np.ndarray:
         if self._soft is None:
             return combine_neighbors(
-                neighbors.squared, neighbors.classes, gamma, self._reliability, len(gamma)
+                neighbors.squared,
+                neighbors.classes,
+                gamma,
+                self._reliability,
+                len(gamma),
             )
         supports = self._reliability * np.exp(-(gamma[0] ** 2) * neighbors.squared)
         return self._soft.masses(neighbors.positions, supports)
@@ -446,7 +476,9 @@ def _minimize_above(
         return value, gradient * width * t / 2
 
     t = np.full_like(start, 2.0)
-    run = minimize_lbfgs(cost_of_t, t, max_iter=max_iter, tol=tol * 1e-9, gradient_tol=tol * 1e-2)
+    run = minimize_lbfgs(
+        cost_of_t, t, max_iter=max_iter, tol=tol * 1e-9, gradient_tol=tol * 1e-2
+    )
     return Run(gamma(run.model), run.history, run.converged)
 
 
@@ -510,7 +542,10 @@ def minimize_scale(
         return values[-1]
 
     result = minimize_scalar(
-        record, bounds=bounds, method="bounded", options={"xatol": tol, "maxiter": max_iter}
+        record,
+        bounds=bounds,
+        method="bounded",
+        options={"xatol": tol, "maxiter": max_iter},
     )
     run.history += np.minimum(np.minimum.accumulate(values), run.history[-1]).tolist()
     run.model = float(np.exp(result.x if result.fun < costs[best] else logs[best]))
@@ -522,7 +557,11 @@ def minimize_scale(
 
 
 def combine_neighbors(
-    squared: np.ndarray, classes: np.ndarray, gamma: np.ndarray, alpha: float, n_classes: int
+    squared: np.ndarray,
+    classes: np.ndarray,
+    gamma: np.ndarray,
+    alpha: float,
+    n_classes: int,
 ) -> np.ndarray:
     """Return the masses of n objects on M classes and the frame, shape (n, M + 1)."""
     supports = _supports(squared, classes, gamma, alpha)
@@ -550,10 +589,14 @@ def cost_and_gradient(
     outputs = masses[:, :-1] + mixing * masses[:, -1:]
     errors = outputs - targets
     plausibilities = masses[:, :-1] + masses[:, -1:]
-    per_class = (errors - (errors * outputs).sum(axis=1, keepdims=True)) * plausibilities
+    per_class = (
+        errors - (errors * outputs).sum(axis=1, keepdims=True)
+    ) * plausibilities
     per_neighbor = np.take_along_axis(per_class, classes, axis=1)
     per_neighbor = per_neighbor * squared * supports / (1 - supports)
-    slopes = np.bincount(classes.ravel(), weights=per_neighbor.ravel(), minlength=n_classes)
+    slopes = np.bincount(
+        classes.ravel(), weights=per_neighbor.ravel(), minlength=n_classes
+    )
     return 0.5 * float((errors * errors).sum()) / n, -2.0 * gamma * slopes / n
 
 
@@ -570,7 +613,9 @@ def _supports(
     return s
 
 
-def _class_weights(supports: np.ndarray, classes: np.ndarray, n_classes: int) -> np.ndarray:
+def _class_weights(
+    supports: np.ndarray, classes: np.ndarray, n_classes: int
+) -> np.ndarray:
     """Return the weights of evidence for the classes, the sums of -log(1 - support)."""
     n = len(supports)
     cells = classes + n_classes * np.arange(n)[:, None]
@@ -615,7 +660,9 @@ class SoftLabels:
     def __init__(self, labels: MassFunctions):
         self.family = _close_under_intersection(labels.focal_sets)
         on_family = labels.to_family(self.family).masses
-        self._supersets = is_subset(self.family.membership, self.family.membership).astype(float)
+        self._supersets = is_subset(
+            self.family.membership, self.family.membership
+        ).astype(float)
         self.missing = 1.0 - on_family @ self._supersets.T
 
     def masses(self, neighbors: np.ndarray, supports: np.ndarray) -> np.ndarray:
@@ -624,17 +671,23 @@ class SoftLabels:
         size = max(1, _BLOCK_CELLS // (neighbors.shape[1] * len(self.family)))
         for begin in range(0, len(out), size):
             rows = slice(begin, begin + size)
-            logs = np.log1p(-supports[rows, :, None] * self.missing[neighbors[rows]]).sum(axis=1)
+            logs = np.log1p(
+                -supports[rows, :, None] * self.missing[neighbors[rows]]
+            ).sum(axis=1)
             # The masses are normalized below.
             commonality = np.exp(logs - logs.max(axis=1, keepdims=True))
-            masses = solve_triangular(self._supersets, commonality.T, unit_diagonal=True).T
+            masses = solve_triangular(
+                self._supersets, commonality.T, unit_diagonal=True
+            ).T
             out[rows] = np.maximum(masses, 0)
         return out / out.sum(axis=1, keepdims=True)
 
 
 def _close_under_intersection(family: FocalSets) -> FocalSets:
     """Return the sets of a family, the frame, and all nonempty intersections, sorted by size."""
-    sets = {frozenset(members) for members in family} | {frozenset(range(family.n_clusters))}
+    sets = {frozenset(members) for members in family} | {
+        frozenset(range(family.n_clusters))
+    }
     sets.discard(frozenset())
     original = new = sets
     while new:
@@ -642,6 +695,9 @@ def _close_under_intersection(family: FocalSets) -> FocalSets:
         sets = sets | new
         if len(sets) > MAX_SETS:
             raise InvalidParameterError(
-                "y", f"soft labels with fewer focal sets (at most {MAX_SETS} intersections)"
+                "y",
+                f"soft labels with fewer focal sets (at most {MAX_SETS} intersections)",
             )
-    return FocalSets.from_sets(family.n_clusters, [tuple(sorted(s)) for s in sets]).sorted()
+    return FocalSets.from_sets(
+        family.n_clusters, [tuple(sorted(s)) for s in sets]
+    ).sorted()

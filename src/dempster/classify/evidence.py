@@ -118,7 +118,9 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
     }
     _probability = "plausibility"
 
-    def __init__(self, estimator: Any = None, *, prefit: bool = False, focal_sets: str = "auto"):
+    def __init__(
+        self, estimator: Any = None, *, prefit: bool = False, focal_sets: str = "auto"
+    ):
         self.estimator = estimator
         self.prefit = prefit
         self.focal_sets = focal_sets
@@ -156,7 +158,8 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
         else:
             if is_network(self.estimator):
                 raise InvalidParameterError(
-                    "prefit", "True for a torch network, which must be trained before fit"
+                    "prefit",
+                    "True for a torch network, which must be trained before fit",
                 )
             data, targets = self._validate_training(X, y)
             self.estimator_ = _fit_estimator(self.estimator, data, targets)
@@ -176,7 +179,9 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
     def _use_fitted(self, X: Any, y: Any) -> Any:
         """Validate X and y for a fitted estimator, set ``classes_``, and return X."""
         if self.estimator is None:
-            raise InvalidParameterError("estimator", "a fitted classifier when prefit=True", None)
+            raise InvalidParameterError(
+                "estimator", "a fitted classifier when prefit=True", None
+            )
         data = self._validate_objects(X, reset=True)
         self.estimator_ = self.estimator
         if is_network(self.estimator):
@@ -192,7 +197,9 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
             unknown = set(hard_targets(y).names.tolist()) - set(self.classes_.tolist())
             if unknown:
                 expected = "classes of the fitted estimator"
-                raise InvalidParameterError("y", expected, sorted(map(repr, unknown))[:5])
+                raise InvalidParameterError(
+                    "y", expected, sorted(map(repr, unknown))[:5]
+                )
         return data
 
     def _check_attributes(self) -> None:
@@ -202,14 +209,18 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
         n = getattr(self.estimator, "n_features_in_", self.n_features_in_)
         if n != self.n_features_in_:
             raise InvalidParameterError(
-                "X", f"a table with the {n} columns of the estimator", self.n_features_in_
+                "X",
+                f"a table with the {n} columns of the estimator",
+                self.n_features_in_,
             )
         expected = list(getattr(self.estimator, "feature_names_in_", []))
         names = list(getattr(self, "feature_names_in_", []))
         if expected and names and expected != names:
             columns = rule.format_value(list(map(str, expected)))
             raise InvalidParameterError(
-                "X", f"a table with columns {columns}, in this order", list(map(str, names))
+                "X",
+                f"a table with columns {columns}, in this order",
+                list(map(str, names)),
             )
 
     def _check_probabilities(self, data: Any, features: np.ndarray) -> None:
@@ -218,7 +229,9 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
         expected = self._layer.probabilities(_safe_indexing(data, rows))
         actual = self._evidence(features[rows]).probabilities
         if np.abs(expected - actual).max() > _TOLERANCE:
-            description = "a classifier whose probabilities are the softmax of its linear scores"
+            description = (
+                "a classifier whose probabilities are the softmax of its linear scores"
+            )
             raise InvalidParameterError("estimator", description, type(self.estimator_))
 
     # ---- prediction ------------------------------------------------------------------------------
@@ -296,7 +309,11 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
         return self._features(X)[:, :, None] * self.slopes_ + self.offsets_
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in super().__getstate__().items() if name != "_layer"}
+        return {
+            name: value
+            for name, value in super().__getstate__().items()
+            if name != "_layer"
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -337,7 +354,9 @@ class LinearLayer:
 
     coefficients: np.ndarray  # shape (J, M)
     intercepts: np.ndarray  # shape (M,)
-    features: Callable[[Any], np.ndarray]  # computes the features of n objects, shape (n, J)
+    features: Callable[
+        [Any], np.ndarray
+    ]  # computes the features of n objects, shape (n, J)
     # computes the probabilities of n objects, shape (n, M)
     probabilities: Callable[[Any], np.ndarray]
 
@@ -362,7 +381,9 @@ def find_last_layer(estimator: Any) -> LinearLayer:
         )
     if hasattr(estimator, "coefs_") and hasattr(estimator, "intercepts_"):
         return _layer_of_perceptron(estimator)
-    if all(hasattr(estimator, name) for name in ("coef_", "intercept_", "predict_proba")):
+    if all(
+        hasattr(estimator, name) for name in ("coef_", "intercept_", "predict_proba")
+    ):
         coefficients = np.asarray(estimator.coef_, dtype=float).T
         scores = _to_scores(coefficients, np.ravel(estimator.intercept_))
         return LinearLayer(*scores, _to_dense, estimator.predict_proba)
@@ -371,7 +392,9 @@ def find_last_layer(estimator: Any) -> LinearLayer:
     raise InvalidParameterError("estimator", expected, type(estimator))
 
 
-def _to_scores(coefficients: np.ndarray, intercepts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _to_scores(
+    coefficients: np.ndarray, intercepts: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the coefficients and intercepts of the scores of all classes."""
     n_scores = coefficients.shape[1]
     intercepts = np.broadcast_to(np.asarray(intercepts, dtype=float), (n_scores,))
@@ -393,22 +416,30 @@ def _layer_of_perceptron(estimator: Any) -> LinearLayer:
         expected = "a classifier with one output per class"
         raise InvalidParameterError("estimator", expected, activation)
     if activation == "logistic" and estimator.n_outputs_ > 1:
-        raise InvalidParameterError("estimator", "a classifier with one class for each object")
+        raise InvalidParameterError(
+            "estimator", "a classifier with one class for each object"
+        )
 
     def features(X: Any) -> np.ndarray:
         values = _to_dense(X)
-        for weights, bias in zip(estimator.coefs_[:-1], estimator.intercepts_[:-1], strict=True):
+        for weights, bias in zip(
+            estimator.coefs_[:-1], estimator.intercepts_[:-1], strict=True
+        ):
             values = _ACTIVATIONS[estimator.activation](values @ weights + bias)
         return values
 
-    scores = _to_scores(np.asarray(estimator.coefs_[-1], dtype=float), estimator.intercepts_[-1])
+    scores = _to_scores(
+        np.asarray(estimator.coefs_[-1], dtype=float), estimator.intercepts_[-1]
+    )
     return LinearLayer(*scores, features, estimator.predict_proba)
 
 
 def _layer_of_network(network: Any) -> LinearLayer:
     import torch
 
-    linear = [module for module in network.modules() if isinstance(module, torch.nn.Linear)]
+    linear = [
+        module for module in network.modules() if isinstance(module, torch.nn.Linear)
+    ]
     if not linear:
         raise InvalidParameterError(
             "estimator", "a network that ends with a linear layer (torch.nn.Linear)"
@@ -432,7 +463,9 @@ def _layer_of_network(network: Any) -> LinearLayer:
         features = inputs[-1].double().cpu().numpy()
         if features.ndim != 2 or len(features) != len(values):
             raise InvalidParameterError(
-                "estimator", "a network with one row of features per object", features.shape
+                "estimator",
+                "a network with one row of features per object",
+                features.shape,
             )
         return features, outputs.double().cpu().numpy().reshape(len(values), -1)
 
@@ -448,7 +481,10 @@ def _layer_of_network(network: Any) -> LinearLayer:
 
 
 def _network_probabilities(
-    features: np.ndarray, outputs: np.ndarray, coefficients: np.ndarray, bias: np.ndarray
+    features: np.ndarray,
+    outputs: np.ndarray,
+    coefficients: np.ndarray,
+    bias: np.ndarray,
 ) -> np.ndarray:
     """Return the probabilities of a network.
 
@@ -468,5 +504,7 @@ def _network_probabilities(
         ):
             return probabilities
     forms_of_output = "or their softmax, log-softmax or sigmoid"
-    expected = f"a network with the outputs of its last linear layer ({forms_of_output})"
+    expected = (
+        f"a network with the outputs of its last linear layer ({forms_of_output})"
+    )
     raise InvalidParameterError("estimator", expected)

@@ -187,9 +187,13 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
 
     # ---- starts ----------------------------------------------------------------------------------
 
-    def _start(self, problem: Problem, n_prototypes: int, rng: np.random.RandomState) -> np.ndarray:
+    def _start(
+        self, problem: Problem, n_prototypes: int, rng: np.random.RandomState
+    ) -> np.ndarray:
         n_classes = problem.indicators.shape[1]
-        by_class = self.init == "classes" or (self.init == "auto" and n_prototypes >= 2 * n_classes)
+        by_class = self.init == "classes" or (
+            self.init == "auto" and n_prototypes >= 2 * n_classes
+        )
         if by_class and n_prototypes < n_classes:
             raise InvalidParameterError(
                 "n_prototypes", f"at least n_classes = {n_classes}", n_prototypes
@@ -199,12 +203,18 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
         # At the root mean square distance from the center, exp(-gamma^2 d^2 / 2) is still nearly
         # 0.9.
         overall = float(spread.mean()) or 1.0
-        gamma = _INITIAL_SCALE / np.sqrt(np.where(spread > 1e-3 * overall, spread, overall))
-        return np.concatenate([prototypes.ravel(), gamma, beta.ravel(), np.zeros(len(gamma))])
+        gamma = _INITIAL_SCALE / np.sqrt(
+            np.where(spread > 1e-3 * overall, spread, overall)
+        )
+        return np.concatenate(
+            [prototypes.ravel(), gamma, beta.ravel(), np.zeros(len(gamma))]
+        )
 
     # ---- the model -------------------------------------------------------------------------------
 
-    def _constants(self, problem: Problem) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    def _constants(
+        self, problem: Problem
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
         """Return the arguments of `network_cost` between ``parameters`` and ``regularization``."""
         mixing = 1 / len(self.classes_) if self.mixing is None else float(self.mixing)
         return problem.data, problem.belief, problem.contour, mixing
@@ -213,7 +223,9 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
         constants = self._constants(problem)
         return lambda parameters: network_cost(parameters, *constants, strength)
 
-    def _minimize(self, problem: Problem, strength: float, start: np.ndarray) -> Run[np.ndarray]:
+    def _minimize(
+        self, problem: Problem, strength: float, start: np.ndarray
+    ) -> Run[np.ndarray]:
         """Minimize the cost by L-BFGS in compiled code."""
         history = np.empty(self.max_iter + 1)
         outcome = np.empty(2, np.int64)
@@ -222,7 +234,13 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
         constants = (*self._constants(problem), strength)
         limits = (_MEMORY, self.max_iter, tol, tol / 10)
         interruptible(
-            _descent, *constants, parameters, self._is_fixed(start), *limits, history, outcome
+            _descent,
+            *constants,
+            parameters,
+            self._is_fixed(start),
+            *limits,
+            history,
+            outcome,
         )
         n_iter, converged = outcome.tolist()
         costs = history[1 : n_iter + 1] if n_iter else history[:1]
@@ -249,7 +267,9 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
 # ---- parameters, cost and masses as functions of arrays ------------------------------------------
 
 
-def unpack(parameters: np.ndarray, n_features: int, n_classes: int) -> tuple[np.ndarray, ...]:
+def unpack(
+    parameters: np.ndarray, n_features: int, n_classes: int
+) -> tuple[np.ndarray, ...]:
     """Return views of the parameters: prototypes (r, p), gamma (r,), beta (r, M) and xi (r,)."""
     r = len(parameters) // (n_features + n_classes + 2)
     ends = np.cumsum([r * n_features, r, r * n_classes])
@@ -259,7 +279,9 @@ def unpack(parameters: np.ndarray, n_features: int, n_classes: int) -> tuple[np.
 
 def memberships(beta: np.ndarray) -> np.ndarray:
     """Return the memberships u_ik = beta_ik^2 / sum_l beta_il^2 of prototype i to class k."""
-    return beta**2 / np.maximum((beta**2).sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    return beta**2 / np.maximum(
+        (beta**2).sum(axis=1, keepdims=True), np.finfo(float).tiny
+    )
 
 
 def reliabilities(xi: np.ndarray) -> np.ndarray:
@@ -283,7 +305,9 @@ def network_cost(
     object and 0 otherwise.
     """
     gradient = np.empty_like(parameters)
-    return _cost(X, lower, upper, mixing, regularization, parameters, gradient), gradient
+    return _cost(
+        X, lower, upper, mixing, regularization, parameters, gradient
+    ), gradient
 
 
 def network_masses(
@@ -297,7 +321,13 @@ def network_masses(
     """Return the masses of n objects on M classes and the frame, shape (n, M + 1)."""
     out = np.empty((len(X), u.shape[1] + 1))
     with block_map(n_jobs) as apply:
-        apply(_masses, [(X, a, b, prototypes, gamma, alpha, u, out) for a, b in row_blocks(len(X))])
+        apply(
+            _masses,
+            [
+                (X, a, b, prototypes, gamma, alpha, u, out)
+                for a, b in row_blocks(len(X))
+            ],
+        )
     return out
 
 
@@ -316,11 +346,15 @@ def _cluster_classes(
     for k, rows in enumerate(members):
         if count[k] == 0:
             continue
-        centers, cluster = cluster_objects(problem.data[rows], weights[rows, k], count[k], rng)
+        centers, cluster = cluster_objects(
+            problem.data[rows], weights[rows, k], count[k], rng
+        )
         beta = np.full((len(centers), weights.shape[1]), _INITIAL_BETA)
         beta[:, k] += 1
         parts.append((centers, beta, _spreads(problem.data[rows], centers, cluster)))
-    prototypes, betas, spreads = (np.concatenate([part[j] for part in parts]) for j in range(3))
+    prototypes, betas, spreads = (
+        np.concatenate([part[j] for part in parts]) for j in range(3)
+    )
     return prototypes, betas, spreads
 
 
@@ -331,9 +365,15 @@ def _cluster_all(
     centers, cluster = cluster_objects(problem.data, np.ones(len(problem)), total, rng)
     proportion = np.zeros((len(centers), problem.indicators.shape[1]))
     np.add.at(proportion, cluster, problem.indicators)
-    proportion /= np.maximum(proportion.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    proportion /= np.maximum(
+        proportion.sum(axis=1, keepdims=True), np.finfo(float).tiny
+    )
     # A beta of exactly zero would never change, because the derivative with respect to it is zero.
-    return centers, np.sqrt(proportion) + _INITIAL_BETA, _spreads(problem.data, centers, cluster)
+    return (
+        centers,
+        np.sqrt(proportion) + _INITIAL_BETA,
+        _spreads(problem.data, centers, cluster),
+    )
 
 
 def _spreads(X: np.ndarray, centers: np.ndarray, cluster: np.ndarray) -> np.ndarray:

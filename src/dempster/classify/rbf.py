@@ -154,10 +154,14 @@ class EvidentialRBFClassifier(PrototypeNetworkClassifier):
 
     # ---- the network -----------------------------------------------------------------------------
 
-    def _start(self, problem: Problem, n_prototypes: int, rng: np.random.RandomState) -> np.ndarray:
+    def _start(
+        self, problem: Problem, n_prototypes: int, rng: np.random.RandomState
+    ) -> np.ndarray:
         """Return prototypes by k-means, scales from mean distances, and weights by regression."""
         equal_weights = np.ones(len(problem))
-        prototypes, cluster = cluster_objects(problem.data, equal_weights, n_prototypes, rng)
+        prototypes, cluster = cluster_objects(
+            problem.data, equal_weights, n_prototypes, rng
+        )
         is_single = np.bincount(cluster, minlength=len(prototypes)) < 2
         if not is_single.all():
             prototypes = prototypes[~is_single]
@@ -172,11 +176,15 @@ class EvidentialRBFClassifier(PrototypeNetworkClassifier):
         return np.concatenate([prototypes.ravel(), gamma, weights.ravel()])
 
     def _cost(self, problem: Problem, strength: float) -> Cost:
-        return lambda parameters: network_cost(parameters, problem.data, problem.contour, strength)
+        return lambda parameters: network_cost(
+            parameters, problem.data, problem.contour, strength
+        )
 
     def _set_model(self, parameters: np.ndarray, n_features: int) -> None:
         n_classes = len(self.classes_)
-        prototypes, gamma, self.prototype_weights_ = unpack(parameters, n_features, n_classes)
+        prototypes, gamma, self.prototype_weights_ = unpack(
+            parameters, n_features, n_classes
+        )
         self.focal_sets_ = evidence_family(self.focal_sets, n_classes)
         self.prototypes_ = prototypes * self._unit + self._centre
         self.gamma_ = np.abs(gamma) / self._unit
@@ -184,7 +192,9 @@ class EvidentialRBFClassifier(PrototypeNetworkClassifier):
 
     def _evidence(self, X: np.ndarray) -> WeightsOfEvidence:
         prototypes, gamma = self._network
-        return compute_evidence(self._apply_scale(X), prototypes, gamma, self.prototype_weights_)
+        return compute_evidence(
+            self._apply_scale(X), prototypes, gamma, self.prototype_weights_
+        )
 
     def _compute_masses(self, X: np.ndarray) -> np.ndarray:
         return self._evidence(X).masses(self.focal_sets_)
@@ -235,8 +245,12 @@ def network_cost(
     d_weights = -s.T @ delta / n + 2 * regularization * weights
     pull = (delta @ weights.T) * s / n
     d_gamma = gamma * (pull * squared).sum(axis=0)
-    d_prototypes = -(gamma**2)[:, None] * (pull.T @ X - pull.sum(axis=0)[:, None] * prototypes)
-    cost = float((log_total - log_likelihood).mean() + regularization * (weights**2).sum())
+    d_prototypes = -(gamma**2)[:, None] * (
+        pull.T @ X - pull.sum(axis=0)[:, None] * prototypes
+    )
+    cost = float(
+        (log_total - log_likelihood).mean() + regularization * (weights**2).sum()
+    )
     return cost, np.concatenate([d_prototypes.ravel(), d_gamma, d_weights.ravel()])
 
 

@@ -17,7 +17,12 @@ from dempster.cluster.evclus.nnevclus import NNEVCLUS, Training
 from dempster.cluster.mecm import MECM
 from dempster.cluster.recm import RECM
 from dempster.cluster.secm import SECM
-from dempster.cluster.soft import FuzzyCMeans, NoiseClustering, PossibilisticCMeans, RoughKMeans
+from dempster.cluster.soft import (
+    FuzzyCMeans,
+    NoiseClustering,
+    PossibilisticCMeans,
+    RoughKMeans,
+)
 from dempster.cluster.wecmdd import WECMdd
 from dempster.cluster.wmvec import WMVEC
 

@@ -15,7 +15,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from dempster import _validation as rule
-from dempster._arrays import Array, copy_array, is_followed, is_tensor, to_device_of, to_host
+from dempster._arrays import (
+    Array,
+    copy_array,
+    is_followed,
+    is_tensor,
+    to_device_of,
+    to_host,
+)
 from dempster._errors import InvalidParameterError
 from dempster._fitting import fit_transaction
 from dempster._progress import progress_bar
@@ -85,8 +92,12 @@ class Support:
     block_weights: bool = False  # ``sample_weight`` may come in blocks
     # every iteration is a pass over all blocks; ``checkpoint`` stores the result of each pass
     passes: bool = False
-    products: bool = False  # the fit needs the sums, over all rows, of the products of two columns
-    tensors: bool = False  # X may be a torch tensor; the fit then runs on the device of the tensor
+    products: bool = (
+        False  # the fit needs the sums, over all rows, of the products of two columns
+    )
+    tensors: bool = (
+        False  # X may be a torch tensor; the fit then runs on the device of the tensor
+    )
     images: bool = False  # X is an image, which never comes in blocks
     # converts blocks like `_read` converts rows in memory
     map_blocks: Callable[[Blocks], Blocks] | None = None
@@ -123,7 +134,9 @@ class SummarizedEstimator(BaseEstimator):
         return ""
 
 
-class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, SummarizedEstimator):
+class EvidentialClusterer(
+    ClusterMixin, TransformerMixin, DocumentedEstimator, SummarizedEstimator
+):
     """Base class of the clusterers.
 
     A subclass defines the constructor, the rules that validate its parameters (`_rules`), a `fit`
@@ -146,7 +159,12 @@ class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, S
     _min_rows = 1
     _advice = "increase max_iter or tol"  # shown in the convergence warning
     # attributes, besides the parameters, that `predict_mass` reads
-    _prediction_state: tuple[str, ...] = ("_model", "_input", "focal_sets_", "n_features_in_")
+    _prediction_state: tuple[str, ...] = (
+        "_model",
+        "_input",
+        "focal_sets_",
+        "n_features_in_",
+    )
     _model: MassModel[Any]
     focal_sets_: FocalSets
     number_: MaybeUnset[NumberOfClusters]
@@ -179,14 +197,18 @@ class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, S
         """Validate X and convert it for the algorithm, by default to an array of attributes."""
         return self._validate_attributes(X, reset=reset)
 
-    def _validate_attributes(self, X: TableLike, *, reset: bool, **options: Any) -> Array:
+    def _validate_attributes(
+        self, X: TableLike, *, reset: bool, **options: Any
+    ) -> Array:
         """Return X as a C-contiguous array of floats.
 
         ``options`` are passed to scikit-learn's ``validate_data``.
         """
         min_rows = self._min_rows if reset else 1
         stay = self._stays_on_device(X)
-        return validate_features(self, X, reset=reset, min_rows=min_rows, stay=stay, **options)
+        return validate_features(
+            self, X, reset=reset, min_rows=min_rows, stay=stay, **options
+        )
 
     def _stays_on_device(self, X: TableLike) -> bool:
         """Return whether the results for X stay on its device (scikit-learn's array API)."""
@@ -204,14 +226,18 @@ class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, S
         """Validate objects with new attributes, and other properties of ``like`` if not None."""
         return self._read(attributes, reset=False)
 
-    def _validate_weights(self, sample_weight: ArrayLike, n_objects: int) -> np.ndarray | None:
+    def _validate_weights(
+        self, sample_weight: ArrayLike, n_objects: int
+    ) -> np.ndarray | None:
         """Return the validated weights of the rows, or None if all weights are equal."""
         return validate_weights(sample_weight, n_objects)
 
     def _row_names(self, X: TableLike) -> Index:
         return row_index(X)
 
-    def _make_method(self, sample: Sample[Any], request: FitRequest) -> Method[Any, Any]:
+    def _make_method(
+        self, sample: Sample[Any], request: FitRequest
+    ) -> Method[Any, Any]:
         """Return the algorithm object that fits the rows in ``sample``."""
         raise NotImplementedError
 
@@ -239,7 +265,11 @@ class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, S
         dissimilarities: ArrayLike = None,
     ) -> Self:
         """Fit the estimator; an error or an interrupt leaves it unchanged."""
-        per_row = {"constraints": constraints, "dissimilarities": dissimilarities, "y": labels}
+        per_row = {
+            "constraints": constraints,
+            "dissimilarities": dissimilarities,
+            "y": labels,
+        }
         with fit_transaction(self) as draft:
             result = draft._fit_draft(X, sample_weight, per_row)
         name = type(self).__name__
@@ -269,7 +299,9 @@ class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, S
             labels = reorder_like(per_row["y"], sample.index)
             dissimilarities = reorder_like(per_row["dissimilarities"], sample.index)
             n_clusters = self._find_n_clusters(sample, apply)
-            request = FitRequest(n_clusters, labels, constraints, apply, dissimilarities)
+            request = FitRequest(
+                n_clusters, labels, constraints, apply, dissimilarities
+            )
             if self.missing == "partial":
                 sample = add_within_variances(sample, n_clusters)
             align_init(self, sample.index)
@@ -351,7 +383,9 @@ class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, S
         source = self._comparison_source(sample.values)
         if self.missing == "partial":
             source = add_usual_differences(source)
-        self.number_ = compare_numbers(source, sample.weights, None, self.random_state, apply)
+        self.number_ = compare_numbers(
+            source, sample.weights, None, self.random_state, apply
+        )
         return self.number_.best
 
     def _comparison_source(self, values: Any) -> DissimilaritySource:
@@ -375,7 +409,9 @@ class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, S
                 raise InvalidParameterError("missing", expected, self.missing)
             import_torch(self.device)
 
-    def _open_progress(self, total: int | None, unit: str) -> AbstractContextManager[Advance]:
+    def _open_progress(
+        self, total: int | None, unit: str
+    ) -> AbstractContextManager[Advance]:
         return progress_bar(type(self).__name__, total, unit, shown=bool(self.verbose))
 
     def __sklearn_tags__(self) -> Any:
@@ -409,7 +445,9 @@ class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, S
             masses = self._compute_masses(values, apply)
         if self._stays_on_device(X):
             masses = to_device_of(masses, X)
-        return CredalPartition.unchecked(check_masses(masses), self.focal_sets_, self._row_names(X))
+        return CredalPartition.unchecked(
+            check_masses(masses), self.focal_sets_, self._row_names(X)
+        )
 
     def _compute_masses(self, values: Any, apply: Apply) -> Array:
         """Return the masses of n validated rows on the f focal sets, shape (n, f)."""
@@ -468,7 +506,9 @@ class EvidentialClusterer(ClusterMixin, TransformerMixin, DocumentedEstimator, S
         """
         return _writable_masses(self.predict_mass(X))
 
-    def fit_transform(self, X: TableLike, y: ArrayLike = None, **fit_params: Any) -> Any:
+    def fit_transform(
+        self, X: TableLike, y: ArrayLike = None, **fit_params: Any
+    ) -> Any:
         """Fit the clusterer and return the masses of the training objects (see `transform`).
 
         Parameters
@@ -508,7 +548,9 @@ def _writable_masses(partition: Any) -> Any:
     return partition.masses
 
 
-def _make_metadata(clusterer: EvidentialClusterer, auto_params: dict[str, str]) -> dict[str, Any]:
+def _make_metadata(
+    clusterer: EvidentialClusterer, auto_params: dict[str, str]
+) -> dict[str, Any]:
     """Return the metadata of the partition: method, parameters and the course of the fit."""
     parameters = {}
     for name, value in clusterer.get_params(deep=False).items():

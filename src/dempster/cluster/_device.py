@@ -145,7 +145,9 @@ def _blocks(n: int, width: int) -> Iterator[slice]:
     return (slice(start, min(start + step, n)) for start in range(0, n, step))
 
 
-def _rows_and_weights(X: Any, weights: Any | None, width: int) -> Iterator[tuple[Any, Any | None]]:
+def _rows_and_weights(
+    X: Any, weights: Any | None, width: int
+) -> Iterator[tuple[Any, Any | None]]:
     """Yield each block of b rows with its weights, shape (b, 1), or None if all are equal."""
     for block in _blocks(len(X), width):
         if weights is None or len(weights) == 0:
@@ -159,7 +161,9 @@ def _rows_and_weights(X: Any, weights: Any | None, width: int) -> Iterator[tuple
 # metrics of the sets (or None), and the arguments of the mass step, as for the kernels in ecm.c.
 
 
-def _prototype_shares(xp: TorchOperations, rows: Any, arguments: tuple) -> tuple[Any, Any, Any]:
+def _prototype_shares(
+    xp: TorchOperations, rows: Any, arguments: tuple
+) -> tuple[Any, Any, Any]:
     places, metrics, *step = arguments
     if metrics is None:
         costs = xp.squared_distances(rows, places.T)
@@ -204,8 +208,15 @@ def prototype_sums(
         total += powers.sum(dim=0, dtype=total.dtype)
         first += (rows.T @ powers).double()
         for d in range(n_products):
-            second[d, : d + 1] += ((rows[:, : d + 1] * rows[:, d : d + 1]).T @ powers).double()
-    return float(objective), total.cpu().numpy(), first.cpu().numpy(), second.cpu().numpy()
+            second[d, : d + 1] += (
+                (rows[:, : d + 1] * rows[:, d : d + 1]).T @ powers
+            ).double()
+    return (
+        float(objective),
+        total.cpu().numpy(),
+        first.cpu().numpy(),
+        second.cpu().numpy(),
+    )
 
 
 def prototype_masses(arguments: tuple, step: MassStep, X: Array, device: Any) -> Array:
@@ -230,7 +241,9 @@ def prototype_masses(arguments: tuple, step: MassStep, X: Array, device: Any) ->
 # ---- mixtures of Gaussians -----------------------------------------------------------------------
 
 
-def _densities(xp: TorchOperations, rows: Any, components: RoundComponents) -> tuple[Any, Any]:
+def _densities(
+    xp: TorchOperations, rows: Any, components: RoundComponents
+) -> tuple[Any, Any]:
     """Return the probabilities of the components, shape (b, g), and the log-densities, (b, 1)."""
     objects, logs = mixture_logs(xp, rows, components)
     total = xp.torch.logsumexp(logs, dim=1, keepdim=True)
@@ -266,11 +279,21 @@ def mixture_sums(
         # In single precision, small variances far from the origin would be inaccurate.
         for j in range(len(second)):
             second[j] += (rows.double().T * masses[:, j]) @ rows.double()
-    return float(likelihood), total.cpu().numpy(), first.cpu().numpy(), second.cpu().numpy()
+    return (
+        float(likelihood),
+        total.cpu().numpy(),
+        first.cpu().numpy(),
+        second.cpu().numpy(),
+    )
 
 
 def mixture_masses(
-    components: RoundComponents, family: FocalSets, X: Array, device: Any, *, doubtful: bool
+    components: RoundComponents,
+    family: FocalSets,
+    X: Array,
+    device: Any,
+    *,
+    doubtful: bool,
 ) -> Array:
     """Return the masses of the rows of X, shape (n, f); an array is copied to the device in blocks.
 
@@ -297,7 +320,9 @@ def mixture_log_densities(components: RoundComponents, X: Array) -> Array:
 
     xp = TorchOperations(torch.float64, X.device)
     blocks = _blocks(len(X), components.width)
-    return torch.cat([_densities(xp, X[block].double(), components)[1][:, 0] for block in blocks])
+    return torch.cat(
+        [_densities(xp, X[block].double(), components)[1][:, 0] for block in blocks]
+    )
 
 
 # ---- reference objects of EVCLUS -----------------------------------------------------------------
@@ -328,6 +353,8 @@ def reference_masses(
         contour, outlying = cluster_contour(xp, squares, around, affinity)
         copy_into(masses_from_plausibilities(xp, contour, family, outlying), out[block])
         # A row can be equal to a reference object only if their first attributes are equal.
-        place = torch.searchsorted(firsts, A[:, 0].contiguous()).clamp(max=len(firsts) - 1)
+        place = torch.searchsorted(firsts, A[:, 0].contiguous()).clamp(
+            max=len(firsts) - 1
+        )
         found.append(block.start + torch.nonzero(firsts[place] == A[:, 0]).flatten())
     return to_host(torch.cat(found))

@@ -34,7 +34,9 @@ def mass_step(xp: Any, costs: Any, step: tuple[Any, ...]) -> tuple[Any, Any, Any
         empty = xp.power(least / delta2, exponent)
     shares = xp.power(least / weighted, exponent)
     free = costs <= zero
-    if xp.holds_anywhere(free):  # The smallest sets with zero cost share the mass equally.
+    if xp.holds_anywhere(
+        free
+    ):  # The smallest sets with zero cost share the mass equally.
         more = float(size.max()) + 1
         sizes = xp.where(free, xp.constant(size), more)
         fewest = xp.min(sizes)
@@ -77,7 +79,9 @@ class RoundComponents:
     constants: np.ndarray  # (g,), constant term of the log-density of each component
     normalizer: float  # constant term that all log-densities have in common
     origin: np.ndarray | None  # (p,), point that is subtracted from the objects first
-    unit: float  # number by which the objects are divided after ``origin`` is subtracted
+    unit: (
+        float  # number by which the objects are divided after ``origin`` is subtracted
+    )
 
     @property
     def width(self) -> int:
@@ -110,7 +114,9 @@ def mixture_logs(xp: Any, X: Any, components: RoundComponents) -> tuple[Any, Any
     return None, gaps @ xp.constant(halves) + constants
 
 
-def cluster_contour(xp: Any, squares: Any, around: Any, affinity: Any) -> tuple[Any, Any]:
+def cluster_contour(
+    xp: Any, squares: Any, around: Any, affinity: Any
+) -> tuple[Any, Any]:
     """Return the plausibilities of the clusters, (n, c), and the masses of the empty set, (n, 1).
 
     ``squares``, shape (n, r), contains the squared distances from n objects to the r reference
@@ -122,7 +128,9 @@ def cluster_contour(xp: Any, squares: Any, around: Any, affinity: Any) -> tuple[
     near, far = _reached(xp, squares, weights, (affinity.near, affinity.far))
     total = np.bincount(affinity.labels, weights, minlength=affinity.n_clusters)
     members = np.zeros((len(weights), affinity.n_clusters))
-    members[np.arange(len(weights)), affinity.labels] = weights / np.sqrt(total[affinity.labels])
+    members[np.arange(len(weights)), affinity.labels] = weights / np.sqrt(
+        total[affinity.labels]
+    )
     own = xp.maximum(far.sqrt(), float(scales.min()))
     similarity = xp.similarity(squares, xp.constant(affinity.rate / scales), own)
     contour = similarity @ xp.constant(members)
@@ -131,13 +139,21 @@ def cluster_contour(xp: Any, squares: Any, around: Any, affinity: Any) -> tuple[
     return contour, ((distance.log() - around.fence) / around.softness).sigmoid()
 
 
-def _reached(xp: Any, values: Any, weights: np.ndarray, amounts: tuple[float, float]) -> list[Any]:
+def _reached(
+    xp: Any, values: Any, weights: np.ndarray, amounts: tuple[float, float]
+) -> list[Any]:
     """Return the values in each sorted row at which the cumulative weight reaches each amount."""
     # This number of smallest values is sufficient, even if they have the smallest weights.
-    most = min(int(np.searchsorted(np.cumsum(np.sort(weights)), max(amounts))) + 1, len(weights))
+    most = min(
+        int(np.searchsorted(np.cumsum(np.sort(weights)), max(amounts))) + 1,
+        len(weights),
+    )
     ordered, order = xp.smallest(values, most)
     if (weights == weights[0]).all():
-        ranks = [min(max(int(np.ceil(amount / weights[0] - 1e-6)), 1), most) for amount in amounts]
+        ranks = [
+            min(max(int(np.ceil(amount / weights[0] - 1e-6)), 1), most)
+            for amount in amounts
+        ]
         return [xp.column(ordered, rank - 1) for rank in ranks]
     reach = xp.cumsum(xp.cells_of(xp.table(weights), order))
     counts = [xp.sum(reach < amount) for amount in amounts]

@@ -17,14 +17,22 @@ from dempster.cluster._medoid_starts import medoid_starts
 from dempster.cluster._search import Sample
 from dempster.data.sampling import order_along_line, sample_in_order
 from dempster.dissimilarity.partial import impute_missing, squared_distances_to_points
-from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource, GowerSource
+from dempster.dissimilarity.sources import (
+    AttributeSource,
+    DissimilaritySource,
+    GowerSource,
+)
 from dempster.optimize.k_means import k_means
 
 _SAMPLE_SIZE = 2000
 _STARTS = 5  # number of runs of k-means
 _MAX_COMPARED_ROWS = 500  # maximum number of rows of a mixed table that are compared
-_DEFAULT_CLUSTERS = 5  # number of clusters that is assumed before the number is selected
-_LAST_ITERATIONS = 5  # number of iterations without imputed values, after the best k-means run
+_DEFAULT_CLUSTERS = (
+    5  # number of clusters that is assumed before the number is selected
+)
+_LAST_ITERATIONS = (
+    5  # number of iterations without imputed values, after the best k-means run
+)
 
 
 def add_within_variances(sample: Sample[Any], n_clusters: int) -> Sample[Any]:
@@ -37,10 +45,14 @@ def add_within_variances(sample: Sample[Any], n_clusters: int) -> Sample[Any]:
         return replace(sample, values=_with_usual_differences(values, n_clusters))
     if isinstance(values, AttributeSource):
         within = estimate_within_variances(values.objects, sample.weights, n_clusters)
-        source = AttributeSource(values.objects, values.metric, values.parameters, within)
+        source = AttributeSource(
+            values.objects, values.metric, values.parameters, within
+        )
         return replace(sample, values=source)
     if isinstance(values, np.ndarray):
-        return replace(sample, within=estimate_within_variances(values, sample.weights, n_clusters))
+        return replace(
+            sample, within=estimate_within_variances(values, sample.weights, n_clusters)
+        )
     return sample
 
 
@@ -68,7 +80,9 @@ def estimate_usual_differences(source: GowerSource, n_clusters: int) -> np.ndarr
     places = np.linspace(0, len(order) - 1, n_compared).astype(int)
     some = source.objects[order[np.unique(places)]]
     gaps = np.array(column_differences(some))
-    D = partial_gower_block(some, some, _mean(gaps, np.ones(gaps.shape[1:], dtype=bool)))
+    D = partial_gower_block(
+        some, some, _mean(gaps, np.ones(gaps.shape[1:], dtype=bool))
+    )
     medoids = medoid_starts(D, min(n_clusters, len(D)), 1, np.random.default_rng(0))[0]
     labels = D[medoids].argmin(axis=0)
     together = (labels[:, None] == labels) & ~np.eye(len(D), dtype=bool)
@@ -78,7 +92,9 @@ def estimate_usual_differences(source: GowerSource, n_clusters: int) -> np.ndarr
 def _mean(gaps: np.ndarray, pairs: np.ndarray) -> np.ndarray:
     """Return the mean of ``gaps`` in each column over pairs of rows, zero if none is observed."""
     there = pairs & ~np.isnan(gaps)
-    return np.where(there, gaps, 0).sum(axis=(1, 2)) / np.maximum(there.sum(axis=(1, 2)), 1)
+    return np.where(there, gaps, 0).sum(axis=(1, 2)) / np.maximum(
+        there.sum(axis=(1, 2)), 1
+    )
 
 
 def estimate_within_variances(
@@ -95,16 +111,22 @@ def estimate_within_variances(
     which, counts = sample_in_order(order_along_line(X), w, _SAMPLE_SIZE, rng)
     rows = X[which] - clip_to_range(np.nanmean(X, axis=0, dtype=float), X)
     points = impute_missing(rows)
-    runs = [k_means(points, min(n_clusters, len(points)), rng, counts) for _ in range(_STARTS)]
+    runs = [
+        k_means(points, min(n_clusters, len(points)), rng, counts)
+        for _ in range(_STARTS)
+    ]
     centers, labels = min(
-        runs, key=lambda run: float(counts @ np.square(points - run[0][run[1]]).sum(axis=1))
+        runs,
+        key=lambda run: float(counts @ np.square(points - run[0][run[1]]).sum(axis=1)),
     )
     there = np.where(np.isnan(rows), 0.0, counts[:, None])
     for _ in range(_LAST_ITERATIONS):
         labels = squared_distances_to_points(rows, centers).argmin(axis=1)
         members = labels == np.arange(len(centers))[:, None]
         amount = members @ there
-        moved = members @ (there * np.nan_to_num(rows)) / np.where(amount > 0, amount, 1)
+        moved = (
+            members @ (there * np.nan_to_num(rows)) / np.where(amount > 0, amount, 1)
+        )
         centers = np.where(amount > 0, moved, centers)
     # Use the imputed values of columns without observed values.
     there[:, ~there.any(axis=0)] = counts[:, None]

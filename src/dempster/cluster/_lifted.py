@@ -116,7 +116,9 @@ class AdaptiveSpatialModel(PrototypeModel):
     @property
     def core(self) -> PrototypeModel:
         """Model without the additional coordinates."""
-        return PrototypeModel(self.step, self.centers[:, : self.n_channels], self.metrics)
+        return PrototypeModel(
+            self.step, self.centers[:, : self.n_channels], self.metrics
+        )
 
     def squared_distances(self, X: np.ndarray) -> np.ndarray:
         p = self.n_channels
@@ -134,7 +136,9 @@ class AdaptiveSpatialModel(PrototypeModel):
         squares = self.squared_distances(X).astype(float)
         return self.step.masses(squares, np.empty(0), apply)[1].astype(X.dtype)
 
-    def statistics(self, X: np.ndarray, weights: np.ndarray | None, apply: Apply) -> Statistics:
+    def statistics(
+        self, X: np.ndarray, weights: np.ndarray | None, apply: Apply
+    ) -> Statistics:
         assert weights is not None
         p = self.n_channels
         squares = self.squared_distances(X).astype(float)
@@ -153,8 +157,12 @@ class AdaptiveSpatialModel(PrototypeModel):
         centers = pad(moved.centers, self.centers.shape[1])
         return replace(self, centers=centers, metrics=moved.metrics)
 
-    def fit_centers(self, masses: np.ndarray, family: FocalSets, X: np.ndarray) -> np.ndarray:
-        return pad(self.core.fit_centers(masses, family, X[:, : self.n_channels]), X.shape[1])
+    def fit_centers(
+        self, masses: np.ndarray, family: FocalSets, X: np.ndarray
+    ) -> np.ndarray:
+        return pad(
+            self.core.fit_centers(masses, family, X[:, : self.n_channels]), X.shape[1]
+        )
 
     def evidence(self, X: np.ndarray, itself: int) -> ClusterEvidence:
         return self.core.evidence(X[:, : self.n_channels], itself)
@@ -194,7 +202,9 @@ class AdaptiveSpatialMethod(PrototypeMethod):
     def _outlier_distance(self) -> float:
         weights = self.sample_weights
         p = self.n_channels
-        squares, which = k_means_distances(self.points, weights, self.n_clusters, self.rng)
+        squares, which = k_means_distances(
+            self.points, weights, self.n_clusters, self.rng
+        )
         row, column = np.tril_indices(p)
         # traces of the covariance matrices
         squares += self.sample[which, p:][:, row == column].sum(axis=1)

@@ -59,14 +59,24 @@ class MassStep:
             factor = (size**self.alpha).astype(dtype)
         if not np.isfinite(factor).all():
             penalty = f"the penalty of the largest set, {size.max():g}^alpha"
-            message = f"alpha={self.alpha:g} is too large: {penalty}, exceeds the range of "
+            message = (
+                f"alpha={self.alpha:g} is too large: {penalty}, exceeds the range of "
+            )
             raise InvalidParameterError("alpha", message=f"{message}{np.dtype(dtype)}")
-        return factor, size.astype(np.int64), float(delta2), float(self.beta), float(self.zero)
+        return (
+            factor,
+            size.astype(np.int64),
+            float(delta2),
+            float(self.beta),
+            float(self.zero),
+        )
 
     def columns(self) -> tuple[np.ndarray, int]:
         """Return the indices of the nonempty sets and of the empty set (-1 if absent)."""
         empty = self.family.empty_index
-        return np.flatnonzero(self.family.cardinality > 0), -1 if empty is None else empty
+        return np.flatnonzero(
+            self.family.cardinality > 0
+        ), -1 if empty is None else empty
 
     def nonempty_masses(
         self, costs: np.ndarray, weights: np.ndarray, apply: Apply
@@ -107,10 +117,14 @@ class MassStep:
         """
         size = self.sets.sum(axis=1)
         H = (self.sets.T * (size ** (self.alpha - 2) * total)) @ self.sets
-        return solve_normal_equations(H, (self.sets.T * size ** (self.alpha - 1)) @ first)
+        return solve_normal_equations(
+            H, (self.sets.T * size ** (self.alpha - 1)) @ first
+        )
 
 
-def project_masses(masses: np.ndarray, source: FocalSets, target: FocalSets) -> np.ndarray:
+def project_masses(
+    masses: np.ndarray, source: FocalSets, target: FocalSets
+) -> np.ndarray:
     """Convert masses on the family ``source`` to the g nonempty sets of ``target``, shape (n, g).
 
     The mass of a set that is not in ``target`` is divided equally among the clusters of the set.
@@ -130,7 +144,9 @@ def project_partition(partition: CredalPartition, target: FocalSets) -> CredalPa
     """Convert a partition to the family ``target``, which must contain the empty set."""
     given = partition.to_numpy().masses
     masses = np.zeros((len(partition), len(target)))
-    masses[:, target.cardinality > 0] = project_masses(given, partition.focal_sets, target)
+    masses[:, target.cardinality > 0] = project_masses(
+        given, partition.focal_sets, target
+    )
     masses[:, target.empty_index] = 1 - masses.sum(axis=1)
     return CredalPartition.unchecked(masses, target)
 
@@ -167,7 +183,9 @@ def masses_from_plausibilities(
     return masses
 
 
-def interpolate_plausibilities(costs: np.ndarray, gaps: np.ndarray, alpha: float) -> np.ndarray:
+def interpolate_plausibilities(
+    costs: np.ndarray, gaps: np.ndarray, alpha: float
+) -> np.ndarray:
     """Return the plausibilities of the clusters, shape (n, c).
 
     They depend on the positions of the objects between clusters. The position u of an object is the

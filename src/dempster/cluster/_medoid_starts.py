@@ -17,10 +17,14 @@ from dempster.belief import FocalSets
 # Draw several candidates for each seed, with probabilities proportional to the conflict with the
 # nearest previous seed, and keep the best candidate (greedy k-means++; Arthur and Vassilvitskii,
 # 2007). ``uniform`` contains one row of random numbers for each seed.
-far_seeds = kernel("far_seeds(delta: real[n, n], uniform: float64[c, trials], seeds: int64[c] out)")
+far_seeds = kernel(
+    "far_seeds(delta: real[n, n], uniform: float64[c, trials], seeds: int64[c] out)"
+)
 # Improve ``medoids`` in place. Each step assigns the objects to the nearest medoid, then selects
 # the central object of each group as the new medoid.
-to_medoids = kernel("to_medoids(delta: real[n, n], medoids: int64[c] below n out, steps: int)")
+to_medoids = kernel(
+    "to_medoids(delta: real[n, n], medoids: int64[c] below n out, steps: int)"
+)
 
 _DRAWS = 8  # number of sets of seeds that are drawn for each set of medoids
 _MAX_MEDOID_STEPS = 10
@@ -39,7 +43,9 @@ def medoid_starts(
     draws = rng.random((_DRAWS * n_starts, n_clusters, trials))
     if weights is not None:
         reach = np.cumsum(weights)
-        for uniform in draws:  # The probability of the first seed is proportional to its weight.
+        for (
+            uniform
+        ) in draws:  # The probability of the first seed is proportional to its weight.
             row = int(np.searchsorted(reach, uniform[0, 0] * reach[-1], side="right"))
             uniform[0, 0] = (min(row, len(weights) - 1) + 0.5) / len(weights)
         delta = delta * weights  # The kernels sum conflicts over columns.
@@ -58,13 +64,17 @@ def medoid_starts(
     labels: list[np.ndarray] = []
     for medoids in improved[np.argsort(conflict[: len(improved)], kind="stable")]:
         nearest = delta[medoids].argmin(axis=0)
-        if not any(_are_similar(nearest, other, n_clusters, weights) for other in labels):
+        if not any(
+            _are_similar(nearest, other, n_clusters, weights) for other in labels
+        ):
             kept.append(medoids)
             labels.append(nearest)
     return kept[:n_starts]
 
 
-def _are_similar(a: np.ndarray, b: np.ndarray, c: int, weights: np.ndarray | None) -> bool:
+def _are_similar(
+    a: np.ndarray, b: np.ndarray, c: int, weights: np.ndarray | None
+) -> bool:
     """Return whether two partitions are equal except for a few objects."""
     table = np.bincount(a * c + b, weights, minlength=c * c).reshape(c, c)
     common = min(table.max(axis=0).sum(), table.max(axis=1).sum())
@@ -94,4 +104,6 @@ def masses_from_medoids(
 ) -> list[np.ndarray]:
     """Return up to ``n_starts`` arrays of initial masses, computed from medoids."""
     starts = medoid_starts(delta, family.n_clusters, n_starts, rng, weights)
-    return [masses_from_labels(delta[medoids].argmin(axis=0), family) for medoids in starts]
+    return [
+        masses_from_labels(delta[medoids].argmin(axis=0), family) for medoids in starts
+    ]

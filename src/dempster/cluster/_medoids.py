@@ -16,7 +16,12 @@ from dempster._random import as_random_state
 from dempster._types import ArrayLike, Metric, TableLike
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
-from dempster.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialClusterer, FitRequest
+from dempster.cluster._base import (
+    COMMON_RULES,
+    MISSING_RULE,
+    EvidentialClusterer,
+    FitRequest,
+)
 from dempster.cluster._mass_step import (
     MassStep,
     interpolate_plausibilities,
@@ -30,7 +35,11 @@ from dempster.cluster.explanation import ClusterEvidence
 from dempster.data import sampling
 from dempster.data.sampling import order_along_line
 from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput, mark_tags
-from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource, References
+from dempster.dissimilarity.sources import (
+    AttributeSource,
+    DissimilaritySource,
+    References,
+)
 from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.descent import Run
 from dempster.partition import CredalPartition
@@ -39,7 +48,9 @@ from dempster.partition import CredalPartition
 MAX_MATRIX_ROWS = 5_000
 MAX_BLOCK_CELLS = 4_000_000  # number of dissimilarities in a block
 SAMPLE_SIZE = 2_000  # number of objects on which initial medoids are compared
-_N_CANDIDATES = 500  # number of candidate medoids for each cluster if the matrix is not kept
+_N_CANDIDATES = (
+    500  # number of candidate medoids for each cluster if the matrix is not kept
+)
 # exponent of (cost / cost of the empty set) in the odds of an outlier; a ratio of 4/3 gives odds of
 # ten
 _SHARPNESS = 8
@@ -108,7 +119,9 @@ class ComparedObjects:
         They are exactly zero between equal objects.
         """
         if self.source.matrix is not None:
-            return np.ascontiguousarray(raise_to_power(self.source.matrix[objects].T, self.power))
+            return np.ascontiguousarray(
+                raise_to_power(self.source.matrix[objects].T, self.power)
+            )
         out = np.empty((len(self), len(objects)))
         if len(objects) == 0:  # scikit-learn's metrics reject an empty table
             return out
@@ -141,7 +154,9 @@ class ComparedObjects:
                 return weights.T @ self.matrix
             candidates = np.arange(len(self))
         blocks = split_rows(len(candidates), len(self))
-        return np.concatenate([self.block(candidates[a:b]) @ weights for a, b in blocks]).T
+        return np.concatenate(
+            [self.block(candidates[a:b]) @ weights for a, b in blocks]
+        ).T
 
 
 # ---- models --------------------------------------------------------------------------------------
@@ -253,7 +268,10 @@ class MedoidMethod(Method[State, State], Generic[State]):
     pairs_can_win = False
 
     def __init__(
-        self, params: MedoidClusterer, sample: Sample[DissimilaritySource], request: FitRequest
+        self,
+        params: MedoidClusterer,
+        sample: Sample[DissimilaritySource],
+        request: FitRequest,
     ):
         self.params: Any = params
         self.source = sample.values
@@ -273,15 +291,21 @@ class MedoidMethod(Method[State, State], Generic[State]):
             self.positions, weights = sampling.sample_in_order(
                 whole.order, whole.weights, SAMPLE_SIZE, self.rng
             )
-            part = ComparedObjects(self.source.subset(self.positions), params.power, weights)
+            part = ComparedObjects(
+                self.source.subset(self.positions), params.power, weights
+            )
         self.whole = whole
         self.part = part
         D = self._sample_matrix
         self.zero = 1e-12 * float((D**self.cost_power).mean())
         self.rounding = _ROUNDING**params.power * float(D.mean())
         share = part.weights / part.weights.sum()
-        self.unit = float(share @ D @ share)  # mean dissimilarity between weighted objects
-        self._delta2 = None if isinstance(params.delta, str) else float(params.delta) ** 2
+        self.unit = float(
+            share @ D @ share
+        )  # mean dissimilarity between weighted objects
+        self._delta2 = (
+            None if isinstance(params.delta, str) else float(params.delta) ** 2
+        )
 
     @property
     def _sample_matrix(self) -> np.ndarray:
@@ -311,7 +335,9 @@ class MedoidMethod(Method[State, State], Generic[State]):
     # ---- steps of a method -----------------------------------------------------------------------
 
     @abstractmethod
-    def start(self, objects: ComparedObjects, step: MassStep, medoids: np.ndarray) -> State:
+    def start(
+        self, objects: ComparedObjects, step: MassStep, medoids: np.ndarray
+    ) -> State:
         """Return the initial representatives of the clusters, given one object for each cluster."""
 
     @abstractmethod
@@ -333,7 +359,9 @@ class MedoidMethod(Method[State, State], Generic[State]):
             size = default if objects.matrix is None else None
         return len(objects) if size is None else int(size)
 
-    def candidates(self, objects: ComparedObjects, scores: np.ndarray) -> np.ndarray | None:
+    def candidates(
+        self, objects: ComparedObjects, scores: np.ndarray
+    ) -> np.ndarray | None:
         """Return the indices of the objects with the largest scores, or None for all objects.
 
         Only these objects may become medoids.
@@ -343,7 +371,9 @@ class MedoidMethod(Method[State, State], Generic[State]):
             return None
         return np.sort(np.argsort(-scores, kind="stable")[:size])
 
-    def central_objects(self, objects: ComparedObjects, weights: np.ndarray) -> np.ndarray:
+    def central_objects(
+        self, objects: ComparedObjects, weights: np.ndarray
+    ) -> np.ndarray:
         """Return the object with the smallest weighted sum of dissimilarities in each cluster.
 
         ``weights`` (n, c) are multiplied by the weights of the objects. If two clusters would get
@@ -351,14 +381,18 @@ class MedoidMethod(Method[State, State], Generic[State]):
         """
         weights = weights * objects.weights[:, None]
         free = objects.weights > 0
-        candidates: list[Any] = [self.candidates(objects, column) for column in weights.T]
+        candidates: list[Any] = [
+            self.candidates(objects, column) for column in weights.T
+        ]
         totals: Any = None
         if candidates[0] is None:
             totals = objects.sums(weights, None)
             candidates = [np.arange(len(objects))] * weights.shape[1]
         medoids = np.empty(weights.shape[1], dtype=np.intp)
         for k, which in enumerate(candidates):
-            sums = objects.sums(weights[:, [k]], which)[0] if totals is None else totals[k]
+            sums = (
+                objects.sums(weights[:, [k]], which)[0] if totals is None else totals[k]
+            )
             medoids[k] = which[np.where(free[which], sums, np.inf).argmin()]
             free &= ~self.equal_to_any(objects, medoids[[k]])
         return medoids
@@ -374,7 +408,9 @@ class MedoidMethod(Method[State, State], Generic[State]):
     def draw_starts(self, family: FocalSets) -> list[State]:
         step = self._mass_step(family)
         if isinstance(self.init, str):
-            return [self.start(self.part, step, medoids) for medoids in self._draw_medoids()]
+            return [
+                self.start(self.part, step, medoids) for medoids in self._draw_medoids()
+            ]
         return [self.start(self.whole, step, self._user_medoids(self.init))]
 
     def _user_medoids(self, init: ArrayLike | CredalPartition) -> np.ndarray:
@@ -382,13 +418,16 @@ class MedoidMethod(Method[State, State], Generic[State]):
         c = self.n_clusters
         if isinstance(init, CredalPartition):
             _starts.check_partition(init, n, c)
-            return self.central_objects(self.whole, init.pignistic() ** self.params.beta)
+            return self.central_objects(
+                self.whole, init.pignistic() ** self.params.beta
+            )
         medoids = _starts.validate_positions(init, n, c)
         equal = np.argwhere(np.tril(self.whole.columns(medoids)[medoids] <= 0, -1))
         if len(equal):
             a, b = medoids[equal[0]]
             raise InvalidParameterError(
-                "init", must=f"select different objects, but objects {b} and {a} are equal"
+                "init",
+                must=f"select different objects, but objects {b} and {a} are equal",
             )
         return medoids
 
@@ -455,7 +494,9 @@ class MedoidMethod(Method[State, State], Generic[State]):
 class IndexMedoidMethod(MedoidMethod[Medoids]):
     """Base class of the algorithms with one medoid for each cluster."""
 
-    def start(self, objects: ComparedObjects, step: MassStep, medoids: np.ndarray) -> Medoids:
+    def start(
+        self, objects: ComparedObjects, step: MassStep, medoids: np.ndarray
+    ) -> Medoids:
         return Medoids(step, np.asarray(medoids, dtype=np.intp))
 
     def enlarge(self, state: Medoids) -> Medoids:
@@ -463,7 +504,11 @@ class IndexMedoidMethod(MedoidMethod[Medoids]):
 
 
 def _draw_distinct(
-    D: np.ndarray, weights: np.ndarray, n_objects: int, zero: float, rng: np.random.Generator
+    D: np.ndarray,
+    weights: np.ndarray,
+    n_objects: int,
+    zero: float,
+    rng: np.random.Generator,
 ) -> np.ndarray:
     """Draw the indices of different objects, with probabilities proportional to their weights."""
     chances = weights.copy()
@@ -494,12 +539,16 @@ def check_distinct_objects(
 
 # ---- quantiles of dissimilarities ----------------------------------------------------------------
 
-_ROUNDED = 1 - 1e-12  # factor that prevents rounding errors from increasing the rank of a quantile
+_ROUNDED = (
+    1 - 1e-12
+)  # factor that prevents rounding errors from increasing the rank of a quantile
 _N_PROBES = 20_000  # number of values from which the range of a quantile is estimated
 _MARGIN = 0.02  # half the width of the range of a quantile, as a share of all values
 
 
-def pair_quantile(D: np.ndarray, weights: np.ndarray, share: float, zero: float = 0.0) -> float:
+def pair_quantile(
+    D: np.ndarray, weights: np.ndarray, share: float, zero: float = 0.0
+) -> float:
     """Return the quantile of level ``share`` of the dissimilarities between different objects.
 
     ``weights`` is empty if all objects have the same weight. Dissimilarities up to ``zero`` are
@@ -538,7 +587,9 @@ def _weighted_quantile(values: np.ndarray, weights: np.ndarray, share: float) ->
     weights = weights[near]
     order = np.argsort(values, kind="stable")
     reach = below + np.cumsum(weights[order])
-    return float(values[order[min(int(np.searchsorted(reach, target)), len(order) - 1)]])
+    return float(
+        values[order[min(int(np.searchsorted(reach, target)), len(order) - 1)]]
+    )
 
 
 # ---- estimators ----------------------------------------------------------------------------------
@@ -555,7 +606,10 @@ RELATIONAL_RULES = {
 MEDOID_RULES = {
     **RELATIONAL_RULES,
     "n_candidates": rule.choice("auto") | rule.choice(None) | rule.integer(1),
-    "init": rule.choice("medoids", "random") | rule.kind(CredalPartition) | rule.array | PEAKS_RULE,
+    "init": rule.choice("medoids", "random")
+    | rule.kind(CredalPartition)
+    | rule.array
+    | PEAKS_RULE,
 }
 
 
@@ -567,7 +621,9 @@ class RelationalClusterer(EvidentialClusterer):
     init: str | BeliefPeaks | ArrayLike | CredalPartition
     _input: Annotated[DissimilarityInput, ".origin n_features"]
 
-    def fit(self, X: TableLike, y: None = None, sample_weight: ArrayLike = None) -> Self:
+    def fit(
+        self, X: TableLike, y: None = None, sample_weight: ArrayLike = None
+    ) -> Self:
         """Cluster the objects.
 
         Parameters
@@ -597,7 +653,9 @@ class RelationalClusterer(EvidentialClusterer):
 
     def _resolve_init(self, source: DissimilaritySource, n_clusters: int) -> Any:
         """Return ``init``, or the indices of the belief peaks if it selects them."""
-        peaks = fit_source_peaks(self.init, source, n_clusters, self.random_state, self.n_jobs)
+        peaks = fit_source_peaks(
+            self.init, source, n_clusters, self.random_state, self.n_jobs
+        )
         return self.init if peaks is None else peaks.peak_indices_
 
     def __sklearn_tags__(self) -> Any:

@@ -33,7 +33,13 @@ class OnlineModel(Protocol):
     def objective(self) -> float: ...
 
     def add_block(
-        self, X: np.ndarray, weights: np.ndarray, kept: float, *, update: bool, apply: Apply
+        self,
+        X: np.ndarray,
+        weights: np.ndarray,
+        kept: float,
+        *,
+        update: bool,
+        apply: Apply,
     ) -> OnlineModel:
         """Return the model after one more block.
 
@@ -60,7 +66,9 @@ class OnlineClusterer(EvidentialClusterer):
     device: str
     init: Any
 
-    def fit(self, X: TableLike, y: None = None, sample_weight: ArrayLike = None) -> Self:
+    def fit(
+        self, X: TableLike, y: None = None, sample_weight: ArrayLike = None
+    ) -> Self:
         """Cluster the objects.
 
         Parameters
@@ -133,18 +141,27 @@ class OnlineClusterer(EvidentialClusterer):
         """
         rule.check(half_life, "half_life", _HALF_LIFE)
         rule.check_flags(update=update)
-        learner = copy.copy(self)  # An error or an interrupt must not change the estimator.
+        learner = copy.copy(
+            self
+        )  # An error or an interrupt must not change the estimator.
         learner._learn(X, sample_weight, half_life, update=bool(update))
         self.__dict__ = learner.__dict__
         return self
 
     def _learn(
-        self, X: TableLike, sample_weight: ArrayLike, half_life: float | None, *, update: bool
+        self,
+        X: TableLike,
+        sample_weight: ArrayLike,
+        half_life: float | None,
+        *,
+        update: bool,
     ) -> None:
         first = "_online" not in vars(self)
         if first:
             self.__dict__ = {
-                name: value for name, value in vars(self).items() if not name.endswith("_")
+                name: value
+                for name, value in vars(self).items()
+                if not name.endswith("_")
             }
             self.n_samples_seen_ = 0
             self.n_iter_ = 0
@@ -181,7 +198,8 @@ class OnlineClusterer(EvidentialClusterer):
         if self._requested_clusters() not in (None, self.n_clusters_):
             must = f"be {self.n_clusters_}, its initial value, got {self.n_clusters}"
             raise InvalidParameterError(
-                "n_clusters", must=f"{must}; call fit or use a new estimator to start again"
+                "n_clusters",
+                must=f"{must}; call fit or use a new estimator to start again",
             )
         values = self._read(X, reset=False)
         weights = self._validate_weights(sample_weight, len(values))
@@ -200,5 +218,7 @@ class OnlineClusterer(EvidentialClusterer):
             [model] = method.draw_starts(families.first)
         else:
             search = Search(self.tol, apply, self._open_progress, self.n_jobs)
-            model = search.run(method, replace(families, neighbors=False), sample.weights).model
+            model = search.run(
+                method, replace(families, neighbors=False), sample.weights
+            ).model
         return method.online(model, neighbors=families.neighbors)

@@ -34,7 +34,11 @@ from dempster.optimize.blocks import Apply
 from dempster.partition import CredalPartition, LazyCredalPartition
 
 _LOG = logging.getLogger("dempster")
-_IRRELEVANT_PARAMS = ("checkpoint", "n_jobs", "verbose")  # parameters that do not change the result
+_IRRELEVANT_PARAMS = (
+    "checkpoint",
+    "n_jobs",
+    "verbose",
+)  # parameters that do not change the result
 
 
 def accepts_missing(clusterer: Any) -> bool:
@@ -50,7 +54,11 @@ def check_enough_rows(n_rows: int, n_clusters: int | None) -> None:
 
 @contextmanager
 def open_sample(
-    clusterer: Any, X: TableLike, sample_weight: ArrayLike, per_row: dict[str, Any], apply: Apply
+    clusterer: Any,
+    X: TableLike,
+    sample_weight: ArrayLike,
+    per_row: dict[str, Any],
+    apply: Apply,
 ) -> Iterator[Sample[Any]]:
     """Yield the rows to fit: all rows of X, or a random subset if X comes in blocks.
 
@@ -62,7 +70,9 @@ def open_sample(
         return
     if clusterer.checkpoint is not None and clusterer._support.passes:
         must = f"be None if X is in memory, got {str(clusterer.checkpoint)!r}"
-        raise InvalidParameterError("checkpoint", must=f"{must}; pass [X] to fit X as one block")
+        raise InvalidParameterError(
+            "checkpoint", must=f"{must}; pass [X] to fit X as one block"
+        )
     yield read_sample(clusterer, X, sample_weight)
 
 
@@ -71,7 +81,9 @@ def read_sample(clusterer: Any, X: TableLike, sample_weight: ArrayLike) -> Sampl
     values = clusterer._read(X, reset=True)
     check_enough_rows(len(values), clusterer._requested_clusters())
     names = clusterer._row_names(X)
-    weights = clusterer._validate_weights(reorder_like(sample_weight, names), len(values))
+    weights = clusterer._validate_weights(
+        reorder_like(sample_weight, names), len(values)
+    )
     device = X.device if clusterer._stays_on_device(X) else None
     return Sample(values, weights, names, device=device)
 
@@ -102,7 +114,11 @@ def align_init(clusterer: Any, index: Index) -> None:
 def move_results(clusterer: Any, X: Array) -> None:
     """Move the fitted arrays to the device of the tensor X."""
     for name, value in vars(clusterer).items():
-        if name.endswith("_") and not name.startswith("_") and isinstance(value, np.ndarray):
+        if (
+            name.endswith("_")
+            and not name.startswith("_")
+            and isinstance(value, np.ndarray)
+        ):
             setattr(clusterer, name, to_device_of(value, X))
 
 
@@ -122,7 +138,9 @@ def in_blocks(clusterer: Any, X: TableLike, *, new: bool = False) -> bool:
     if new:
         return True
     if not support.blocks:
-        where = f"in memory for {type(clusterer).__name__}, got blocks ({type(X).__name__})"
+        where = (
+            f"in memory for {type(clusterer).__name__}, got blocks ({type(X).__name__})"
+        )
         raise InvalidParameterError("X", must=f"be an array or a table {where}")
     if clusterer.metric == "precomputed":
         must = "be in memory, not in blocks, if metric='precomputed'"
@@ -132,7 +150,11 @@ def in_blocks(clusterer: Any, X: TableLike, *, new: bool = False) -> bool:
 
 @contextmanager
 def _open_block_sample(
-    clusterer: Any, X: TableLike, sample_weight: ArrayLike, per_row: dict[str, Any], apply: Apply
+    clusterer: Any,
+    X: TableLike,
+    sample_weight: ArrayLike,
+    per_row: dict[str, Any],
+    apply: Apply,
 ) -> Iterator[Sample[Any]]:
     support = clusterer._support
     if not support.block_weights:
@@ -151,7 +173,12 @@ def _open_block_sample(
 
         def log(purpose: str) -> None:
             # Log handlers count passes by the attribute ``is_pass``.
-            _LOG.info("%s: a pass over X begins, for %s", name, purpose, extra={"is_pass": True})
+            _LOG.info(
+                "%s: a pass over X begins, for %s",
+                name,
+                purpose,
+                extra={"is_pass": True},
+            )
 
         rows = BlockRows(
             source,
@@ -188,7 +215,9 @@ def _open_journal(clusterer: Any, source: Blocks, *, weighted: bool) -> Journal 
     }
     about["class"] = type(clusterer).__name__
     about["version"] = __version__
-    about["columns"] = f"{source.width} {source.dtype} {source.names} weighted={weighted}"
+    about["columns"] = (
+        f"{source.width} {source.dtype} {source.names} weighted={weighted}"
+    )
     return Journal(clusterer.checkpoint, about)
 
 
@@ -245,7 +274,9 @@ def light_copy(estimator: Any, state: tuple[str, ...]) -> Any:
     """Return a copy with the parameters and some attributes, which is sent to the workers."""
     light = copy.copy(estimator)
     names = {*estimator.get_params(deep=False), *state}
-    light.__dict__ = {name: value for name, value in vars(estimator).items() if name in names}
+    light.__dict__ = {
+        name: value for name, value in vars(estimator).items() if name in names
+    }
     return light
 
 
@@ -253,4 +284,6 @@ def _block_masses(block: np.ndarray, clusterer: Any, apply: Apply) -> np.ndarray
     if len(block) == 0:
         return np.empty((0, len(clusterer.focal_sets_)), block.dtype)
     values = clusterer._read(block, reset=False)
-    return check_masses(clusterer._compute_masses(values, apply)).astype(block.dtype, copy=False)
+    return check_masses(clusterer._compute_masses(values, apply)).astype(
+        block.dtype, copy=False
+    )

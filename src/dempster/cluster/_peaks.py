@@ -13,7 +13,12 @@ import numpy as np
 
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._native import kernel
-from dempster.dissimilarity.neighbors import BlockFinder, Finder, Neighbors, check_neighbors
+from dempster.dissimilarity.neighbors import (
+    BlockFinder,
+    Finder,
+    Neighbors,
+    check_neighbors,
+)
 from dempster.dissimilarity.sources import DissimilaritySource
 from dempster.optimize.blocks import Apply, row_blocks
 
@@ -48,7 +53,9 @@ class PeakScores:
     delta: np.ndarray  # (n,)
     # (n,), nearest row of higher belief, -1 for the row with the highest belief
     nearest_higher: np.ndarray
-    order: np.ndarray  # (n,), row indices by decreasing belief; ties in the order of the rows
+    order: (
+        np.ndarray
+    )  # (n,), row indices by decreasing belief; ties in the order of the rows
     n_maxima: int  # number of rows with a higher belief than all their neighbors
 
     @property
@@ -66,7 +73,9 @@ class Peaks:
 
     scores: PeakScores
     indices: np.ndarray  # (c,), row indices of the centers, the most prominent first
-    labels: np.ndarray  # (n,), every row has the label of its nearest row of higher belief
+    labels: (
+        np.ndarray
+    )  # (n,), every row has the label of its nearest row of higher belief
     min_belief: float
     min_delta: float
     min_prominence: float | None
@@ -123,7 +132,9 @@ def _compute_scores(
     rank[order] = np.arange(n)
     nearest = np.empty(n, dtype=np.int64)
     delta = np.empty(n)
-    first_higher(np.arange(n), neighbors.index, neighbors.distance, rank, nearest, delta)
+    first_higher(
+        np.arange(n), neighbors.index, neighbors.distance, rank, nearest, delta
+    )
     isolated = order[1:][nearest[order[1:]] < 0]
     _search_farther(source, find, isolated, order, rank, nearest, delta, n_neighbors)
     delta[order[0]] = delta[order[1:]].max()
@@ -163,7 +174,9 @@ def _search_farther(
             first_higher(rows, index, distance, rank, nearest, delta)
         rest = rest[nearest[rest] < 0]
     rest = rest[np.argsort(rank[rest])]
-    for start, stop in row_blocks(len(rest), max(1, _MAX_DISSIMILARITIES // n), most=None):
+    for start, stop in row_blocks(
+        len(rest), max(1, _MAX_DISSIMILARITIES // n), most=None
+    ):
         rows = rest[start:stop]
         higher = order[: rank[rows[-1]]]
         block = source.block(rows, higher)
@@ -176,7 +189,10 @@ def _search_farther(
 
 
 def _select_peaks(
-    scores: PeakScores, n_clusters: int | None, user_belief: float | None, user_delta: float | None
+    scores: PeakScores,
+    n_clusters: int | None,
+    user_belief: float | None,
+    user_delta: float | None,
 ) -> tuple[np.ndarray, tuple[float, float, float | None]]:
     """Return the indices of the peaks, and the thresholds of belief, delta and prominence."""
     belief = scores.belief
@@ -225,7 +241,9 @@ def _count_peaks(values: np.ndarray, scores: PeakScores) -> int:
     # The mean cluster size is at least K / 2.
     most = max(2, int(np.ceil(2 * len(scores.belief) / scores.n_neighbors)))
     values = values[: most + 1]
-    if values[-1] == 0:  # Duplicates have prominence zero, so the step before them is infinite.
+    if (
+        values[-1] == 0
+    ):  # Duplicates have prominence zero, so the step before them is infinite.
         return int(np.count_nonzero(values)) or 1
     if len(values) < 3:
         return len(values)

@@ -46,7 +46,11 @@ class PooledModel:
         pairs = []
         for model, order in zip(models, orders, strict=True):
             membership = model.family.membership[:, order]
-            pairs += [tuple(np.flatnonzero(row).tolist()) for row in membership if row.sum() == 2]
+            pairs += [
+                tuple(np.flatnonzero(row).tolist())
+                for row in membership
+                if row.sum() == 2
+            ]
         family = FocalSets.with_pairs(orders.shape[1], pairs, omega=False)
         return cls(family, tuple(models), weights / weights.sum(), orders, selected)
 
@@ -80,5 +84,8 @@ class PooledModel:
 
         Mixtures do not depend on single objects.
         """
-        models = [one.without(position) if hasattr(one, "without") else one for one in self.models]
+        models = [
+            one.without(position) if hasattr(one, "without") else one
+            for one in self.models
+        ]
         return replace(self, models=tuple(models))

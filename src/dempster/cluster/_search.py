@@ -48,7 +48,11 @@ class Families:
 
 
 def resolve_families(
-    focal_sets: str | FocalSets, n_clusters: int, n_neighbor_clusters: int, *, empty: bool = True
+    focal_sets: str | FocalSets,
+    n_clusters: int,
+    n_neighbor_clusters: int,
+    *,
+    empty: bool = True,
 ) -> Families:
     """Return the families of focal sets that the parameter ``focal_sets`` selects.
 
@@ -59,11 +63,15 @@ def resolve_families(
     if isinstance(focal_sets, FocalSets):
         return Families(focal_sets)
     if focal_sets == "auto":
-        return Families(FocalSets.simple(n_clusters, empty=False, omega=False), neighbors=True)
+        return Families(
+            FocalSets.simple(n_clusters, empty=False, omega=False), neighbors=True
+        )
     first = named_family(focal_sets, n_clusters, empty=empty)
     if focal_sets != "selected":
         return Families(first)
-    return Families(first, partial(_add_nearest_pairs, n_clusters, n_neighbor_clusters, empty))
+    return Families(
+        first, partial(_add_nearest_pairs, n_clusters, n_neighbor_clusters, empty)
+    )
 
 
 def named_family(
@@ -88,7 +96,9 @@ def _add_nearest_pairs(
     return FocalSets.with_pairs(n_clusters, pairs, empty=empty)
 
 
-def require_singletons(family: FocalSets, why: str = "each cluster has a prototype") -> None:
+def require_singletons(
+    family: FocalSets, why: str = "each cluster has a prototype"
+) -> None:
     """Raise an error if the family lacks a single cluster."""
     if (family.singleton_index < 0).any():
         must = f"contain every single cluster: {why}"
@@ -100,10 +110,14 @@ ModelValues = TypeVar("ModelValues", contravariant=True)
 Start = TypeVar("Start")
 Model = TypeVar("Model")
 
-_TIED_LIKELIHOODS = 1e-4  # difference of log-likelihoods per object below which two runs are tied
+_TIED_LIKELIHOODS = (
+    1e-4  # difference of log-likelihoods per object below which two runs are tied
+)
 # relative to the smallest objective; worse runs are not compared by their likelihood
 _MAX_GAP = 0.1
-_TIED_OBJECTIVES = 1e-9  # relative difference below which the objectives of two runs are tied
+_TIED_OBJECTIVES = (
+    1e-9  # relative difference below which the objectives of two runs are tied
+)
 
 
 @dataclass(frozen=True)
@@ -126,7 +140,9 @@ class Sample(Generic[Values]):
             return np.empty(0)
         return self.weights
 
-    def rows(self, apply: Apply, device: str = "cpu", *, explicit_weights: bool = False) -> Rows:
+    def rows(
+        self, apply: Apply, device: str = "cpu", *, explicit_weights: bool = False
+    ) -> Rows:
         """Return all rows of X, in memory, in blocks or on a device.
 
         ``explicit_weights`` replaces None by ones.
@@ -135,7 +151,12 @@ class Sample(Generic[Values]):
         if self.blocks is not None:
             return self.blocks.with_values(values, device, apply)
         weights = self.kernel_weights
-        if explicit_weights and self.weights is None and device == "cpu" and not is_tensor(values):
+        if (
+            explicit_weights
+            and self.weights is None
+            and device == "cpu"
+            and not is_tensor(values)
+        ):
             weights = np.ones(len(values))
         return open_rows(values, weights, apply, device)
 
@@ -192,7 +213,10 @@ def most_likely_runs(
         squares = costs(run.model)
         sizes = np.bincount(squares.argmin(axis=1), weights, minlength=squares.shape[1])
         shares = sizes / weights.sum()
-        error = max(float(np.average(squares.min(axis=1), weights=weights)), np.finfo(float).tiny)
+        error = max(
+            float(np.average(squares.min(axis=1), weights=weights)),
+            np.finfo(float).tiny,
+        )
         losses[i] = dimension / 2 * np.log(error) + entr(shares).sum()
     return list(compress(runs, losses <= losses.min() + _TIED_LIKELIHOODS))
 
@@ -221,7 +245,9 @@ class Method(ABC, Generic[Start, Model]):
         margin = max(tol, _TIED_OBJECTIVES)
         best: Run[Model] | None = None
         for run in runs:
-            if best is None or run.objective < best.objective - margin * abs(best.objective):
+            if best is None or run.objective < best.objective - margin * abs(
+                best.objective
+            ):
                 best = run
         assert best is not None
         return best
@@ -266,7 +292,10 @@ class Search:
     n_jobs: int | None = None
 
     def run(
-        self, method: Method[Start, Model], families: Families, weights: np.ndarray | None = None
+        self,
+        method: Method[Start, Model],
+        families: Families,
+        weights: np.ndarray | None = None,
     ) -> Run[Model]:
         """Return the best run, with the second family or the pairs of neighbors, if required.
 

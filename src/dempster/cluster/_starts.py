@@ -82,7 +82,9 @@ def check_distinct(prototypes: np.ndarray) -> None:
         raise InvalidParameterError("init", must=must)
 
 
-def validate_initial_masses(init: ArrayLike, n_objects: int, family: FocalSets) -> CredalPartition:
+def validate_initial_masses(
+    init: ArrayLike, n_objects: int, family: FocalSets
+) -> CredalPartition:
     """Return ``init``, a partition or an array of masses on the family, as a partition."""
     if isinstance(init, CredalPartition):
         check_partition(init, n_objects, family.n_clusters)
@@ -115,12 +117,18 @@ def validate_positions(init: ArrayLike, n_objects: int, n_clusters: int) -> np.n
 
 
 def draw_centers(
-    X: np.ndarray, weights: np.ndarray, n_clusters: int, method: str, rng: np.random.RandomState
+    X: np.ndarray,
+    weights: np.ndarray,
+    n_clusters: int,
+    method: str,
+    rng: np.random.RandomState,
 ) -> np.ndarray:
     """Draw prototypes by k-means++ or, if ``method`` is "random", random objects plus noise."""
     if method == "random":
         which = rng.choice(len(X), n_clusters, replace=False, p=weights / weights.sum())
-        return X[which] + 1e-3 * X.std(axis=0) * rng.normal(size=(n_clusters, X.shape[1]))
+        return X[which] + 1e-3 * X.std(axis=0) * rng.normal(
+            size=(n_clusters, X.shape[1])
+        )
     from sklearn.cluster import kmeans_plusplus
 
     return kmeans_plusplus(X, n_clusters, sample_weight=weights, random_state=rng)[0]
@@ -183,7 +191,9 @@ def find_nearest_centers(X: np.ndarray, centers: np.ndarray) -> np.ndarray:
 
     X must be centered, for numerical accuracy.
     """
-    with one_blas_thread():  # On busy cores, several threads take much longer for small products.
+    with (
+        one_blas_thread()
+    ):  # On busy cores, several threads take much longer for small products.
         return (np.square(centers).sum(axis=1) - X @ (2 * centers.T)).argmin(axis=1)
 
 
@@ -194,7 +204,9 @@ _FENCE = 2.0  # height of the fence above the third quartile, in interquartile r
 _SAMPLE_SIZE = 2000
 _STARTS = 10  # number of runs of k-means
 _N_NEAREST = 5  # number of neighbors used to detect isolated objects
-_MIN_LOG_RANGE = 0.1  # lower bound of the interquartile range of the log-distances to the neighbors
+_MIN_LOG_RANGE = (
+    0.1  # lower bound of the interquartile range of the log-distances to the neighbors
+)
 # height of the fence for log-distances above the third quartile, in interquartile ranges
 _FAR_FENCE = 5.0
 # minimum ratio of the distance of an isolated object to the distances of its neighbors
@@ -214,7 +226,9 @@ def default_beta(n_features: float) -> float:
     """
     n = _N_OBJECTS
     d = max(float(n_features), 1.0)
-    beyond = (1418 / n + 22.05) * d**-2 + (12.33 / n + 0.243) * d ** (-0.0406 * np.log(n) - 0.1134)
+    beyond = (1418 / n + 22.05) * d**-2 + (12.33 / n + 0.243) * d ** (
+        -0.0406 * np.log(n) - 0.1134
+    )
     return float(np.clip(1 + beyond / 2, _MIN_BETA, _MAX_BETA))
 
 

@@ -40,7 +40,9 @@ class ViewMatrices:
         return ViewMatrices([D[rows] for D in self.matrices])
 
 
-def split_tables(X: TableLike, name: str = "X") -> tuple[list[str], list[TableLike]] | None:
+def split_tables(
+    X: TableLike, name: str = "X"
+) -> tuple[list[str], list[TableLike]] | None:
     """Return the names and the tables of the views in X, or None if X is a single table."""
     check_tensor(X, name)
     split = split_views(X)
@@ -92,14 +94,23 @@ class ViewInput:
         split = split_tables(X)
         if views is not None:
             if self.is_precomputed:
-                raise InvalidParameterError("views", "None with metric='precomputed'", views)
+                raise InvalidParameterError(
+                    "views", "None with metric='precomputed'", views
+                )
             if split is not None:
-                raise InvalidParameterError("views", "None if X is a list of tables", views)
+                raise InvalidParameterError(
+                    "views", "None if X is a list of tables", views
+                )
         self.names, tables = split or (["X"], [X])
         self._readers = [View() for _ in tables if split is not None]
-        self._inputs = [DissimilarityInput(self.metric, symmetrize=self.symmetrize) for _ in tables]
+        self._inputs = [
+            DissimilarityInput(self.metric, symmetrize=self.symmetrize) for _ in tables
+        ]
         sources = self._read_tables(DissimilarityInput.training, estimator, tables)
-        parts = [source.objects if source.matrix is None else source.matrix for source in sources]
+        parts = [
+            source.objects if source.matrix is None else source.matrix
+            for source in sources
+        ]
         self._orders = self._match_rows(parts, tables)
         widths = [part.shape[1] for part in parts]
         if split is not None:
@@ -130,9 +141,13 @@ class ViewInput:
         labels = labels.tolist()
         distinct = list(dict.fromkeys(labels))
         self.names = [printable(name) for name in distinct]
-        self.of_column = np.array([distinct.index(name) for name in labels], dtype=np.intp)
+        self.of_column = np.array(
+            [distinct.index(name) for name in labels], dtype=np.intp
+        )
 
-    def read_new(self, estimator: BaseEstimator, X: TableLike) -> np.ndarray | ViewMatrices:
+    def read_new(
+        self, estimator: BaseEstimator, X: TableLike
+    ) -> np.ndarray | ViewMatrices:
         """Validate new rows.
 
         Return one table with the columns of all views, or dissimilarities to training rows.
@@ -141,7 +156,8 @@ class ViewInput:
         n_views = len(self._inputs)
         if split is None and n_views > 1:
             raise InvalidParameterError(
-                "X", must=f"be a list of {n_views} tables, one per view ({', '.join(self.names)})"
+                "X",
+                must=f"be a list of {n_views} tables, one per view ({', '.join(self.names)})",
             )
         names, tables = split or ([], [X])
         if len(tables) != n_views:
@@ -182,10 +198,15 @@ class ViewInput:
         except (ValueError, TypeError) as error:
             if not self._readers:
                 raise
-            raise InvalidParameterError("X", message=f"{self.names[v]!r} in X: {error}") from error
+            raise InvalidParameterError(
+                "X", message=f"{self.names[v]!r} in X: {error}"
+            ) from error
 
     def _read_tables(
-        self, read: Callable[..., Any], estimator: BaseEstimator, tables: list[TableLike]
+        self,
+        read: Callable[..., Any],
+        estimator: BaseEstimator,
+        tables: list[TableLike],
     ) -> list[Any]:
         parts = []
         for v, reader in enumerate(self._readers or [estimator]):
@@ -205,7 +226,9 @@ class ViewInput:
             counts = ", ".join(
                 f"{n} in {name!r}" for name, n in zip(self.names, lengths, strict=True)
             )
-            raise InvalidParameterError("X", must=f"have the same rows in all views, got {counts}")
+            raise InvalidParameterError(
+                "X", must=f"have the same rows in all views, got {counts}"
+            )
         index = index_of_views(tables)
         orders = []
         for v, table in enumerate(tables):
@@ -220,7 +243,9 @@ class ViewInput:
         """Return one table, or matrices with columns in the order of the training rows."""
         if self.is_precomputed:
             pairs = zip(parts, self._orders, strict=True)
-            return ViewMatrices([D if order is None else D[:, order] for D, order in pairs])
+            return ViewMatrices(
+                [D if order is None else D[:, order] for D, order in pairs]
+            )
         if len(parts) == 1:
             return parts[0]
         return np.ascontiguousarray(np.hstack(parts))

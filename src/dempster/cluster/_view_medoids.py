@@ -38,7 +38,9 @@ class MedoidViewModel:
 
     step: MassStep
     dispersions: Annotated[np.ndarray, "V"]  # divisors of the squared dissimilarities
-    medoids: Annotated[np.ndarray, "V c:int"]  # index of the medoid of each cluster in each view
+    medoids: Annotated[
+        np.ndarray, "V c:int"
+    ]  # index of the medoid of each cluster in each view
     # squared dissimilarities between the medoids, divided by the dispersions
     between: Annotated[np.ndarray, "V c c"]
     weights: Annotated[np.ndarray, "V"]  # weights of the views
@@ -61,19 +63,26 @@ class MedoidViewModel:
     def cluster_costs(self, X: ViewMatrices) -> np.ndarray:
         """Return the costs of the c single clusters for n rows, shape (n, c)."""
         out = np.zeros((len(X), self.medoids.shape[1]))
-        for D, factor, medoids in zip(X.matrices, self._factors(), self.medoids, strict=True):
+        for D, factor, medoids in zip(
+            X.matrices, self._factors(), self.medoids, strict=True
+        ):
             out += factor * squares(D[:, medoids])
         return out
 
     def costs(self, X: ViewMatrices) -> np.ndarray:
         """Return the costs of the g nonempty sets for n rows, shape (n, g)."""
         averages = self.step.averages
-        inside = np.einsum("jk,kl,jl->j", averages, self.squared_medoid_distances, averages) / 2
+        inside = (
+            np.einsum("jk,kl,jl->j", averages, self.squared_medoid_distances, averages)
+            / 2
+        )
         return np.maximum(self.cluster_costs(X) @ averages.T - inside, 0.0)
 
     def masses(self, X: ViewMatrices, apply: Apply) -> np.ndarray:
         """Return the masses of n rows, shape (n, f), given their dissimilarities."""
-        return self.step.masses(self.costs(X), np.empty(0), apply)[1].astype(X.dtype, copy=False)
+        return self.step.masses(self.costs(X), np.empty(0), apply)[1].astype(
+            X.dtype, copy=False
+        )
 
     def dissimilarities(self, X: ViewMatrices) -> np.ndarray:
         """Return the weighted dissimilarities from n rows to N training rows, shape (n, N)."""
@@ -82,9 +91,13 @@ class MedoidViewModel:
     def evidence(self, X: ViewMatrices, itself: int) -> ClusterEvidence:
         """Return the evidence for each cluster: minus the squared dissimilarities."""
         distinct = [np.unique(medoids, return_inverse=True) for medoids in self.medoids]
-        views = np.repeat(np.arange(len(distinct)), [len(objects) for objects, _ in distinct])
+        views = np.repeat(
+            np.arange(len(distinct)), [len(objects) for objects, _ in distinct]
+        )
         positions = np.concatenate([objects for objects, _ in distinct])
-        near = [float(X.matrices[v][0, j]) for v, j in zip(views, positions, strict=True)]
+        near = [
+            float(X.matrices[v][0, j]) for v, j in zip(views, positions, strict=True)
+        ]
         costs = np.array(near) ** 2 / self.dispersions[views]
         n_clusters = self.medoids.shape[1]
         coefficients = np.zeros((len(positions), n_clusters))
@@ -94,7 +107,13 @@ class MedoidViewModel:
             start += len(objects)
         quantity = "minus the weighted squared dissimilarity to the medoids"
         return ClusterEvidence(
-            quantity, -costs @ coefficients, None, positions, coefficients, costs, views=views
+            quantity,
+            -costs @ coefficients,
+            None,
+            positions,
+            coefficients,
+            costs,
+            views=views,
         )
 
 
@@ -103,10 +122,14 @@ class MedoidViewMethod(BaseViewMethod[MedoidViewModel]):
 
     def __init__(self, params: Any, sample: Sample[ViewMatrices], request: FitRequest):
         super().__init__(params, sample, request)
-        self.weights = np.ones(len(self.values)) if sample.weights is None else sample.weights
+        self.weights = (
+            np.ones(len(self.values)) if sample.weights is None else sample.weights
+        )
         self.total = float(self.weights.sum())
         share = self.weights / self.total
-        dispersions = np.array([_mean_square(D, share) / 2 for D in self.values.matrices])
+        dispersions = np.array(
+            [_mean_square(D, share) / 2 for D in self.values.matrices]
+        )
         varies = dispersions > 0
         self.dispersions = np.where(varies, dispersions, 1.0)
         sums = [weighted_sums(D, share[:, None])[0] / unit for D, unit in self._views()]
@@ -137,7 +160,9 @@ class MedoidViewMethod(BaseViewMethod[MedoidViewModel]):
         if _count_distinct(self.values, self.positions) < self.n_clusters:
             distinct = _count_distinct(self.values, np.flatnonzero(self.weights > 0))
             if distinct < self.n_clusters:
-                raise _starts.too_few_objects_error(self.n_clusters, distinct, self.weights)
+                raise _starts.too_few_objects_error(
+                    self.n_clusters, distinct, self.weights
+                )
 
     def _views(self) -> Iterable[tuple[np.ndarray, float]]:
         return zip(self.values.matrices, self.dispersions, strict=True)
@@ -164,7 +189,9 @@ class MedoidViewMethod(BaseViewMethod[MedoidViewModel]):
     @property
     def delta(self) -> float:
         if self._delta is None:
-            nearest = np.sqrt(self._sample_squares[self._initial_medoids[0]].min(axis=0))
+            nearest = np.sqrt(
+                self._sample_squares[self._initial_medoids[0]].min(axis=0)
+            )
             self._delta = _starts.outlier_distance(nearest, self.sample_weights)
         return self._delta
 
@@ -172,7 +199,9 @@ class MedoidViewMethod(BaseViewMethod[MedoidViewModel]):
         """Return an initial model with the same medoids in all views."""
         first = self.rule.first
         step = self._mass_step(family)
-        between = [squares(D[np.ix_(medoids, medoids)]) / unit for D, unit in self._views()]
+        between = [
+            squares(D[np.ix_(medoids, medoids)]) / unit for D, unit in self._views()
+        ]
         return MedoidViewModel(
             step,
             self.dispersions,
@@ -185,9 +214,14 @@ class MedoidViewMethod(BaseViewMethod[MedoidViewModel]):
     def draw_starts(self, family: FocalSets) -> list[MedoidViewModel]:
         if not isinstance(self.init, str):
             return [self._user_start(family, self.init)]
-        return [self._model(family, self.positions[which]) for which in self._initial_medoids]
+        return [
+            self._model(family, self.positions[which])
+            for which in self._initial_medoids
+        ]
 
-    def _user_start(self, family: FocalSets, init: ArrayLike | CredalPartition) -> MedoidViewModel:
+    def _user_start(
+        self, family: FocalSets, init: ArrayLike | CredalPartition
+    ) -> MedoidViewModel:
         n = len(self.values)
         c = self.n_clusters
         if not isinstance(init, CredalPartition):
@@ -195,7 +229,9 @@ class MedoidViewMethod(BaseViewMethod[MedoidViewModel]):
         _starts.check_partition(init, n, c)
         powers = project_masses(init.masses, init.focal_sets, family) ** self.beta
         model = self._model(family, self.positions[:c])
-        return replace(self._update(model, powers * self.weights[:, None]), weights=self.rule.first)
+        return replace(
+            self._update(model, powers * self.weights[:, None]), weights=self.rule.first
+        )
 
     def run_start(self, start: MedoidViewModel) -> Run[MedoidViewModel]:
         """Run iterations from an initial model until the objective converges.
@@ -221,7 +257,9 @@ class MedoidViewMethod(BaseViewMethod[MedoidViewModel]):
     def _step(self, model: MedoidViewModel) -> tuple[float, MedoidViewModel]:
         """Return the objective of a model, and the model after one iteration."""
         costs = model.costs(self.values)
-        objective, masses, _ = model.step.nonempty_masses(costs, self.weights, self.apply)
+        objective, masses, _ = model.step.nonempty_masses(
+            costs, self.weights, self.apply
+        )
         powers = masses**self.beta * self.weights[:, None]
         penalty = self.total * self.rule.penalty(model.weights)
         return objective + penalty, self._update(model, powers)
@@ -246,7 +284,11 @@ class MedoidViewMethod(BaseViewMethod[MedoidViewModel]):
         dispersion = np.maximum(dispersion, 0.0) / self.total
         weights = self.rule.best_weights(dispersion)
         return replace(
-            model, medoids=medoids, between=between, weights=weights, dispersion=dispersion
+            model,
+            medoids=medoids,
+            between=between,
+            weights=weights,
+            dispersion=dispersion,
         )
 
     def _move_medoids(
@@ -273,7 +315,9 @@ class MedoidViewMethod(BaseViewMethod[MedoidViewModel]):
             if scores[best] < scores[medoids[k]]:  # An empty cluster keeps its medoid.
                 medoids[k] = best
 
-    def extend(self, run: Run[MedoidViewModel], family: FocalSets) -> Run[MedoidViewModel]:
+    def extend(
+        self, run: Run[MedoidViewModel], family: FocalSets
+    ) -> Run[MedoidViewModel]:
         return self.run_start(replace(run.model, step=self._mass_step(family)))
 
     def add_neighbor_pairs(self, run: Run[MedoidViewModel]) -> Run[MedoidViewModel]:
@@ -330,7 +374,9 @@ def weighted_sums(D: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def _mean_square(D: np.ndarray, share: np.ndarray) -> float:
-    return float(sum(share[a:b] @ squares(D[a:b]) @ share for a, b in row_blocks(len(D))))
+    return float(
+        sum(share[a:b] @ squares(D[a:b]) @ share for a, b in row_blocks(len(D)))
+    )
 
 
 def _count_distinct(X: ViewMatrices, which: np.ndarray) -> int:

@@ -54,7 +54,9 @@ class Coordinates:
     varies: Annotated[np.ndarray, "V"]  # False for a constant view
 
     @classmethod
-    def from_rows(cls, X: np.ndarray, view: np.ndarray, weights: np.ndarray) -> Coordinates:
+    def from_rows(
+        cls, X: np.ndarray, view: np.ndarray, weights: np.ndarray
+    ) -> Coordinates:
         """Compute the mean and the scale of a table.
 
         ``weights`` is empty if all rows have the same weight.
@@ -84,7 +86,9 @@ class ViewSums(NamedTuple):
     objective: float
     total: np.ndarray  # (g,), sums of m(A)^beta for each nonempty set A
     first: np.ndarray  # (g, p), sums of m(A)^beta x
-    squares: np.ndarray  # (p,), sums of |A|^alpha m(A)^beta x^2 over the rows and the sets
+    squares: (
+        np.ndarray
+    )  # (p,), sums of |A|^alpha m(A)^beta x^2 over the rows and the sets
 
 
 @dataclass(frozen=True)
@@ -118,7 +122,9 @@ class ViewModel:
         offsets = np.append(0, np.cumsum(sizes))
         members = np.ascontiguousarray(np.nonzero(step.sets)[1])
         barycenters = step.averages @ scaled
-        spread = step.averages @ np.square(scaled).sum(axis=1) - np.square(barycenters).sum(axis=1)
+        spread = step.averages @ np.square(scaled).sum(axis=1) - np.square(
+            barycenters
+        ).sum(axis=1)
         inside = np.where(sizes > 1, spread, 0.0)
         centers = np.ascontiguousarray(scaled.T)
         return self.roots, centers, offsets, members, inside, *step.kernel_arguments()
@@ -172,7 +178,9 @@ class ViewModel:
         barycenters = self.step.averages @ centers
         change = sums.total[:, None] * barycenters**2 - 2 * barycenters * sums.first
         squares = np.maximum(sums.squares + factor @ change, 0.0)
-        by_view = np.bincount(self.coordinates.view, squares, minlength=len(self.weights))
+        by_view = np.bincount(
+            self.coordinates.view, squares, minlength=len(self.weights)
+        )
         dispersion = by_view / total
         weights = rule.best_weights(dispersion)
         return replace(self, centers=centers, weights=weights, dispersion=dispersion)
@@ -189,7 +197,9 @@ class ViewMethod(BaseViewMethod[ViewModel]):
         self.data = self.coordinates.transform(self.values)
         self.rows = Rows(self.data, self.weights, self.apply)
         self.sample, self.sample_weights = self.rows.sample(self.rng)
-        _starts.check_different_objects(self.data, self.sample, self.n_clusters, sample.weights)
+        _starts.check_different_objects(
+            self.data, self.sample, self.n_clusters, sample.weights
+        )
         variances = [
             spectrum(self.sample[:, view == v], self.sample_weights)
             for v in range(len(self.view_names))
@@ -207,7 +217,9 @@ class ViewMethod(BaseViewMethod[ViewModel]):
             squares, which = _starts.k_means_distances(
                 self._first_points, self.sample_weights, self.n_clusters, self.rng
             )
-            self._delta = _starts.outlier_distance(np.sqrt(squares), self.sample_weights[which])
+            self._delta = _starts.outlier_distance(
+                np.sqrt(squares), self.sample_weights[which]
+            )
         return self._delta
 
     def _model(self, family: FocalSets, centers: np.ndarray) -> ViewModel:
@@ -219,9 +231,14 @@ class ViewMethod(BaseViewMethod[ViewModel]):
         if not isinstance(self.init, str):
             return [self._user_start(family, self.init)]
         seeds = self.rng.randint(np.iinfo(np.int32).max, size=self.params.n_init)
-        return [self._draw_start(family, self.init, np.random.RandomState(seed)) for seed in seeds]
+        return [
+            self._draw_start(family, self.init, np.random.RandomState(seed))
+            for seed in seeds
+        ]
 
-    def _user_start(self, family: FocalSets, init: ArrayLike | CredalPartition) -> ViewModel:
+    def _user_start(
+        self, family: FocalSets, init: ArrayLike | CredalPartition
+    ) -> ViewModel:
         shape = (self.n_clusters, self.data.shape[1])
         if not isinstance(init, CredalPartition):
             centers = _starts.validate_centers(init, shape)
@@ -234,11 +251,15 @@ class ViewMethod(BaseViewMethod[ViewModel]):
         centers = model.step.best_prototypes(powers.sum(axis=0), powers.T @ self.data)
         return replace(model, centers=centers)
 
-    def _draw_start(self, family: FocalSets, init: str, rng: np.random.RandomState) -> ViewModel:
+    def _draw_start(
+        self, family: FocalSets, init: str, rng: np.random.RandomState
+    ) -> ViewModel:
         weights = self.sample_weights
         if family.empty_index is None:
             weights = self._weights_without_outliers
-        centers = _starts.draw_centers(self._first_points, weights, self.n_clusters, init, rng)
+        centers = _starts.draw_centers(
+            self._first_points, weights, self.n_clusters, init, rng
+        )
         roots = self._first_roots
         return self._model(family, centers / np.where(roots > 0, roots, 1.0))
 
@@ -262,18 +283,26 @@ class ViewMethod(BaseViewMethod[ViewModel]):
         return self._run(best.model, self.data, self.weights)
 
     def extend(self, run: Run[ViewModel], family: FocalSets) -> Run[ViewModel]:
-        return self._run(replace(run.model, step=self._mass_step(family)), self.data, self.weights)
+        return self._run(
+            replace(run.model, step=self._mass_step(family)), self.data, self.weights
+        )
 
     def add_neighbor_pairs(self, run: Run[ViewModel]) -> Run[ViewModel]:
         model = run.model
         centers = model.weighted_centers
         if self._delta is None:
-            squares = cdist(self.sample * model.roots, centers, "sqeuclidean").min(axis=1)
-            self._delta = _starts.outlier_distance(np.sqrt(squares), self.sample_weights)
+            squares = cdist(self.sample * model.roots, centers, "sqeuclidean").min(
+                axis=1
+            )
+            self._delta = _starts.outlier_distance(
+                np.sqrt(squares), self.sample_weights
+            )
         step = self._mass_step(FocalSets.neighbors(centers))
         return replace(run, model=replace(model, step=step))
 
-    def _run(self, start: ViewModel, data: np.ndarray, weights: np.ndarray) -> Run[ViewModel]:
+    def _run(
+        self, start: ViewModel, data: np.ndarray, weights: np.ndarray
+    ) -> Run[ViewModel]:
         total = float(weights.sum() if len(weights) else len(data))
 
         def step(model: ViewModel) -> tuple[float, ViewModel]:

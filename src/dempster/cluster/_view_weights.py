@@ -27,7 +27,9 @@ class WeightRule:
     """Rule that computes the optimal weights of V views from their within-cluster dispersions."""
 
     first: np.ndarray  # (V,), initial weights
-    prior: np.ndarray  # (V,), prior weights; the weights approach them as ``evenness`` increases
+    prior: (
+        np.ndarray
+    )  # (V,), prior weights; the weights approach them as ``evenness`` increases
     evenness: float | None  # strength of the prior; None if the weights are fixed
 
     @classmethod
@@ -41,7 +43,9 @@ class WeightRule:
         if not varies.any():
             varies = np.ones(len(varies), dtype=bool)
         even = varies / varies.sum()
-        prior = np.where(varies, np.exp((shapeless - shapeless[varies].max()) / evenness), 0.0)
+        prior = np.where(
+            varies, np.exp((shapeless - shapeless[varies].max()) / evenness), 0.0
+        )
         return cls(even, prior / prior.sum(), evenness)
 
     def best_weights(self, dispersion: np.ndarray) -> np.ndarray:

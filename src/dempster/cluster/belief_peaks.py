@@ -250,7 +250,9 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
     def _block_labels(self, source: Blocks) -> Blocks:
         assert source.width is not None
         # Check the columns.
-        self._input.new(self, named_rows(np.zeros((1, source.width), source.dtype), source))
+        self._input.new(
+            self, named_rows(np.zeros((1, source.width), source.dtype), source)
+        )
         labels = "_drawn_labels" if "_drawn_labels" in vars(self) else "labels_"
         state = ("_input", "_references", labels, "n_features_in_")
         return source.map(_label_block, light_copy(self, state), None, np.int64)
@@ -283,7 +285,9 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
                 apply,
                 self.q,
                 n_clusters=self.n_clusters,
-                n_neighbors=None if isinstance(self.n_neighbors, str) else self.n_neighbors,
+                n_neighbors=None
+                if isinstance(self.n_neighbors, str)
+                else self.n_neighbors,
                 min_belief=self.min_belief,
                 min_delta=self.min_delta,
             )
@@ -316,13 +320,18 @@ def _label_block(block: np.ndarray, peaks: BeliefPeaks, apply: Apply) -> np.ndar
 
 PEAKS_RULE = rule.choice("belief-peaks") | rule.kind(BeliefPeaks)
 INIT_RULE = (
-    rule.choice("k-means++", "random") | PEAKS_RULE | rule.kind(CredalPartition) | rule.array
+    rule.choice("k-means++", "random")
+    | PEAKS_RULE
+    | rule.kind(CredalPartition)
+    | rule.array
 )
 
 
 def uses_belief_peaks(init: Any) -> bool:
     """Return whether ``init`` selects belief peaks as initial prototypes."""
-    return isinstance(init, BeliefPeaks) or (isinstance(init, str) and init == "belief-peaks")
+    return isinstance(init, BeliefPeaks) or (
+        isinstance(init, str) and init == "belief-peaks"
+    )
 
 
 def fit_peaks(
@@ -338,14 +347,18 @@ def fit_peaks(
     Missing values are imputed first, because a peak that becomes a prototype must be complete. The
     function raises an error if the number of peaks is not ``n_clusters``.
     """
-    peaks = BeliefPeaks(n_clusters, metric=metric, random_state=random_state, n_jobs=n_jobs)
+    peaks = BeliefPeaks(
+        n_clusters, metric=metric, random_state=random_state, n_jobs=n_jobs
+    )
     if isinstance(init, BeliefPeaks):
         peaks = clone(init)
         if peaks.n_clusters is None:
             peaks.set_params(n_clusters=n_clusters)
     peaks.fit(impute_missing(table) if isinstance(table, np.ndarray) else table)
     if n_clusters is not None and peaks.n_clusters_ != n_clusters:
-        message = f"init finds {peaks.n_clusters_} belief peaks, but n_clusters={n_clusters}"
+        message = (
+            f"init finds {peaks.n_clusters_} belief peaks, but n_clusters={n_clusters}"
+        )
         raise InvalidParameterError("init", message=message)
     return peaks
 

@@ -29,7 +29,12 @@ from dempster._random import as_seed_sequence
 from dempster._types import ArrayLike, Seed, TableLike
 from dempster._validation import check_memory
 from dempster.belief import FocalSets
-from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, FitRequest, Support
+from dempster.cluster._base import (
+    COMMON_RULES,
+    EvidentialClusterer,
+    FitRequest,
+    Support,
+)
 from dempster.cluster._search import (
     Families,
     FitResult,
@@ -42,10 +47,23 @@ from dempster.cluster._starts import check_different_objects
 from dempster.cluster.egmm import neighbor_family
 from dempster.cluster.explanation import ClusterEvidence, quadratic_parts
 from dempster.dissimilarity.categories import ABSENT, CategoryEncoder
-from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource, References
-from dempster.mixture import LatentClassModel, ParsimoniousGaussianMixture, em, latent_class
+from dempster.dissimilarity.sources import (
+    AttributeSource,
+    DissimilaritySource,
+    References,
+)
+from dempster.mixture import (
+    LatentClassModel,
+    ParsimoniousGaussianMixture,
+    em,
+    latent_class,
+)
 from dempster.mixture.em import MODELS, GaussianParameters, binary_unit
-from dempster.mixture.latent_class import LatentClassParameters, category_indicators, normalize
+from dempster.mixture.latent_class import (
+    LatentClassParameters,
+    category_indicators,
+    normalize,
+)
 from dempster.optimize.blocks import Apply, block_map, n_threads, row_blocks
 from dempster.optimize.descent import Run
 from dempster.optimize.pair_quantiles import (
@@ -62,8 +80,12 @@ from dempster.partition.compare import mutual_neighbors
 from dempster.partition.relational import check_pair_indices, pair_forms
 
 _SAMPLES_PER_TASK = 10
-_MAX_REDRAWS = 100  # number of redraws of a bootstrap sample after which an error is raised
-_PLAIN_REDRAWS = 20  # number of redraws of a bootstrap sample after which regularization is added
+_MAX_REDRAWS = (
+    100  # number of redraws of a bootstrap sample after which an error is raised
+)
+_PLAIN_REDRAWS = (
+    20  # number of redraws of a bootstrap sample after which regularization is added
+)
 _RIDGE = 0.01  # regularization, as a share of the variance of each attribute
 # With fewer objects per parameter, intervals of the most general model are long and cover too
 # little.
@@ -71,7 +93,9 @@ _OBJECTS_PER_PARAMETER = 10
 _ROWS_PER_TASK = 8  # number of rows of the matrix of pairs that one task computes
 _PAIRS_PER_TASK = 4096
 _ROWS = 64  # number of rows in a block
-_ALL_PAIRS_UP_TO = 2000  # largest number of rows for which n_partners="auto" uses all pairs
+_ALL_PAIRS_UP_TO = (
+    2000  # largest number of rows for which n_partners="auto" uses all pairs
+)
 _N_REFERENCES = 500  # number of reference rows if not all pairs are used
 # number of reference rows that other rows are compared with; more do not change the results
 _N_COMPARED = 150
@@ -98,7 +122,9 @@ class BootstrapFits(ABC):
     proportions: np.ndarray  # (B, c)
     # (B,), log-likelihood of each bootstrap sample under the mixture fitted to it
     log_likelihood: np.ndarray
-    n_redrawn: int  # number of samples that were drawn again because the fit lost a component
+    n_redrawn: (
+        int  # number of samples that were drawn again because the fit lost a component
+    )
     # EM on a sample stops when the log-likelihood changes by less than this value per parameter.
     max_change: ClassVar[float]
     refit_em: ClassVar[Callable[..., Any]]  # function that fits mixtures to samples
@@ -174,12 +200,18 @@ class Bootstraps(BootstrapFits):
         constants = self.log_proportions - half_log_det
         # The kernel requires that the last axis is the axis of the fits.
         prepared = [
-            np.ascontiguousarray(np.moveaxis(a, 0, -1)) for a in (whiteners, self.means, constants)
+            np.ascontiguousarray(np.moveaxis(a, 0, -1))
+            for a in (whiteners, self.means, constants)
         ]
         return lambda X, out: _bootstrap_posteriors(X, *prepared, out)
 
     def evidence(self, x: np.ndarray) -> ClusterEvidence:
-        parts = -quadratic_parts(x - self.means, np.linalg.inv(self.covariances)).mean(axis=0).T / 2
+        parts = (
+            -quadratic_parts(x - self.means, np.linalg.inv(self.covariances))
+            .mean(axis=0)
+            .T
+            / 2
+        )
         determinants = np.linalg.slogdet(2 * np.pi * self.covariances)[1]
         base = (self.log_proportions - determinants / 2).mean(axis=0)
         return ClusterEvidence.from_attributes(
@@ -225,10 +257,14 @@ class MixtureFits:
     """Mixtures fitted to the data and to the bootstrap samples."""
 
     mixture: ParsimoniousGaussianMixture | LatentClassModel  # fitted to the data
-    posterior: Annotated[np.ndarray, "n c"]  # probabilities of the components of `mixture`
+    posterior: Annotated[
+        np.ndarray, "n c"
+    ]  # probabilities of the components of `mixture`
     bootstraps: Bootstraps | LatentClassBootstraps  # fitted to the bootstrap samples
     for_references: np.random.SeedSequence  # seed for drawing the reference rows
-    fingerprint: str  # hash of the settings, the data and the random state after this fit
+    fingerprint: (
+        str  # hash of the settings, the data and the random state after this fit
+    )
 
 
 def fit_mixtures(
@@ -243,13 +279,17 @@ def fit_mixtures(
     categories.
     """
     table = data if encoder is None else encoder.decode(data.astype(np.int64))
-    for_mixture, for_samples, for_references = as_seed_sequence(params.random_state).spawn(3)
+    for_mixture, for_samples, for_references = as_seed_sequence(
+        params.random_state
+    ).spawn(3)
     mixture = _make_mixture(params, n_clusters)
     if mixture.random_state is None:
         mixture.set_params(random_state=int(for_mixture.generate_state(1)[0] >> 1))
     with params._open_progress(None, "models") as advance:
 
-        def report_progress(name: str, done: int, total: int | None, unit: str, note: str) -> None:
+        def report_progress(
+            name: str, done: int, total: int | None, unit: str, note: str
+        ) -> None:
             if done:
                 advance(note)
 
@@ -384,8 +424,13 @@ def _refit_samples(
     for redraws in range(_MAX_REDRAWS + 1):
         samples = [np.bincount(rngs[b].integers(n, size=n), minlength=n) for b in left]
         weights = np.stack(samples).astype(float)
-        if redraws == _PLAIN_REDRAWS:  # With very few rows, most samples are degenerate.
-            settings = {**settings, "regularization": max(settings["regularization"], _RIDGE)}
+        if (
+            redraws == _PLAIN_REDRAWS
+        ):  # With very few rows, most samples are degenerate.
+            settings = {
+                **settings,
+                "regularization": max(settings["regularization"], _RIDGE),
+            }
         refits = refit_em(data, weights, fitted, posterior, **settings)
         for i, b in enumerate(left):
             if refits.problems[i] is None:
@@ -412,13 +457,17 @@ def _match_components(overlaps: np.ndarray) -> np.ndarray:
     return linear_sum_assignment(overlaps, maximize=True)[1]
 
 
-def mixture_fingerprint(params: BootClus, n_clusters: int | None, data: np.ndarray) -> str:
+def mixture_fingerprint(
+    params: BootClus, n_clusters: int | None, data: np.ndarray
+) -> str:
     """Return a hash of the data, the parameters of the mixtures and the random state."""
     mixture: Any = params.mixture
     if isinstance(mixture, LatentClassModel | ParsimoniousGaussianMixture):
         mixture = type(mixture), mixture.get_params()
     parts = (data.shape, n_clusters, mixture, params.n_bootstraps, params.random_state)
-    return hashlib.sha256(pickle.dumps(parts) + hashlib.sha256(data.data).digest()).hexdigest()
+    return hashlib.sha256(
+        pickle.dumps(parts) + hashlib.sha256(data.data).digest()
+    ).hexdigest()
 
 
 # ---- confidence intervals of pairs ---------------------------------------------------------------
@@ -591,7 +640,9 @@ class PairIntervals:
         )
 
 
-def draw_references(labels: np.ndarray, n_references: int, rng: np.random.Generator) -> np.ndarray:
+def draw_references(
+    labels: np.ndarray, n_references: int, rng: np.random.Generator
+) -> np.ndarray:
     """Return the sorted indices of random rows.
 
     Clusters with fewer than 20 of these rows get additional ones.
@@ -706,7 +757,9 @@ class PairModel:
         reference = self.references.equals(X)
         equal = np.flatnonzero(reference >= 0)
         new = np.flatnonzero(reference < 0)
-        out[np.ix_(equal, self.fitted.family.columns)] = self.fitted.masses[reference[equal]]
+        out[np.ix_(equal, self.fitted.family.columns)] = self.fitted.masses[
+            reference[equal]
+        ]
         if len(new):
             # Threads process the blocks, so the matrix products inside must not start more threads.
             with one_blas_thread():
@@ -723,7 +776,9 @@ class PairModel:
             return replace(self, compared=others)
         return self
 
-    def _project(self, X: np.ndarray, which: np.ndarray, out: np.ndarray, apply: Apply) -> None:
+    def _project(
+        self, X: np.ndarray, which: np.ndarray, out: np.ndarray, apply: Apply
+    ) -> None:
         assert self.references.source is not None
         family = self.fitted.family
         fixed = self.fitted.masses[self.compared]
@@ -750,7 +805,11 @@ class BootClusMethod(Method[PairMasses, PairMasses]):
     """Fit the masses of the reference rows, starting from the probabilities of the mixture."""
 
     def __init__(
-        self, params: BootClus, sample: Sample[np.ndarray], fits: MixtureFits, apply: Apply
+        self,
+        params: BootClus,
+        sample: Sample[np.ndarray],
+        fits: MixtureFits,
+        apply: Apply,
     ):
         self.params = params
         self.values = sample.values
@@ -760,7 +819,9 @@ class BootClusMethod(Method[PairMasses, PairMasses]):
         data = np.ascontiguousarray(self.values, dtype=float)
         self.references = References.from_source(AttributeSource(data), self.which)
         probabilities = fits.bootstraps.posteriors(data[self.which], apply)
-        self.lower, self.upper = compute_pair_intervals(probabilities, params.confidence, apply)
+        self.lower, self.upper = compute_pair_intervals(
+            probabilities, params.confidence, apply
+        )
 
     def _reference_positions(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the indices of the reference rows, and of those that rows are compared with."""
@@ -777,14 +838,24 @@ class BootClusMethod(Method[PairMasses, PairMasses]):
         return which, draw_references(labels[which], _N_COMPARED, rng)
 
     def draw_starts(self, family: FocalSets) -> list[PairMasses]:
-        return [PairFamily.from_focal_sets(family).initial_masses(self.fits.posterior[self.which])]
+        return [
+            PairFamily.from_focal_sets(family).initial_masses(
+                self.fits.posterior[self.which]
+            )
+        ]
 
     def run_start(self, start: PairMasses) -> Run[PairMasses]:
-        return fit_masses(start, self.lower, self.upper, self.params.max_iter, self.params.tol)
+        return fit_masses(
+            start, self.lower, self.upper, self.params.max_iter, self.params.tol
+        )
 
     def result(self, run: Run[PairMasses]) -> FitResult:
         model = PairModel(
-            self.fits.bootstraps, self.params.confidence, self.references, run.model, self.compared
+            self.fits.bootstraps,
+            self.params.confidence,
+            self.references,
+            run.model,
+            self.compared,
         )
         return FitResult(run, model, model.masses(self.values, self.apply))
 
@@ -792,7 +863,9 @@ class BootClusMethod(Method[PairMasses, PairMasses]):
         upper_triangle = np.triu_indices(len(self.which), 1)
         lower = self.lower[upper_triangle]
         upper = self.upper[upper_triangle]
-        return PairIntervals(partition, self.which, lower, upper, self.params.confidence)
+        return PairIntervals(
+            partition, self.which, lower, upper, self.params.confidence
+        )
 
 
 # ---- the estimator -------------------------------------------------------------------------------
@@ -952,7 +1025,9 @@ class BootClus(EvidentialClusterer):
     _min_rows = 2
     _model: PairModel
     _fits: MixtureFits | None = None
-    _encoder: CategoryEncoder | None = None  # encodes the categories for a LatentClassModel
+    _encoder: CategoryEncoder | None = (
+        None  # encodes the categories for a LatentClassModel
+    )
     bootstraps_: Bootstraps | LatentClassBootstraps
     intervals_: PairIntervals
     _prediction_state = (*EvidentialClusterer._prediction_state, "_encoder", "mixture_")
@@ -1036,7 +1111,9 @@ class BootClus(EvidentialClusterer):
             n_clusters = self.focal_sets.n_clusters
         check_different_objects(data, data, n_clusters or 1)
         fits = self._fits if self.warm_start else None
-        if fits is None or fits.fingerprint != mixture_fingerprint(self, n_clusters, data):
+        if fits is None or fits.fingerprint != mixture_fingerprint(
+            self, n_clusters, data
+        ):
             fits = fit_mixtures(self, n_clusters, data, self._encoder)
         self._fits = fits
         return fits.bootstraps.n_clusters
@@ -1049,25 +1126,37 @@ class BootClus(EvidentialClusterer):
         posterior = self._fits.posterior
         mixture = self._fits.mixture
         if isinstance(self.focal_sets, FocalSets):
-            require_singletons(self.focal_sets, "beliefs about pairs of objects depend on them")
+            require_singletons(
+                self.focal_sets, "beliefs about pairs of objects depend on them"
+            )
             return self.focal_sets
         if self.focal_sets == "selected":
-            similar = mutual_neighbors(posterior.T @ posterior, self.n_neighbor_clusters)
+            similar = mutual_neighbors(
+                posterior.T @ posterior, self.n_neighbor_clusters
+            )
             return FocalSets.with_pairs(n_clusters, similar, empty=False, omega=False)
         if self.focal_sets != "auto":
             return named_family(self.focal_sets, n_clusters, empty=False, omega=False)
         if n_clusters <= _ALL_PAIRS_OF_CLUSTERS_UP_TO:
             return named_family("pairs", n_clusters, empty=False, omega=False)
-        if isinstance(mixture, LatentClassModel):  # Hellinger distances between the components
-            return FocalSets.neighbors(np.sqrt(mixture.parameters_.probabilities), empty=False)
+        if isinstance(
+            mixture, LatentClassModel
+        ):  # Hellinger distances between the components
+            return FocalSets.neighbors(
+                np.sqrt(mixture.parameters_.probabilities), empty=False
+            )
         within = np.tensordot(mixture.weights_, mixture.covariances_, axes=1)
         return neighbor_family(mixture.means_, within)
 
-    def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> BootClusMethod:
+    def _make_method(
+        self, sample: Sample[np.ndarray], request: FitRequest
+    ) -> BootClusMethod:
         assert self._fits is not None
         return BootClusMethod(self, sample, self._fits, request.apply)
 
-    def _fitted_attributes(self, method: BootClusMethod, model: PairModel) -> dict[str, Any]:
+    def _fitted_attributes(
+        self, method: BootClusMethod, model: PairModel
+    ) -> dict[str, Any]:
         return {
             "mixture_": method.fits.mixture,
             "bootstraps_": model.bootstraps,
@@ -1079,7 +1168,9 @@ class BootClus(EvidentialClusterer):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         if isinstance(self.mixture, LatentClassModel):
-            tags.input_tags.categorical = tags.input_tags.string = tags.input_tags.allow_nan = True
+            tags.input_tags.categorical = tags.input_tags.string = (
+                tags.input_tags.allow_nan
+            ) = True
             # The precision of codes of categories has no meaning.
             tags.transformer_tags.preserves_dtype = []
         return tags
@@ -1128,11 +1219,14 @@ class BootClus(EvidentialClusterer):
         with block_map(self.n_jobs) as apply:
             blocks = row_blocks(len(positions), _PAIRS_PER_TASK, most=None)
             apply(
-                quantiles_of_pairs, [(P, positions, *ranks, lower, upper, *rows) for rows in blocks]
+                quantiles_of_pairs,
+                [(P, positions, *ranks, lower, upper, *rows) for rows in blocks],
             )
         return np.column_stack([lower, upper])
 
-    def _posteriors_of_pairs(self, X: TableLike, pairs: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    def _posteriors_of_pairs(
+        self, X: TableLike, pairs: ArrayLike
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the cluster probabilities of the rows in ``pairs``, and the pairs among them."""
         check_is_fitted(self, "credal_partition_")
         values = self._read(X, reset=False)

@@ -24,7 +24,12 @@ from dempster.cluster._base import (
 from dempster.cluster._mass_step import MassStep
 from dempster.cluster._search import FitResult, Method, Sample, require_singletons
 from dempster.cluster._starts import explain_auto_params, outlier_distance, resolve_beta
-from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, fit_peaks, uses_belief_peaks
+from dempster.cluster.belief_peaks import (
+    PEAKS_RULE,
+    BeliefPeaks,
+    fit_peaks,
+    uses_belief_peaks,
+)
 from dempster.cluster.ecm import ZERO, PrototypeModel, prototype_attributes
 from dempster.data import sampling
 from dempster.data.rows import Rows
@@ -38,19 +43,27 @@ class FixedPrototypeMethod(Method[PrototypeModel, PrototypeModel]):
     """Evidential c-means with fixed prototypes and therefore a single start."""
 
     def __init__(
-        self, estimator: BPEC, sample: Sample[np.ndarray], request: FitRequest, centers: np.ndarray
+        self,
+        estimator: BPEC,
+        sample: Sample[np.ndarray],
+        request: FitRequest,
+        centers: np.ndarray,
     ):
         self.estimator = estimator
         self.values = sample.values
         self.apply = request.apply
         self.weights = sample.kernel_weights
         # The adaptive metric needs second moments, which are inaccurate far from the origin.
-        origin = sampling.mean_of_objects(self.values, self.weights).astype(self.values.dtype)
+        origin = sampling.mean_of_objects(self.values, self.weights).astype(
+            self.values.dtype
+        )
         self.data = self.values - origin
         self.centers = centers - origin
         self.within = sample.within
         self.original_centers = centers
-        self.zero = ZERO * Rows(self.data, self.weights, request.apply).mean_squared_deviation()
+        self.zero = (
+            ZERO * Rows(self.data, self.weights, request.apply).mean_squared_deviation()
+        )
         self.beta = resolve_beta(estimator.beta, self.values.shape[1])
         is_auto = estimator.delta == "auto"
         self.delta = self._outlier_distance() if is_auto else float(estimator.delta)
@@ -63,16 +76,24 @@ class FixedPrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         return [self._model(family, metrics)]
 
     def run_start(self, start: PrototypeModel) -> Run[PrototypeModel]:
-        return descend(self._step, start, max_iter=self.estimator.max_iter, tol=self.estimator.tol)
+        return descend(
+            self._step, start, max_iter=self.estimator.max_iter, tol=self.estimator.tol
+        )
 
-    def extend(self, run: Run[PrototypeModel], family: FocalSets) -> Run[PrototypeModel]:
+    def extend(
+        self, run: Run[PrototypeModel], family: FocalSets
+    ) -> Run[PrototypeModel]:
         return self.run_start(self._model(family, run.model.metrics))
 
     def add_neighbor_pairs(self, run: Run[PrototypeModel]) -> Run[PrototypeModel]:
-        return replace(run, model=self._model(FocalSets.neighbors(self.centers), run.model.metrics))
+        return replace(
+            run, model=self._model(FocalSets.neighbors(self.centers), run.model.metrics)
+        )
 
     def partition(self, run: Run[PrototypeModel]) -> CredalPartition:
-        return CredalPartition.unchecked(run.model.masses(self.data, self.apply), run.model.family)
+        return CredalPartition.unchecked(
+            run.model.masses(self.data, self.apply), run.model.family
+        )
 
     def result(self, run: Run[PrototypeModel]) -> FitResult:
         model = replace(run.model, centers=self.original_centers)
@@ -80,7 +101,9 @@ class FixedPrototypeMethod(Method[PrototypeModel, PrototypeModel]):
 
     def _model(self, family: FocalSets, metrics: np.ndarray | None) -> PrototypeModel:
         require_singletons(family)
-        step = MassStep(family, self.estimator.alpha, self.beta, self.delta**2, self.zero)
+        step = MassStep(
+            family, self.estimator.alpha, self.beta, self.delta**2, self.zero
+        )
         return PrototypeModel(step, self.centers, metrics, self.within)
 
     def _outlier_distance(self) -> float:
@@ -92,7 +115,9 @@ class FixedPrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         else:
             from sklearn.metrics import pairwise_distances_argmin_min
 
-            distances = pairwise_distances_argmin_min(X, self.centers.astype(X.dtype))[1]
+            distances = pairwise_distances_argmin_min(X, self.centers.astype(X.dtype))[
+                1
+            ]
         weights = self.weights if len(self.weights) else np.ones(len(X))
         return outlier_distance(distances, weights)
 
@@ -276,7 +301,9 @@ class BPEC(EvidentialClusterer):
             return self._peaks.n_clusters_
         return len(self.init) if n_clusters is None else n_clusters
 
-    def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> FixedPrototypeMethod:
+    def _make_method(
+        self, sample: Sample[np.ndarray], request: FitRequest
+    ) -> FixedPrototypeMethod:
         if self._peaks is None:
             shape = (request.n_clusters, sample.values.shape[1])
             centers = _starts.validate_centers(self.init, shape)

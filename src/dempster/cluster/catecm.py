@@ -16,7 +16,12 @@ from dempster._types import ArrayLike, Seed, TableLike
 from dempster._validation import validating_table
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
-from dempster.cluster._base import COMMON_RULES, DELTA_RULE, EvidentialClusterer, FitRequest
+from dempster.cluster._base import (
+    COMMON_RULES,
+    DELTA_RULE,
+    EvidentialClusterer,
+    FitRequest,
+)
 from dempster.cluster._mass_step import MassStep, project_masses
 from dempster.cluster._search import FitResult, Method, Sample, require_singletons
 from dempster.cluster._starts import check_distinct
@@ -44,7 +49,9 @@ _category_masses = kernel("""category_masses(
     columns: int64[g] below f, empty_column: int below f or -1, out: float64[n, f] out)""")
 
 
-_DELTA_SHARE = 0.9  # delta^2 for "auto", relative to the cost of a mismatch in all attributes
+_DELTA_SHARE = (
+    0.9  # delta^2 for "auto", relative to the cost of a mismatch in all attributes
+)
 _ZERO = 1e-9  # cost up to which an object coincides with a prototype
 _TIE = 1e-12  # relative difference below which two sums of weights are equal
 
@@ -65,7 +72,11 @@ class CategoricalModel:
     def masses(self, codes: np.ndarray, apply: Apply) -> np.ndarray:
         """Return the masses of encoded objects, shape (n, f)."""
         out = np.zeros((len(codes), len(self.family)))
-        arguments = (self._mismatches(), *self.step.kernel_arguments(), *self.step.columns())
+        arguments = (
+            self._mismatches(),
+            *self.step.kernel_arguments(),
+            *self.step.columns(),
+        )
         calls = [(codes[a:b], *arguments, out[a:b]) for a, b in row_blocks(len(codes))]
         apply(_category_masses, calls)
         return out
@@ -152,12 +163,16 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
         self.present = self.weights > 0
         n_present = int(self.present.sum())
         if n_present < self.n_clusters:
-            raise _starts.too_few_objects_error(self.n_clusters, n_present, sample.weights)
+            raise _starts.too_few_objects_error(
+                self.n_clusters, n_present, sample.weights
+            )
         self.sample = self.codes
         self.sample_weights = self.weights
         if isinstance(init, str):
             self.sample, self.sample_weights = self._draw_sample()
-        self.delta = self._outlier_distance(estimator._resolve_families(self.n_clusters).first)
+        self.delta = self._outlier_distance(
+            estimator._resolve_families(self.n_clusters).first
+        )
 
     def _draw_sample(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the objects on which initial prototypes are compared, and their weights."""
@@ -178,7 +193,10 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
             return float(self.estimator.delta)
         varying = int(np.ptp(self.codes[self.present], axis=0).astype(bool).sum())
         size = np.maximum(family.cardinality, 1).astype(float)
-        return float(np.sqrt(_DELTA_SHARE * varying * (size**self.estimator.alpha).min())) or 1.0
+        return (
+            float(np.sqrt(_DELTA_SHARE * varying * (size**self.estimator.alpha).min()))
+            or 1.0
+        )
 
     # ---- starts ----------------------------------------------------------------------------------
 
@@ -186,7 +204,10 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
         if not isinstance(self.init, str):
             return [self._user_start(family, self.init)]
         seeds = self.rng.randint(np.iinfo(np.int32).max, size=self.estimator.n_init)
-        return [self._model(family, self._draw(np.random.RandomState(seed))) for seed in seeds]
+        return [
+            self._model(family, self._draw(np.random.RandomState(seed)))
+            for seed in seeds
+        ]
 
     def _user_start(
         self, family: FocalSets, init: np.ndarray | CredalPartition
@@ -204,7 +225,9 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
         weights = self.sample_weights
         c = self.n_clusters
         if self.init == "random":
-            return codes[rng.choice(len(codes), c, replace=False, p=weights / weights.sum())]
+            return codes[
+                rng.choice(len(codes), c, replace=False, p=weights / weights.sum())
+            ]
 
         def distances(which: Iterable[int]) -> np.ndarray:
             return np.stack([mismatches(codes, codes[k]) for k in which])
@@ -214,7 +237,9 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
 
     def _model(self, family: FocalSets, modes: np.ndarray) -> CategoricalModel:
         require_singletons(family)
-        step = MassStep(family, self.estimator.alpha, self.estimator.beta, self.delta**2, _ZERO)
+        step = MassStep(
+            family, self.estimator.alpha, self.estimator.beta, self.delta**2, _ZERO
+        )
         return CategoricalModel(step, modes, self.offsets)
 
     # ---- runs ------------------------------------------------------------------------------------
@@ -227,7 +252,9 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
             return best
         return self._run(best.model, self.codes, self.weights)
 
-    def extend(self, run: Run[CategoricalModel], family: FocalSets) -> Run[CategoricalModel]:
+    def extend(
+        self, run: Run[CategoricalModel], family: FocalSets
+    ) -> Run[CategoricalModel]:
         return self._run(self._model(family, run.model.modes), self.codes, self.weights)
 
     def add_neighbor_pairs(self, run: Run[CategoricalModel]) -> Run[CategoricalModel]:
@@ -247,7 +274,9 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
         def step(model: CategoricalModel) -> tuple[float, CategoricalModel]:
             return model.improve(codes, weights, self.apply)
 
-        return descend(step, start, max_iter=self.estimator.max_iter, tol=self.estimator.tol)
+        return descend(
+            step, start, max_iter=self.estimator.max_iter, tol=self.estimator.tol
+        )
 
     # ---- results ---------------------------------------------------------------------------------
 
@@ -379,7 +408,9 @@ class CatECM(EvidentialClusterer):
         "handle_unknown": rule.choice("error", "ignore"),
         "init": rule.choice("k-modes++", "random")
         | rule.kind(CredalPartition)
-        | rule.Rule("a table", lambda v: not isinstance(v, str) and hasattr(v, "__len__")),
+        | rule.Rule(
+            "a table", lambda v: not isinstance(v, str) and hasattr(v, "__len__")
+        ),
     }
 
     def __init__(
@@ -412,7 +443,9 @@ class CatECM(EvidentialClusterer):
         self.init = init
         self.n_neighbor_clusters = n_neighbor_clusters
 
-    def fit(self, X: TableLike, y: None = None, sample_weight: ArrayLike = None) -> Self:
+    def fit(
+        self, X: TableLike, y: None = None, sample_weight: ArrayLike = None
+    ) -> Self:
         """Cluster the objects.
 
         Parameters
@@ -438,8 +471,12 @@ class CatECM(EvidentialClusterer):
     def _comparison_source(self, values: np.ndarray) -> AttributeSource:
         return AttributeSource(values.astype(float), "hamming")
 
-    def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> CategoricalMethod:
-        return CategoricalMethod(self, sample, request, self._encode_init(request.n_clusters))
+    def _make_method(
+        self, sample: Sample[np.ndarray], request: FitRequest
+    ) -> CategoricalMethod:
+        return CategoricalMethod(
+            self, sample, request, self._encode_init(request.n_clusters)
+        )
 
     def _encode_init(self, n_clusters: int) -> str | np.ndarray | CredalPartition:
         """Return ``init`` as category numbers if it contains prototypes.
@@ -459,7 +496,9 @@ class CatECM(EvidentialClusterer):
         try:
             modes = self._encoder.encode(table)
         except (TypeError, ValueError) as error:
-            raise InvalidParameterError("init", must=f"contain categories of X: {error}") from error
+            raise InvalidParameterError(
+                "init", must=f"contain categories of X: {error}"
+            ) from error
         check_distinct(modes)
         return modes
 

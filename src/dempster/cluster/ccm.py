@@ -13,7 +13,13 @@ from dempster import _validation as rule
 from dempster._arrays import Array, to_host
 from dempster._types import ArrayLike, MaybeUnset, Seed, TableLike
 from dempster.belief import FocalSets
-from dempster.cluster._base import BETA_RULE, COMMON_RULES, DELTA_RULE, MISSING_RULE, FitRequest
+from dempster.cluster._base import (
+    BETA_RULE,
+    COMMON_RULES,
+    DELTA_RULE,
+    MISSING_RULE,
+    FitRequest,
+)
 from dempster.cluster._lifted import LiftedMethod, drop_last_part, lift, lift_blocks
 from dempster.cluster._online import CHECKPOINT_RULE, DEVICE_RULE, OnlineClusterer
 from dempster.cluster._search import FitResult, Sample
@@ -30,7 +36,9 @@ from dempster.dissimilarity.sources import AttributeSource
 from dempster.optimize.descent import Run, solve_normal_equations
 from dempster.partition import CredalPartition
 
-_MIN_DISTANCE = 0.05  # distance below which prototypes coincide, in standard deviations of the data
+_MIN_DISTANCE = (
+    0.05  # distance below which prototypes coincide, in standard deviations of the data
+)
 
 
 @dataclass(frozen=True)
@@ -93,7 +101,9 @@ class CredalMethod(LiftedMethod):
         if apart[k, other] >= _MIN_DISTANCE**2 * self.mean_squared_deviation:
             return result
         advice = f"try a beta smaller than {self.beta:g}, or fewer focal sets"
-        return replace(result, warnings=(f"clusters {k} and {other} coincide; {advice}",))
+        return replace(
+            result, warnings=(f"clusters {k} and {other} coincide; {advice}",)
+        )
 
 
 class CCM(OnlineClusterer):
@@ -271,7 +281,9 @@ class CCM(OnlineClusterer):
     def _comparison_source(self, values: Array) -> AttributeSource:
         return AttributeSource(to_host(values)[:, :-1])
 
-    def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> CredalMethod:
+    def _make_method(
+        self, sample: Sample[np.ndarray], request: FitRequest
+    ) -> CredalMethod:
         attributes = sample.values[:, :-1]
         beta = resolve_beta(self.beta, attributes.shape[1])
         init = centers_from_peaks(self, attributes, request.n_clusters)
@@ -283,4 +295,6 @@ class CCM(OnlineClusterer):
     def _fitted_attributes(
         self, method: CredalMethod | OnlinePrototypes, model: CredalModel
     ) -> dict[str, Any]:
-        return prototype_attributes(self, model, delta_=method.delta, beta_=model.step.beta)
+        return prototype_attributes(
+            self, model, delta_=method.delta, beta_=model.step.beta
+        )

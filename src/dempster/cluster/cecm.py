@@ -67,24 +67,36 @@ class LinkCosts:
 
     @classmethod
     def from_paper(
-        cls, family: FocalSets, constraints: Constraints, xi: float, empty_penalty: float
+        cls,
+        family: FocalSets,
+        constraints: Constraints,
+        xi: float,
+        empty_penalty: float,
     ) -> LinkCosts:
         """Return the plausibilities that constraints are violated (Antoine et al., 2012)."""
         nonempty = family.cardinality > 0
-        different = np.outer(nonempty, nonempty) - np.diag(family.cardinality == 1).astype(float)
+        different = np.outer(nonempty, nonempty) - np.diag(
+            family.cardinality == 1
+        ).astype(float)
         weight = xi / max(len(constraints), 1)
         cannot = weight * (1 - family.conflict)
         return cls(family, weight * different, cannot, empty_penalty, 0.0, 0.0)
 
     @classmethod
     def from_program(
-        cls, family: FocalSets, constraints: Constraints, xi: float, empty_penalty: float
+        cls,
+        family: FocalSets,
+        constraints: Constraints,
+        xi: float,
+        empty_penalty: float,
     ) -> LinkCosts:
         """Return the costs of the published program, which averages each type of links."""
         same = np.diag(family.cardinality == 1).astype(float)
         must = xi / max(len(constraints.must_link), 1)
         cannot = xi / max(len(constraints.cannot_link), 1)
-        return cls(family, -must * same, cannot * (1 - family.conflict), empty_penalty, 2.0, xi)
+        return cls(
+            family, -must * same, cannot * (1 - family.conflict), empty_penalty, 2.0, xi
+        )
 
 
 class LinkedObjects:
@@ -98,11 +110,17 @@ class LinkedObjects:
         graph = sparse.csr_matrix((sign, indices, indptr), shape=(len(X), len(X)))
         where = np.flatnonzero(np.diff(indptr) > 0)
         direction = np.random.RandomState(0).normal(size=X.shape[1])
-        self.places = where[np.argsort(np.nan_to_num(X[where]) @ direction, kind="stable")]
+        self.places = where[
+            np.argsort(np.nan_to_num(X[where]) @ direction, kind="stable")
+        ]
         self.others = np.setdiff1d(np.arange(len(X)), where)
         graph = graph[self.places][:, self.places].tocsr()
         graph.sort_indices()
-        self._graph = graph.indptr.astype(np.int64), graph.indices.astype(np.int64), graph.data
+        self._graph = (
+            graph.indptr.astype(np.int64),
+            graph.indices.astype(np.int64),
+            graph.data,
+        )
         must = graph.copy()
         must.data = (must.data > 0).astype(float)
         self.n_must_links = np.asarray(must.sum(axis=1)).ravel()
@@ -122,7 +140,10 @@ class LinkedObjects:
 
     def constraint_cost(self, masses: np.ndarray, costs: LinkCosts) -> float:
         linear = self._linear_costs(costs)
-        return _link_terms(masses, linear, *self._graph, costs.must, costs.cannot) + costs.constant
+        return (
+            _link_terms(masses, linear, *self._graph, costs.must, costs.cannot)
+            + costs.constant
+        )
 
     def _linear_costs(self, costs: LinkCosts) -> np.ndarray:
         """Return the costs of the masses (not squared), shape (q, f).
@@ -181,7 +202,9 @@ class ConstrainedMethod(PrototypeMethod):
     It ignores objects of weight zero and their constraints.
     """
 
-    def __init__(self, estimator: Any, sample: Sample[Any], request: FitRequest, **options: Any):
+    def __init__(
+        self, estimator: Any, sample: Sample[Any], request: FitRequest, **options: Any
+    ):
         super().__init__(estimator, sample, request, **options)
         X = self.rows.values
         self.constraints = request.constraints or Constraints()
@@ -213,12 +236,16 @@ class ConstrainedMethod(PrototypeMethod):
         weights = weights * (self.free.total_weight / weights.sum())
         return Rows(drawn, weights, self.apply)
 
-    def select_run(self, runs: Iterable[Run[PrototypeModel]], tol: float) -> Run[PrototypeModel]:
+    def select_run(
+        self, runs: Iterable[Run[PrototypeModel]], tol: float
+    ) -> Run[PrototypeModel]:
         if len(self.linked):  # The objective includes the constraints.
             return Method.select_run(self, runs, tol)
         return super().select_run(runs, tol)
 
-    def _step(self, model: PrototypeModel, *, on_sample: bool) -> tuple[float, PrototypeModel]:
+    def _step(
+        self, model: PrototypeModel, *, on_sample: bool
+    ) -> tuple[float, PrototypeModel]:
         free = self.free_sample if on_sample else self.free
         family = model.family
         if len(self.linked) == 0:
@@ -226,10 +253,14 @@ class ConstrainedMethod(PrototypeMethod):
             return self._share(family) * statistics.objective, model.update(statistics)
         squared_costs = self._squared_costs(model)
         link_costs = self._link_costs(family)
-        linked = self.linked.improve_masses(self._previous_masses(model), squared_costs, link_costs)
+        linked = self.linked.improve_masses(
+            self._previous_masses(model), squared_costs, link_costs
+        )
         statistics = self._linked_statistics(model, linked)
         if len(free.values):
-            statistics = model.statistics(free.values, free.weights, self.apply) + statistics
+            statistics = (
+                model.statistics(free.values, free.weights, self.apply) + statistics
+            )
         objective = self._share(family) * statistics.objective
         objective += float(np.sum(squared_costs * linked**2))
         objective += self.linked.constraint_cost(linked, link_costs)
@@ -267,18 +298,26 @@ class ConstrainedMethod(PrototypeMethod):
         squared_unit = 1.0
         if self.estimator.convention == "scaled":
             n_attributes = self.rows.values.shape[1]
-            squared_unit = _SQUARED_UNIT * self.mean_squared_deviation / n_attributes or 1.0
-        return (1 - self.estimator.xi) / (self.total_weight * len(family) * squared_unit)
+            squared_unit = (
+                _SQUARED_UNIT * self.mean_squared_deviation / n_attributes or 1.0
+            )
+        return (1 - self.estimator.xi) / (
+            self.total_weight * len(family) * squared_unit
+        )
 
     def _squared_costs(self, model: PrototypeModel) -> np.ndarray:
         """Return the costs of the squared masses of the q linked objects, shape (q, f)."""
         family = model.family
         factor, *_ = model.step.kernel_arguments()
         costs = np.full((len(self.linked), len(family)), model.step.delta2)
-        costs[:, family.cardinality > 0] = factor * model.squared_distances(self.linked_data)
+        costs[:, family.cardinality > 0] = factor * model.squared_distances(
+            self.linked_data
+        )
         return self._share(family) * costs * self.linked_weights[:, None]
 
-    def _linked_statistics(self, model: PrototypeModel, masses: np.ndarray) -> Statistics:
+    def _linked_statistics(
+        self, model: PrototypeModel, masses: np.ndarray
+    ) -> Statistics:
         """Return the sums over the linked objects that determine the prototypes.
 
         The objective is set to zero.
@@ -309,7 +348,9 @@ class ConstrainedMethod(PrototypeMethod):
         masses[self.linked.places] = self._linked_masses(model)
         places = np.sort(self.linked.places)
         linked = References.from_source(AttributeSource(X), places)
-        return FitResult(run, ConstrainedModel(prototypes, linked, masses[places]), masses)
+        return FitResult(
+            run, ConstrainedModel(prototypes, linked, masses[places]), masses
+        )
 
     def _linked_masses(self, model: PrototypeModel) -> np.ndarray:
         """Return the best masses of the linked objects.
@@ -318,7 +359,9 @@ class ConstrainedMethod(PrototypeMethod):
         """
         masses = self._previous_masses(model)
         link_costs = self._link_costs(model.family)
-        return self.linked.improve_masses(masses, self._squared_costs(model), link_costs)
+        return self.linked.improve_masses(
+            masses, self._squared_costs(model), link_costs
+        )
 
 
 def _select_weighted(constraints: Constraints, weights: np.ndarray) -> Constraints:
@@ -326,7 +369,9 @@ def _select_weighted(constraints: Constraints, weights: np.ndarray) -> Constrain
     must = constraints.must_link
     cannot = constraints.cannot_link
     present = weights > 0
-    return Constraints(must[present[must].all(axis=1)], cannot[present[cannot].all(axis=1)])
+    return Constraints(
+        must[present[must].all(axis=1)], cannot[present[cannot].all(axis=1)]
+    )
 
 
 class CECM(EvidentialClusterer):
@@ -527,7 +572,9 @@ class CECM(EvidentialClusterer):
         """
         return self._fit(X, sample_weight=sample_weight, constraints=constraints)
 
-    def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> ConstrainedMethod:
+    def _make_method(
+        self, sample: Sample[np.ndarray], request: FitRequest
+    ) -> ConstrainedMethod:
         init = centers_from_peaks(self, sample.values, request.n_clusters)
         return ConstrainedMethod(
             self,

@@ -25,7 +25,9 @@ _ESTIMATOR_RULE = rule.Rule("an estimator (an instance)", rule.is_estimator)
 # Below this stability, soft labels are cautious, and the coverage of sets is doubtful.
 MIN_STABILITY = 0.9
 _N_FOLDS = 5  # folds of the cross-fitting for the objects of the fit
-_MIN_MEMBERS = 10  # Smaller clusters may be absent from the training part of a classifier.
+_MIN_MEMBERS = (
+    10  # Smaller clusters may be absent from the training part of a classifier.
+)
 
 
 class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator):
@@ -178,22 +180,30 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
         sizes = np.bincount(drawn)
         if (sizes >= _MIN_MEMBERS).sum() < 2:
             must = f"find at least two clusters with at least {_MIN_MEMBERS} objects"
-            raise InvalidParameterError("clusterer", must=f"{must}, got sizes {sizes.tolist()}")
+            raise InvalidParameterError(
+                "clusterer", must=f"{must}, got sizes {sizes.tolist()}"
+            )
         self.classifier_ = self._make_classifier(rng).fit(X, drawn)
         p = np.empty_like(single)
         for part in np.array_split(rng.permutation(len(single)), _N_FOLDS):
             others = np.setdiff1d(np.arange(len(single)), part)
-            model = self._make_classifier(rng).fit(_safe_indexing(X, others), drawn[others])
+            model = self._make_classifier(rng).fit(
+                _safe_indexing(X, others), drawn[others]
+            )
             # p-value of a cluster without labels in this fold
             p[part] = 1 / (1 + len(model.calibration_scores_))
             p[np.ix_(part, model.classes_)] = model.p_values(_safe_indexing(X, part))
-        self.credal_partition_ = CredalPartition.from_contour(p, index=rule.row_index(X))
+        self.credal_partition_ = CredalPartition.from_contour(
+            p, index=rule.row_index(X)
+        )
         self.sets_ = self.classifier_.select_classes(p)
 
     def _check_size(self, n: int, calibration_size: float) -> None:
         """Raise an error if there are too few objects to exclude a cluster at this confidence."""
         share = calibration_size * (1 - 1 / _N_FOLDS)
-        needed = int(np.ceil(count_needed_objects(self.confidence) / share * (1 - 1e-9)))
+        needed = int(
+            np.ceil(count_needed_objects(self.confidence) / share * (1 - 1e-9))
+        )
         if n < needed:
             message = f"confidence={self.confidence:g} needs at least {needed:,} objects, got {n:,}"
             raise InvalidParameterError("confidence", message=message)
@@ -204,9 +214,13 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
         classifier = self.classifier
         if classifier is None:
             classifier = LogisticRegression(max_iter=1000)
-        return ConformalClassifier(classifier, confidence=self.confidence, random_state=rng)
+        return ConformalClassifier(
+            classifier, confidence=self.confidence, random_state=rng
+        )
 
-    def _refit(self, X: TableLike, single: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
+    def _refit(
+        self, X: TableLike, single: np.ndarray, rng: np.random.RandomState
+    ) -> np.ndarray:
         """Set ``stability_`` and return the soft labels, from those of the fit to all objects."""
         total = single.copy()
         largest = single.copy()
@@ -215,7 +229,9 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
             rows = np.sort(rng.choice(len(single), len(single)))  # a bootstrap sample
             model = clone(self.clusterer).fit(_safe_indexing(X, rows))
             found = _predict_soft_labels(model, X)
-            overlaps = [np.minimum(single, column[:, None]).sum(axis=0) for column in found.T]
+            overlaps = [
+                np.minimum(single, column[:, None]).sum(axis=0) for column in found.T
+            ]
             overlap = np.array(overlaps)
             ours, theirs = linear_sum_assignment(-overlap.T)
             agreements.append(overlap[theirs, ours].sum() / len(single))
@@ -254,7 +270,9 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
         CredalPartition
         """
         check_is_fitted(self, "classifier_")
-        return CredalPartition.from_contour(self.classifier_.p_values(X), index=rule.row_index(X))
+        return CredalPartition.from_contour(
+            self.classifier_.p_values(X), index=rule.row_index(X)
+        )
 
     def predict(self, X: TableLike) -> np.ndarray:
         """Predict the most probable cluster of each new object.

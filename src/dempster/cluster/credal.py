@@ -24,7 +24,12 @@ from dempster._fitting import fit_transaction
 from dempster._random import as_integer_seed, as_random_state
 from dempster._types import Advance, ArrayLike, MaybeUnset, Metric, Seed, TableLike
 from dempster._validation import has_missing
-from dempster.cluster._base import COMMON_RULES, MISSING_RULE, EvidentialClusterer, Support
+from dempster.cluster._base import (
+    COMMON_RULES,
+    MISSING_RULE,
+    EvidentialClusterer,
+    Support,
+)
 from dempster.cluster._open_sample import open_sample, set_lazy_result
 from dempster.cluster._pool import PooledModel
 from dempster.cluster._search import FitResult, Sample
@@ -58,7 +63,9 @@ _N_INIT = 2  # starts of each method
 # starts of the mixtures that are fitted to all rows; half the number of clusters if this is larger
 _MIN_FINAL_INIT = 4
 _MAX_NUMBERS = 3  # numbers of clusters that are compared with each other
-_MAX_DISCRETE = 10  # An attribute with at most this number of different values is discrete.
+_MAX_DISCRETE = (
+    10  # An attribute with at most this number of different values is discrete.
+)
 _N_NEIGHBORS = 10  # neighbors of an object that should have its label
 # Connected clusters are accepted if the least prominent of them has this prominence per object of
 # an average cluster, if the next part of the density tree is less prominent by this factor, and if
@@ -76,10 +83,17 @@ _MAX_SCORE = 1.33
 _CUT_PROMINENCE = 1.0
 _CUT_AGREEMENT = 0.95
 _SAME = 0.8  # adjusted Rand index above which two partitions are nearly the same
-_REG_COVAR = {"own": 1e-3, "tied": 1e-6}  # A matrix for each cluster is estimated from fewer rows.
+_REG_COVAR = {
+    "own": 1e-3,
+    "tied": 1e-6,
+}  # A matrix for each cluster is estimated from fewer rows.
 _WEIGHT_OF_AGREEMENT = 0.5  # relative to the support of a number of clusters
-_CLOSE = 0.05  # difference of the scores of two numbers that are almost equally plausible
-_MIN_WEIGHT = 0.1  # relative to the largest weight; mixtures with a smaller weight are left out
+_CLOSE = (
+    0.05  # difference of the scores of two numbers that are almost equally plausible
+)
+_MIN_WEIGHT = (
+    0.1  # relative to the largest weight; mixtures with a smaller weight are left out
+)
 
 
 def _rand_index(first: np.ndarray, second: np.ndarray) -> float:
@@ -87,7 +101,9 @@ def _rand_index(first: np.ndarray, second: np.ndarray) -> float:
     n = len(first)
     width = int(second.max()) + 1
     height = int(first.max()) + 1
-    table = np.bincount(first * width + second, minlength=height * width).reshape(-1, width)
+    table = np.bincount(first * width + second, minlength=height * width).reshape(
+        -1, width
+    )
     counts = (table.ravel(), table.sum(axis=1), table.sum(axis=0))
     pairs, rows, columns = (float(count @ (count - 1.0)) for count in counts)
     expected = rows * columns / (n * (n - 1))
@@ -113,7 +129,9 @@ class Candidate:
     # share of the nearest neighbors with the same label, corrected for chance
     neighbors: float = np.nan
     seconds: float = 0.0
-    agreement: float = np.nan  # mean adjusted Rand index with the other partitions of these rows
+    agreement: float = (
+        np.nan
+    )  # mean adjusted Rand index with the other partitions of these rows
 
     @property
     def n_clusters(self) -> int:
@@ -199,7 +217,9 @@ class ComparedRows:
             return 0.0
         return (same - chance) / (1 - chance)
 
-    def make_estimator(self, shape: str, n_clusters: int, covariance: str = "own") -> Any:
+    def make_estimator(
+        self, shape: str, n_clusters: int, covariance: str = "own"
+    ) -> Any:
         """Return the estimator for clusters of one shape."""
         params = self.params
         common: dict[str, Any] = {"random_state": self.seed, "n_jobs": params.n_jobs}
@@ -228,7 +248,9 @@ class ComparedRows:
         seconds = np.zeros(len(members))
         threads = n_threads(self.params.n_jobs)
         with one_blas_thread():  # The fits already run in threads.
-            for place, labels, time_taken in run_fits_in_threads(self._predict, tasks, threads):
+            for place, labels, time_taken in run_fits_in_threads(
+                self._predict, tasks, threads
+            ):
                 found[place].append(labels)
                 seconds[place] += time_taken
         candidates = []
@@ -237,7 +259,9 @@ class ComparedRows:
             neighbors = self.neighbor_agreement(labels)
             time_taken = float(seconds[place])
             candidates.append(
-                Candidate(shape, method, estimator, labels, refits, neighbors, time_taken)
+                Candidate(
+                    shape, method, estimator, labels, refits, neighbors, time_taken
+                )
             )
             self.advance(f"{method}, {estimator.n_clusters} clusters")
         return candidates
@@ -268,7 +292,9 @@ class ComparedRows:
         return place, labels, time.perf_counter() - began
 
 
-def _compare_shapes(rows: ComparedRows, n_clusters: int) -> tuple[list[Candidate], float]:
+def _compare_shapes(
+    rows: ComparedRows, n_clusters: int
+) -> tuple[list[Candidate], float]:
     """Fit compact and elongated clusters, and compare each partition with all others.
 
     The agreement of a candidate is the mean adjusted Rand index with the other candidates and with
@@ -282,7 +308,10 @@ def _compare_shapes(rows: ComparedRows, n_clusters: int) -> tuple[list[Candidate
     if shape != "compact" and rows.takes_mixtures:
         own = rows.make_estimator("elongated", n_clusters)
         tied = rows.make_estimator("elongated", n_clusters, "tied")
-        members += [("elongated", "EGMM", own), ("elongated", "EGMM, common covariance", tied)]
+        members += [
+            ("elongated", "EGMM", own),
+            ("elongated", "EGMM, common covariance", tied),
+        ]
     candidates = rows.fit(*members)
     parts = [labels for one in candidates for labels in (one.labels, *one.refits)]
     n_parts = len(parts) // len(candidates)
@@ -319,7 +348,9 @@ class Selection:
             return f"{best}; clearly separated in the density tree"
         own = self.scores[best]
         text = f"{best}; score {own:.2f} of at most {1 + _WEIGHT_OF_AGREEMENT:.2f}"
-        others = sorted(((score, k) for k, score in self.scores.items() if k != best), reverse=True)
+        others = sorted(
+            ((score, k) for k, score in self.scores.items() if k != best), reverse=True
+        )
         if not others:
             return text
         text += f"; next {', '.join(f'{k} ({score:.2f})' for score, k in others)}"
@@ -343,7 +374,9 @@ def select(
         if n_clusters is None:
             n_clusters = 1 if number is None else number.best
         estimator = rows.make_estimator(shape, n_clusters)
-        return Selection(Candidate(shape, "not compared", estimator, np.zeros(len(rows), int)))
+        return Selection(
+            Candidate(shape, "not compared", estimator, np.zeros(len(rows), int))
+        )
     if shape == "connected":
         best = rows.fit_connected(n_clusters or _find_tree_number(rows) or 2)
         return Selection(best, (best,))
@@ -421,7 +454,9 @@ def _find_connected_number(
     return k
 
 
-def _consider_connected(rows: ComparedRows, selection: Selection, *, is_open: bool) -> Selection:
+def _consider_connected(
+    rows: ComparedRows, selection: Selection, *, is_open: bool
+) -> Selection:
     """Select connected clusters, or a simpler description of them, if clearly separated."""
     k = _find_connected_number(rows, selection, is_open=is_open)
     if k is None:
@@ -486,7 +521,9 @@ def pool_weights(rows: ComparedRows, selection: Selection) -> dict[Candidate, fl
         estimator = rows.make_estimator("compact", best.n_clusters)
         compact = [Candidate("compact", "EVCLUS", estimator, best.labels)]
     least = _MIN_WEIGHT * max(weights.values())
-    elongated = [one for one in weights if one.shape == "elongated" and weights[one] >= least]
+    elongated = [
+        one for one in weights if one.shape == "elongated" and weights[one] >= least
+    ]
     pool = {one: weights.get(one, 0.0) for one in compact + elongated}
     total = sum(pool.values())
     return {one: weight / total for one, weight in pool.items()}
@@ -665,7 +702,9 @@ class CredalClustering(EvidentialClusterer):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: TableLike, y: None = None, sample_weight: ArrayLike = None) -> Self:
+    def fit(
+        self, X: TableLike, y: None = None, sample_weight: ArrayLike = None
+    ) -> Self:
         """Select the shape and the number of clusters, and cluster the objects.
 
         Parameters
@@ -693,25 +732,31 @@ class CredalClustering(EvidentialClusterer):
             rows, selection = self._compare(sample, apply)
             best = selection.best
             weights = pool_weights(rows, selection)
-            members = [one.estimator.fit(X, sample_weight=sample_weight) for one in weights]
+            members = [
+                one.estimator.fit(X, sample_weight=sample_weight) for one in weights
+            ]
             models = [member._model for member in members]
             selected = list(weights).index(best)
 
             def plausibilities(model: Any) -> np.ndarray:
                 return (
-                    model.masses(rows.source.objects, apply).astype(float) @ model.family.membership
+                    model.masses(rows.source.objects, apply).astype(float)
+                    @ model.family.membership
                 )
 
             model = models[0]
             if len(models) > 1:
                 contours = [plausibilities(one) for one in models]
-                orders = [_match_clusters(contours[selected], contour) for contour in contours]
+                orders = [
+                    _match_clusters(contours[selected], contour) for contour in contours
+                ]
                 model = PooledModel.from_models(
                     models, np.array(list(weights.values())), np.array(orders), selected
                 )
             self.selected_ = best.shape
             self._candidates = [
-                _describe(one, best, weights.get(one, 0.0)) for one in selection.candidates
+                _describe(one, best, weights.get(one, 0.0))
+                for one in selection.candidates
             ]
             if selection.candidates:
                 labels = {one: one.labels for one in selection.candidates}
@@ -736,7 +781,9 @@ class CredalClustering(EvidentialClusterer):
             if sample.blocks is not None:
                 set_lazy_result(self, sample.blocks, metadata)
 
-    def _compare(self, sample: Sample[Any], apply: Apply) -> tuple[ComparedRows, Selection]:
+    def _compare(
+        self, sample: Sample[Any], apply: Apply
+    ) -> tuple[ComparedRows, Selection]:
         """Compare the candidates on a sample of the rows, and select one of them."""
         source = sample.values
         takes_mixtures = self.metric == "euclidean" and not has_missing(source.objects)
@@ -746,11 +793,15 @@ class CredalClustering(EvidentialClusterer):
         n_clusters = self._requested_clusters()
         number = None
         if n_clusters is None:
-            number = compare_numbers(source, sample.weights, None, self.random_state, apply)
+            number = compare_numbers(
+                source, sample.weights, None, self.random_state, apply
+            )
             self.number_ = number
         rng = as_random_state(self.random_state)
         drawn, weights = draw_complete_rows(source, sample.weights, rng, _MAX_ROWS)
-        if isinstance(drawn, AttributeSource):  # Repeated rows and weights give the same result.
+        if isinstance(
+            drawn, AttributeSource
+        ):  # Repeated rows and weights give the same result.
             distinct, places = np.unique(drawn.objects, axis=0, return_inverse=True)
             weights = np.bincount(places, weights)
             drawn = AttributeSource(distinct[weights > 0], drawn.metric)
@@ -768,7 +819,9 @@ class CredalClustering(EvidentialClusterer):
             self._input = DissimilarityInput(self.metric, fewest=2)
             return self._input.training(self, X)
         references = getattr(self._model, "references", None)
-        return self._input.new(self, X, or_width=None if references is None else len(references))
+        return self._input.new(
+            self, X, or_width=None if references is None else len(references)
+        )
 
     def __sklearn_tags__(self) -> Any:
         return mark_tags(super().__sklearn_tags__(), self.metric)
@@ -796,7 +849,8 @@ class CredalClustering(EvidentialClusterer):
         others = [
             one
             for one in self._candidates
-            if one["n_clusters"] == selected["n_clusters"] and one["shape"] != self.selected_
+            if one["n_clusters"] == selected["n_clusters"]
+            and one["shape"] != self.selected_
         ]
         if not others:
             return f"{clusters}: no other shape was compared."

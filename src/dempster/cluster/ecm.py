@@ -12,7 +12,14 @@ from typing import Annotated, Any, Self
 import numpy as np
 
 from dempster import _validation as rule
-from dempster._arrays import Array, centering_offset, is_tensor, precision_of, to_device_of, to_host
+from dempster._arrays import (
+    Array,
+    centering_offset,
+    is_tensor,
+    precision_of,
+    to_device_of,
+    to_host,
+)
 from dempster._native import kernel
 from dempster._random import as_random_state
 from dempster._types import ArrayLike, MaybeUnset, Seed
@@ -29,7 +36,13 @@ from dempster.cluster._base import (
 )
 from dempster.cluster._mass_step import MassStep, masses_from_costs, project_masses
 from dempster.cluster._online import CHECKPOINT_RULE, DEVICE_RULE, OnlineClusterer
-from dempster.cluster._search import FitResult, Method, Sample, most_likely_runs, require_singletons
+from dempster.cluster._search import (
+    FitResult,
+    Method,
+    Sample,
+    most_likely_runs,
+    require_singletons,
+)
 from dempster.cluster._starts import (
     explain_auto_params,
     find_isolated,
@@ -57,7 +70,9 @@ _squared_distances = kernel("""squared_distances(
     X: real[n, p], barycentres: real[p, g], metrics: real[p, p, g] or None, out: real[n, g] out)""")
 
 
-def sum_present(X: np.ndarray, powers: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def sum_present(
+    X: np.ndarray, powers: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the sums of m^beta (``powers``), of m^beta x and (none) of m^beta x x'.
 
     The sums are over observed values x. They are the fields of `Statistics` after the objective.
@@ -127,11 +142,15 @@ class PrototypeModel:
         is_incomplete = np.isnan(X).any(axis=1)
         out = np.empty((len(X), len(self.family)), dtype=X.dtype)
         if not is_incomplete.all():
-            out[~is_incomplete] = self.masses(np.ascontiguousarray(X[~is_incomplete]), apply)
+            out[~is_incomplete] = self.masses(
+                np.ascontiguousarray(X[~is_incomplete]), apply
+            )
         incomplete = np.flatnonzero(is_incomplete)
         for start, stop in row_blocks(len(incomplete)):
             block = incomplete[start:stop]
-            out[block] = self.step.masses(self._partial_costs(X[block]), np.empty(0), apply)[1]
+            out[block] = self.step.masses(
+                self._partial_costs(X[block]), np.empty(0), apply
+            )[1]
         return out
 
     def squared_distances(self, X: np.ndarray) -> np.ndarray:
@@ -193,7 +212,9 @@ class PrototypeModel:
         objective = _prototype_sums(rows, weights, *arguments, total, first, second)
         return Statistics(objective, total, first, second)
 
-    def _partial_statistics(self, rows: np.ndarray, weights: np.ndarray | None) -> Statistics:
+    def _partial_statistics(
+        self, rows: np.ndarray, weights: np.ndarray | None
+    ) -> Statistics:
         """Return the objective and the sums over rows with missing values.
 
         The shape of ``total`` is (p, g).
@@ -224,7 +245,9 @@ class PrototypeModel:
             return model
         return replace(model, metrics=model._best_metrics(statistics))
 
-    def fit_centers(self, masses: np.ndarray, family: FocalSets, X: np.ndarray) -> np.ndarray:
+    def fit_centers(
+        self, masses: np.ndarray, family: FocalSets, X: np.ndarray
+    ) -> np.ndarray:
         """Return the best prototypes (Euclidean metric) for given masses on any family of sets."""
         weight = project_masses(masses, family, self.step.family)
         weight **= self.step.beta
@@ -248,12 +271,16 @@ class PrototypeModel:
         weight = size ** (alpha - 2) * statistics.total
         if self.metrics is None:
             H = (sets.T * weight) @ sets
-            return solve_normal_equations(H, (sets.T * size ** (alpha - 1)) @ statistics.first.T)
+            return solve_normal_equations(
+                H, (sets.T * size ** (alpha - 1)) @ statistics.first.T
+            )
         c, p = self.centers.shape
         mean = np.einsum("jk,kde->jde", self.step.averages, self.metrics)
         H = np.einsum("jk,jl,j,jde->kdle", sets, sets, weight, mean, optimize=True)
         share = size ** (alpha - 1)
-        R = np.einsum("jk,j,jde,ej->kd", sets, share, mean, statistics.first, optimize=True)
+        R = np.einsum(
+            "jk,j,jde,ej->kd", sets, share, mean, statistics.first, optimize=True
+        )
         solution = solve_normal_equations(H.reshape(c * p, c * p), R.reshape(c * p, 1))
         return solution.reshape(c, p)
 
@@ -269,14 +296,18 @@ class PrototypeModel:
         scatter += statistics.total[:, None, None] * bary[:, :, None] * bary[:, None, :]
         share = sets.sum(axis=1) ** (self.step.alpha - 1)
         sigma = np.einsum("jk,j,jde->kde", sets, share, scatter)
-        return _solve_metrics(sigma, np.einsum("jk,j,jdd->k", sets, share, moment), self.metrics)
+        return _solve_metrics(
+            sigma, np.einsum("jk,j,jdd->k", sets, share, moment), self.metrics
+        )
 
     def evidence(self, X: np.ndarray, itself: int) -> ClusterEvidence:
         """Return minus the squared distance from the row to each prototype, by attribute."""
         gap = X[0] - self.centers
         metrics = np.eye(gap.shape[1])[None] if self.metrics is None else self.metrics
         quantity = "minus the squared distance to the center"
-        return ClusterEvidence.from_attributes(quantity, -quadratic_parts(gap, metrics).T)
+        return ClusterEvidence.from_attributes(
+            quantity, -quadratic_parts(gap, metrics).T
+        )
 
 
 # Smallest variance of a cluster in any direction, as a share of its mean variance, for the adaptive
@@ -285,7 +316,9 @@ class PrototypeModel:
 _MIN_VARIANCE = 0.03
 
 
-def _solve_metrics(sigma: np.ndarray, size: np.ndarray, old: np.ndarray | None) -> np.ndarray:
+def _solve_metrics(
+    sigma: np.ndarray, size: np.ndarray, old: np.ndarray | None
+) -> np.ndarray:
     """Return the metrics S_k of determinant one that minimize tr(S_k Sigma_k), shape (c, p, p).
 
     Sigma_k are scatter matrices, and ``size`` contains the traces of the second moments about the
@@ -299,7 +332,9 @@ def _solve_metrics(sigma: np.ndarray, size: np.ndarray, old: np.ndarray | None) 
     has_scatter = trace > np.maximum(1e-15 * size, 1e-290)
     # Dividing by a power of two makes the result independent of the units of X up to the last bit.
     unit = np.ldexp(1.0, np.frexp(np.where(has_scatter, trace, 1.0))[1])[:, None, None]
-    matrices = np.where(has_scatter[:, None, None], sigma / unit, np.eye(sigma.shape[1]))
+    matrices = np.where(
+        has_scatter[:, None, None], sigma / unit, np.eye(sigma.shape[1])
+    )
     values, vectors = np.linalg.eigh(matrices)
     floor = _MIN_VARIANCE * values.mean(axis=1, keepdims=True)
     flat = (values < floor).any(axis=1)
@@ -326,7 +361,9 @@ class Statistics:
 
     def select_attribute(self, d: int) -> Statistics:
         """Return the sums for attribute d, if the shape of ``total`` is (p, g)."""
-        return Statistics(self.objective, self.total[d], self.first[d : d + 1], np.empty(0))
+        return Statistics(
+            self.objective, self.total[d], self.first[d : d + 1], np.empty(0)
+        )
 
     def __add__(self, other: Statistics) -> Statistics:
         return Statistics(
@@ -338,7 +375,10 @@ class Statistics:
 
     def scaled(self, factor: float) -> Statistics:
         return Statistics(
-            factor * self.objective, factor * self.total, factor * self.first, factor * self.second
+            factor * self.objective,
+            factor * self.total,
+            factor * self.first,
+            factor * self.second,
         )
 
 
@@ -359,10 +399,14 @@ class OnlinePrototypes:
     """
 
     model: PrototypeModel  # current prototypes, relative to ``origin``
-    origin: Annotated[np.ndarray, "p"] | None  # point that is subtracted from the objects
+    origin: (
+        Annotated[np.ndarray, "p"] | None
+    )  # point that is subtracted from the objects
     delta: float  # distance from each object to the empty set
     neighbors: bool  # whether `to_model` adds the empty set and the pairs of neighboring clusters
-    sums: Statistics | None = None  # sums over all blocks so far; None before the first block
+    sums: Statistics | None = (
+        None  # sums over all blocks so far; None before the first block
+    )
 
     @property
     def objective(self) -> float:
@@ -390,7 +434,9 @@ class OnlinePrototypes:
         model = self.model
         if self.neighbors:
             family = FocalSets.neighbors(model.centers)
-            model = replace(model, step=replace(model.step, family=family, delta2=self.delta**2))
+            model = replace(
+                model, step=replace(model.step, family=family, delta2=self.delta**2)
+            )
         if self.origin is None:
             return model
         return replace(model, centers=model.centers + self.origin)
@@ -434,9 +480,13 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         self.is_adaptive = estimator.metric == "adaptive"
         self.rng = as_random_state(estimator.random_state)
         self.within = sample.within
-        self.original = sample.rows(request.apply, estimator.device)  # as the user gave them
+        self.original = sample.rows(
+            request.apply, estimator.device
+        )  # as the user gave them
         self.origin = self._find_origin()  # subtracted from the rows for accuracy
-        self.rows = self.original if self.origin is None else self.original.shift(self.origin)
+        self.rows = (
+            self.original if self.origin is None else self.original.shift(self.origin)
+        )
         self.sample, self.sample_weights = self.rows.sample(self.rng)
         X = self.rows.values
         _starts.check_different_objects(X, self.points, self.n_clusters, sample.weights)
@@ -476,15 +526,21 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         if family.empty_index is not None:
             assert self.delta is not None
             delta2 = self.delta**2
-        return MassStep(family, self.alpha, self.beta, delta2, ZERO * self.mean_squared_deviation)
+        return MassStep(
+            family, self.alpha, self.beta, delta2, ZERO * self.mean_squared_deviation
+        )
 
     def _outlier_distance(self) -> float:
         """Return the value of delta="auto" before the fit, estimated from several k-means runs."""
         weights = self.sample_weights
-        squares, which = k_means_distances(self.points, weights, self.n_clusters, self.rng)
+        squares, which = k_means_distances(
+            self.points, weights, self.n_clusters, self.rng
+        )
         return outlier_distance(np.sqrt(squares), weights[which])
 
-    def _step(self, model: PrototypeModel, *, on_sample: bool) -> tuple[float, PrototypeModel]:
+    def _step(
+        self, model: PrototypeModel, *, on_sample: bool
+    ) -> tuple[float, PrototypeModel]:
         """Return the objective of a model, and the model after one iteration."""
         if on_sample:
             statistics = model.statistics(self.sample, self.sample_weights, self.apply)
@@ -493,7 +549,9 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         return statistics.objective, model.update(statistics)
 
     def _validate_centers(self, init: ArrayLike) -> np.ndarray:
-        return _starts.validate_centers(init, (self.n_clusters, self.rows.values.shape[1]))
+        return _starts.validate_centers(
+            init, (self.n_clusters, self.rows.values.shape[1])
+        )
 
     # ---- starts ----------------------------------------------------------------------------------
 
@@ -513,7 +571,9 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
             _starts.check_partition(self.init, len(X), self.n_clusters)
             blank = self._model(family, np.zeros((self.n_clusters, X.shape[1])))
             masses = to_host(self.init.masses)
-            return self._model(family, blank.fit_centers(masses, self.init.focal_sets, X))
+            return self._model(
+                family, blank.fit_centers(masses, self.init.focal_sets, X)
+            )
         centers = self._validate_centers(self.init)
         if self.origin is not None:
             centers = centers - self.origin
@@ -522,8 +582,12 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
     def _draw(self, family: FocalSets, seed: int) -> PrototypeModel:
         assert isinstance(self.init, str)
         rng = np.random.RandomState(seed)
-        weights = self._start_weights if family.empty_index is None else self.sample_weights
-        centers = _starts.draw_centers(self.points, weights, self.n_clusters, self.init, rng)
+        weights = (
+            self._start_weights if family.empty_index is None else self.sample_weights
+        )
+        centers = _starts.draw_centers(
+            self.points, weights, self.n_clusters, self.init, rng
+        )
         return self._model(family, centers)
 
     @cached_property
@@ -541,7 +605,9 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
     def run_start(self, start: PrototypeModel) -> Run[PrototypeModel]:
         return self._run(start, on_sample=not self.has_user_start)
 
-    def select_run(self, runs: Iterable[Run[PrototypeModel]], tol: float) -> Run[PrototypeModel]:
+    def select_run(
+        self, runs: Iterable[Run[PrototypeModel]], tol: float
+    ) -> Run[PrototypeModel]:
         if self.estimator.focal_sets == "auto":
             costs = methodcaller("squared_distances", self.sample)
             dimension = self.sample.shape[1] - self.n_added
@@ -553,13 +619,19 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
             return best
         return self._run(best.model, on_sample=False)
 
-    def extend(self, run: Run[PrototypeModel], family: FocalSets) -> Run[PrototypeModel]:
-        return self._run(self._model(family, run.model.centers, run.model.metrics), on_sample=False)
+    def extend(
+        self, run: Run[PrototypeModel], family: FocalSets
+    ) -> Run[PrototypeModel]:
+        return self._run(
+            self._model(family, run.model.centers, run.model.metrics), on_sample=False
+        )
 
     def add_neighbor_pairs(self, run: Run[PrototypeModel]) -> Run[PrototypeModel]:
         if self.delta is None:
             squares = run.model.squared_distances(self.sample).min(axis=1)
-            self.delta = outlier_distance(np.sqrt(np.maximum(squares, 0)), self.sample_weights)
+            self.delta = outlier_distance(
+                np.sqrt(np.maximum(squares, 0)), self.sample_weights
+            )
         step = self._mass_step(FocalSets.neighbors(run.model.centers))
         return replace(run, model=replace(run.model, step=step))
 
@@ -588,7 +660,9 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         if self.is_adaptive and model.metrics is None:
             model = replace(model, metrics=self._identity_metrics())
         if neighbors:
-            self.add_neighbor_pairs(Run(model))  # This call sets the distance to the empty set.
+            self.add_neighbor_pairs(
+                Run(model)
+            )  # This call sets the distance to the empty set.
         assert self.delta is not None
         return OnlinePrototypes(model, self.origin, self.delta, neighbors)
 
@@ -776,12 +850,18 @@ class ECM(OnlineClusterer):
         self.checkpoint = checkpoint
         self.device = device
 
-    def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> PrototypeMethod:
+    def _make_method(
+        self, sample: Sample[np.ndarray], request: FitRequest
+    ) -> PrototypeMethod:
         beta = resolve_beta(self.beta, sample.values.shape[1])
         init = centers_from_peaks(self, sample.values, request.n_clusters)
-        return PrototypeMethod(self, sample, request, alpha=self.alpha, beta=beta, init=init)
+        return PrototypeMethod(
+            self, sample, request, alpha=self.alpha, beta=beta, init=init
+        )
 
     def _fitted_attributes(
         self, method: PrototypeMethod | OnlinePrototypes, model: PrototypeModel
     ) -> dict[str, Any]:
-        return prototype_attributes(self, model, delta_=method.delta, beta_=model.step.beta)
+        return prototype_attributes(
+            self, model, delta_=method.delta, beta_=model.step.beta
+        )

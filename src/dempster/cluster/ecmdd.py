@@ -67,7 +67,9 @@ def costs_of_sets(
 
 
 def descend_until_cycle(
-    next_medoids: Callable[[Medoids], tuple[float, Medoids]], start: Medoids, max_iter: int
+    next_medoids: Callable[[Medoids], tuple[float, Medoids]],
+    start: Medoids,
+    max_iter: int,
 ) -> Run[Medoids]:
     """Iterate until the medoids repeat; the run ends with the best medoids of the cycle."""
     run = Run(start)
@@ -106,7 +108,9 @@ class SingleMedoidMethod(IndexMedoidMethod):
         )
 
     def run(self, objects: ComparedObjects, start: Medoids) -> Run[Medoids]:
-        return descend_until_cycle(partial(self._step, objects), start, self.params.max_iter)
+        return descend_until_cycle(
+            partial(self._step, objects), start, self.params.max_iter
+        )
 
     def _step(self, objects: ComparedObjects, state: Medoids) -> tuple[float, Medoids]:
         """Return the objective, and the central objects for the current masses."""

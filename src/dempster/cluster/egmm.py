@@ -59,7 +59,9 @@ class EvidentialMixture:
     means: Annotated[np.ndarray, "c p"]  # means of the clusters, (mean - origin) / unit
     # covariance of all components or of each cluster, divided by unit^2
     covariance: Annotated[np.ndarray, "p p", "c p p"]
-    weights: Annotated[np.ndarray, "g"]  # weights of the components, one for each nonempty set
+    weights: Annotated[
+        np.ndarray, "g"
+    ]  # weights of the components, one for each nonempty set
     # subtracted from X; None if X is already centered and scaled
     origin: Annotated[np.ndarray, "p"] | None = None
     unit: float = 1.0  # divisor of X - origin
@@ -92,7 +94,9 @@ class EvidentialMixture:
     @property
     def n_parameters(self) -> float:
         c, p = self.means.shape
-        return len(self.weights) - 1 + c * p + (1 if self.is_tied else c) * p * (p + 1) / 2
+        return (
+            len(self.weights) - 1 + c * p + (1 if self.is_tied else c) * p * (p + 1) / 2
+        )
 
     def round_components(self) -> RoundComponents:
         """Return the components in coordinates in which the covariance is the identity.
@@ -120,7 +124,9 @@ class EvidentialMixture:
             normalizer -= p * np.log(self.unit)
         with np.errstate(divide="ignore"):
             constant = np.log(self.weights) - subtracted / 2
-        return RoundComponents(rounded, places, constant, float(normalizer), self.origin, self.unit)
+        return RoundComponents(
+            rounded, places, constant, float(normalizer), self.origin, self.unit
+        )
 
     def _densities(self) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
         """Return a function that maps rows to their masses on nonempty sets and log-densities."""
@@ -165,7 +171,9 @@ class EvidentialMixture:
             if self.doubtful is None:
                 out[start:stop, columns] = probabilities
             else:
-                out[start:stop] = masses_from_plausibilities(probabilities, self.doubtful)
+                out[start:stop] = masses_from_plausibilities(
+                    probabilities, self.doubtful
+                )
 
         apply(write, self._row_blocks(len(values)))
         return out
@@ -199,7 +207,9 @@ class EvidentialMixture:
         if is_tensor(X):
             return _device.mixture_log_densities(self.round_components(), X)
         densities = self._densities()
-        parts = apply(lambda start, stop: densities(X[start:stop])[1], self._row_blocks(len(X)))
+        parts = apply(
+            lambda start, stop: densities(X[start:stop])[1], self._row_blocks(len(X))
+        )
         return np.concatenate(parts)
 
     def sums(self, X: Array, weights: Array | None, apply: Apply) -> MixtureSums:
@@ -208,7 +218,9 @@ class EvidentialMixture:
         ``weights`` is empty or None if all rows have the same weight.
         """
         if is_tensor(X):
-            return MixtureSums(*_device.mixture_sums(self.round_components(), X, weights))
+            return MixtureSums(
+                *_device.mixture_sums(self.round_components(), X, weights)
+            )
         assert weights is not None
         densities = self._densities()
 
@@ -223,7 +235,9 @@ class EvidentialMixture:
             block = MixtureSums(float(likelihood), masses.sum(axis=0), masses.T @ rows)
             if self.is_tied:
                 return block
-            return replace(block, second=np.array([(rows.T * m) @ rows for m in masses.T]))
+            return replace(
+                block, second=np.array([(rows.T * m) @ rows for m in masses.T])
+            )
 
         return reduce(add, apply(sums, self._row_blocks(len(X))))
 
@@ -239,13 +253,17 @@ class EvidentialMixture:
         """
         sets = self.sets
         mean = sets / sets.sum(axis=1, keepdims=True)
-        means = solve_normal_equations((mean.T * sums.total) @ mean, mean.T @ sums.first)
+        means = solve_normal_equations(
+            (mean.T * sums.total) @ mean, mean.T @ sums.first
+        )
         following = replace(self, means=means, weights=sums.total / n)
         diagonal = ridge * np.eye(means.shape[1])
         objective = -sums.likelihood
         if self.is_tied:
             if ridge > 0:
-                objective += ridge * n / 2 * float(np.trace(np.linalg.inv(self.covariance)))
+                objective += (
+                    ridge * n / 2 * float(np.trace(np.linalg.inv(self.covariance)))
+                )
             places = mean @ means
             cross = sums.first.T @ places
             scatter = (second - cross - cross.T + (places.T * sums.total) @ places) / n
@@ -265,10 +283,14 @@ class EvidentialMixture:
     def raise_small_eigenvalues(self) -> EvidentialMixture:
         """Return the mixture, with larger small eigenvalues of ill-conditioned covariances."""
         values, vectors = self.spectrum
-        least = _MIN_EIGENVALUE * np.maximum(values[..., -1:], np.finfo(float).tiny * 1e20)
+        least = _MIN_EIGENVALUE * np.maximum(
+            values[..., -1:], np.finfo(float).tiny * 1e20
+        )
         if (values[..., :1] >= least).all():
             return self
-        raised = (vectors * np.maximum(values, least)[..., None, :]) @ vectors.swapaxes(-1, -2)
+        raised = (vectors * np.maximum(values, least)[..., None, :]) @ vectors.swapaxes(
+            -1, -2
+        )
         is_good = (values[..., :1] >= least)[..., None]
         return replace(self, covariance=np.where(is_good, self.covariance, raised))
 
@@ -294,7 +316,9 @@ class MixtureSums:
     total: Annotated[np.ndarray, "g"]  # sums of the masses on each nonempty set
     first: Annotated[np.ndarray, "g p"]  # sums of the masses times the rows x
     # (g, p, p), sums of the masses times x x'; empty if all components have the same covariance
-    second: Annotated[np.ndarray, "* * *"] = field(default_factory=lambda: np.zeros((0, 0, 0)))
+    second: Annotated[np.ndarray, "* * *"] = field(
+        default_factory=lambda: np.zeros((0, 0, 0))
+    )
 
     def __add__(self, other: MixtureSums) -> MixtureSums:
         return MixtureSums(
@@ -302,7 +326,9 @@ class MixtureSums:
         )
 
     def scaled(self, factor: float) -> MixtureSums:
-        return MixtureSums(**{name: factor * value for name, value in vars(self).items()})
+        return MixtureSums(
+            **{name: factor * value for name, value in vars(self).items()}
+        )
 
 
 def neighbor_family(means: np.ndarray, covariance: np.ndarray) -> FocalSets:
@@ -324,7 +350,9 @@ def sum_likelihood(
 ) -> float:
     """Compute the log-likelihood of a block of rows."""
     logs = to_host(model.log_densities(rows, apply))
-    return float(logs.sum() if weights is None or len(weights) == 0 else logs @ to_host(weights))
+    return float(
+        logs.sum() if weights is None or len(weights) == 0 else logs @ to_host(weights)
+    )
 
 
 @dataclass(frozen=True)
@@ -349,7 +377,10 @@ class OnlineMixture:
     def objective(self) -> float:
         """Minus the log-likelihood of all rows, each under the mixture before its update."""
         assert self.sums is not None
-        return self.n * self.model.means.shape[1] * float(np.log(self.unit)) - self.sums.likelihood
+        return (
+            self.n * self.model.means.shape[1] * float(np.log(self.unit))
+            - self.sums.likelihood
+        )
 
     def add_block(
         self, X: Array, weights: np.ndarray, kept: float, *, update: bool, apply: Apply
@@ -370,14 +401,18 @@ class OnlineMixture:
         model = self.model
         if update:
             mean = sums.first.sum(axis=0) / n  # The masses of each row sum to one.
-            variance = max(float(np.trace(second)) / n - float(mean @ mean), 0.0) / len(mean)
+            variance = max(float(np.trace(second)) / n - float(mean @ mean), 0.0) / len(
+                mean
+            )
             model = model.step(sums, second, n, self.reg_covar * variance)[1]
         return replace(self, model=model, sums=sums, second=second, n=n)
 
     def to_model(self) -> EvidentialMixture:
         """Return the mixture for rows in the original coordinates of X."""
         doubtful = self.model.find_neighbors() if self.neighbors else None
-        return replace(self.model, origin=self.origin, unit=self.unit, doubtful=doubtful, ridge=0.0)
+        return replace(
+            self.model, origin=self.origin, unit=self.unit, doubtful=doubtful, ridge=0.0
+        )
 
 
 _FIRST_STEPS = 10  # number of k-means iterations that improve the initial means
@@ -410,9 +445,13 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         self.unit = float(np.sqrt(spread / self.rows.values.shape[1])) or 1.0
         self.shifted = self.rows.shift(self.origin, self.unit)
         self.data = self.shifted.values
-        self.weights = np.ones(len(self.data)) if sample.weights is None else sample.weights
+        self.weights = (
+            np.ones(len(self.data)) if sample.weights is None else sample.weights
+        )
         self.sample, self.sample_weights = self.shifted.sample(self.rng)
-        _starts.check_different_objects(self.data, self.sample, self.n_clusters, self.weights)
+        _starts.check_different_objects(
+            self.data, self.sample, self.n_clusters, self.weights
+        )
         self.n = self.rows.total_weight
         self.second = self.shifted.scatter()
         self.mean_variance = float(np.trace(self.second)) / self.n / self.data.shape[1]
@@ -433,7 +472,9 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
             total = np.maximum(share.sum(axis=0), np.finfo(float).tiny)
             means = (share.T @ to_host(self.data)) / total[:, None]
         else:
-            means = _starts.validate_centers(self.init, (self.n_clusters, self.data.shape[1]))
+            means = _starts.validate_centers(
+                self.init, (self.n_clusters, self.data.shape[1])
+            )
             means = (means - self.origin) / self.unit
         return self._from_means(family, means)
 
@@ -442,7 +483,9 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         rng = np.random.RandomState(seed)
         rows = (self.sample, self.sample_weights)
         means = _starts.draw_centers(*rows, self.n_clusters, self.init, rng)
-        return self._from_means(family, _starts.move_centers(*rows, means, _FIRST_STEPS))
+        return self._from_means(
+            family, _starts.move_centers(*rows, means, _FIRST_STEPS)
+        )
 
     def _from_means(self, family: FocalSets, means: np.ndarray) -> EvidentialMixture:
         """Return a mixture with equal weights.
@@ -459,7 +502,9 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
             covariance = np.repeat(covariance[None], self.n_clusters, axis=0)
         g = int((family.cardinality > 0).sum())
         weights = np.full(g, 1 / g)
-        mixture = EvidentialMixture(family, means, covariance, weights, ridge=self.ridge)
+        mixture = EvidentialMixture(
+            family, means, covariance, weights, ridge=self.ridge
+        )
         return mixture.raise_small_eigenvalues()
 
     # ---- runs ------------------------------------------------------------------------------------
@@ -475,8 +520,12 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
             return best
         return self._run(best.model, self.shifted, self.second)
 
-    def extend(self, run: Run[EvidentialMixture], family: FocalSets) -> Run[EvidentialMixture]:
-        return self._run(self._from_means(family, run.model.means), self.shifted, self.second)
+    def extend(
+        self, run: Run[EvidentialMixture], family: FocalSets
+    ) -> Run[EvidentialMixture]:
+        return self._run(
+            self._from_means(family, run.model.means), self.shifted, self.second
+        )
 
     def add_neighbor_pairs(self, run: Run[EvidentialMixture]) -> Run[EvidentialMixture]:
         """Add the pairs of neighboring clusters to the sets that carry mass.
@@ -485,7 +534,9 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         component of its own, because a Gaussian between two clusters would often attract rows of a
         third cluster, or no rows at all.
         """
-        return replace(run, model=replace(run.model, doubtful=run.model.find_neighbors()))
+        return replace(
+            run, model=replace(run.model, doubtful=run.model.find_neighbors())
+        )
 
     def _run(
         self, start: EvidentialMixture, rows: Rows, second: np.ndarray
@@ -496,12 +547,16 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
 
         # The products of "own" are many and small, and other threads already work on other blocks.
         with nullcontext() if start.is_tied else one_blas_thread():
-            return descend(step, start, max_iter=self.estimator.max_iter, tol=self.estimator.tol)
+            return descend(
+                step, start, max_iter=self.estimator.max_iter, tol=self.estimator.tol
+            )
 
     # ---- results ---------------------------------------------------------------------------------
 
     def partition(self, run: Run[EvidentialMixture]) -> CredalPartition:
-        return CredalPartition.unchecked(run.model.masses(self.data, self.apply), run.model.family)
+        return CredalPartition.unchecked(
+            run.model.masses(self.data, self.apply), run.model.family
+        )
 
     def result(self, run: Run[EvidentialMixture]) -> FitResult:
         model = replace(run.model, origin=self.origin, unit=self.unit, ridge=0.0)
@@ -518,7 +573,9 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
 
         ``neighbors`` is True if pairs of clusters get mass.
         """
-        return OnlineMixture(model, self.origin, self.unit, self.estimator.reg_covar, neighbors)
+        return OnlineMixture(
+            model, self.origin, self.unit, self.estimator.reg_covar, neighbors
+        )
 
 
 class EGMM(OnlineClusterer):
@@ -728,7 +785,9 @@ class EGMM(OnlineClusterer):
             raise InvalidParameterError("focal_sets", expected, self.focal_sets)
         return families
 
-    def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> EGMMMethod:
+    def _make_method(
+        self, sample: Sample[np.ndarray], request: FitRequest
+    ) -> EGMMMethod:
         init = centers_from_peaks(self, sample.values, request.n_clusters)
         return EGMMMethod(self, sample, request, init)
 

@@ -19,7 +19,12 @@ from dempster._random import as_generator
 from dempster._types import ArrayLike, Metric, Seed, TableLike
 from dempster._validation import as_labels, reorder_like
 from dempster.belief import FocalSets
-from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, FitRequest, Support
+from dempster.cluster._base import (
+    COMMON_RULES,
+    EvidentialClusterer,
+    FitRequest,
+    Support,
+)
 from dempster.cluster._search import FitResult, Method, Sample
 from dempster.cluster.explanation import ClusterEvidence
 from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput, mark_tags
@@ -63,7 +68,11 @@ _union_rows = kernel("""union_rows(
 
 
 def symmetrize_graph(
-    indptr: np.ndarray, indices: np.ndarray, weights: np.ndarray, mean: bool, apply: Apply
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    weights: np.ndarray,
+    mean: bool,
+    apply: Apply,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return ``indptr``, ``indices`` and weights of a symmetric graph, given a directed graph.
 
@@ -80,12 +89,18 @@ def symmetrize_graph(
     _transposed_rows(indptr, indices, weights, *transposed)
     sizes = np.empty(n, dtype)
     blocks = row_blocks(n)
-    apply(_union_sizes, [(indptr, indices, *transposed[:2], a, b, sizes) for a, b in blocks])
+    apply(
+        _union_sizes,
+        [(indptr, indices, *transposed[:2], a, b, sizes) for a, b in blocks],
+    )
     union = np.concatenate([[0], np.cumsum(sizes)]).astype(dtype)
     entries = np.empty(union[-1], dtype), np.empty(union[-1])
     apply(
         _union_rows,
-        [(indptr, indices, weights, *transposed, mean, a, b, union, *entries) for a, b in blocks],
+        [
+            (indptr, indices, weights, *transposed, mean, a, b, union, *entries)
+            for a, b in blocks
+        ],
     )
     return union, *entries
 
@@ -94,8 +109,12 @@ Source = DissimilaritySource | SparseSource
 # These bounds limit the weights to [1e-6, 20.7].
 _MIN_SUPPORT = 1e-6
 _MAX_SUPPORT = 1 - 1e-9
-_DISTANCES_PER_BLOCK = 65_536  # This number of distances fits into the cache of a processor.
-_QUANTILE_VALUES = 10_000_000  # maximum number of distances from which the quantile q is computed
+_DISTANCES_PER_BLOCK = (
+    65_536  # This number of distances fits into the cache of a processor.
+)
+_QUANTILE_VALUES = (
+    10_000_000  # maximum number of distances from which the quantile q is computed
+)
 
 
 @dataclass(frozen=True)
@@ -106,15 +125,21 @@ class Evidence:
     power: float
 
     @classmethod
-    def from_neighbors(cls, neighbors: sparse.csr_matrix, q: float, power: float) -> Evidence:
+    def from_neighbors(
+        cls, neighbors: sparse.csr_matrix, q: float, power: float
+    ) -> Evidence:
         """Return the evidence whose scale^power is the q-quantile of d^power over all neighbors."""
         d = np.asarray(neighbors.data, dtype=float)
         d = d[:: max(1, len(d) // _QUANTILE_VALUES)]
         largest = float(d.max(initial=0.0))
         if largest == 0:
             return cls(1.0, power)  # All distances to neighbors are zero.
-        relative = (d / largest) ** power  # Dividing by the largest distance avoids overflow.
-        quantile = float(np.quantile(relative, q)) or float(relative[relative > 0].mean())
+        relative = (
+            d / largest
+        ) ** power  # Dividing by the largest distance avoids overflow.
+        quantile = float(np.quantile(relative, q)) or float(
+            relative[relative > 0].mean()
+        )
         return cls(largest * max(quantile, np.finfo(float).tiny) ** (1 / power), power)
 
     def energies(self, d: np.ndarray) -> np.ndarray:
@@ -129,13 +154,19 @@ class Evidence:
         For distant rows, use the approximation -(d / scale)^power.
         """
         energies = self.energies(d)
-        return np.where(np.exp(-energies) > _MIN_SUPPORT, np.log(self.weights(d)), -energies)
+        return np.where(
+            np.exp(-energies) > _MIN_SUPPORT, np.log(self.weights(d)), -energies
+        )
 
     def weights(self, d: np.ndarray) -> np.ndarray:
         """Return the weights of evidence w = -log(1 - phi(d)) for distances d."""
-        return -np.log1p(-np.clip(np.exp(-self.energies(d)), _MIN_SUPPORT, _MAX_SUPPORT))
+        return -np.log1p(
+            -np.clip(np.exp(-self.energies(d)), _MIN_SUPPORT, _MAX_SUPPORT)
+        )
 
-    def weight_graph(self, neighbors: sparse.csr_matrix, apply: Apply) -> sparse.csr_matrix:
+    def weight_graph(
+        self, neighbors: sparse.csr_matrix, apply: Apply
+    ) -> sparse.csr_matrix:
         """Return the graph of neighbors with weights of evidence instead of distances."""
         d = neighbors.data
         w = np.empty(len(d))
@@ -144,7 +175,9 @@ class Evidence:
             w[start:stop] = self.weights(d[start:stop])
 
         apply(write, row_blocks(len(d), _DISTANCES_PER_BLOCK, most=None))
-        return sparse.csr_matrix((w, neighbors.indices, neighbors.indptr), neighbors.shape)
+        return sparse.csr_matrix(
+            (w, neighbors.indices, neighbors.indptr), neighbors.shape
+        )
 
 
 @dataclass(frozen=True)
@@ -164,7 +197,11 @@ class NeighborGraph:
 
     @classmethod
     def from_weights(
-        cls, weights: sparse.csr_matrix, graph: str, apply: Apply, order: np.ndarray | None = None
+        cls,
+        weights: sparse.csr_matrix,
+        graph: str,
+        apply: Apply,
+        order: np.ndarray | None = None,
     ) -> NeighborGraph:
         """Create the graph from weights between rows and their neighbors.
 
@@ -225,7 +262,9 @@ class NeighborGraph:
         if self.symmetric and converged:
             # Resolve ties in favor of the lowest label, which is the rule of partitions.
             labels = renumber(labels)
-            gains, _ = self._relabel(labels, lambda: np.arange(n), max_iter, settle=True)
+            gains, _ = self._relabel(
+                labels, lambda: np.arange(n), max_iter, settle=True
+            )
             for gain in gains:
                 history[-1] += gain
         return renumber(self._to_row_order(labels)), history, converged
@@ -299,10 +338,14 @@ def neighbor_distances(find: Finder, n: int, n_neighbors: int) -> sparse.csr_mat
     return _to_sparse(nearest.index, nearest.distance, n)
 
 
-def _to_sparse(index: np.ndarray, distance: np.ndarray, n_columns: int) -> sparse.csr_matrix:
+def _to_sparse(
+    index: np.ndarray, distance: np.ndarray, n_columns: int
+) -> sparse.csr_matrix:
     n, k = index.shape
     indptr = np.arange(0, n * k + 1, k, dtype=np.int32 if n * k < 2**31 else np.int64)
-    return sparse.csr_matrix((distance.reshape(-1), index.reshape(-1), indptr), (n, n_columns))
+    return sparse.csr_matrix(
+        (distance.reshape(-1), index.reshape(-1), indptr), (n, n_columns)
+    )
 
 
 def nearest_stored(
@@ -322,8 +365,12 @@ def nearest_stored(
         order = kept[np.lexsort((matrix.data[kept], rows[kept]))]
         rank = np.arange(len(order)) - np.searchsorted(rows[order], rows[order])
         kept = np.sort(order[rank < n_neighbors])
-    indptr = np.searchsorted(rows[kept], np.arange(matrix.shape[0] + 1)).astype(matrix.indptr.dtype)
-    return sparse.csr_matrix((matrix.data[kept], matrix.indices[kept], indptr), matrix.shape)
+    indptr = np.searchsorted(rows[kept], np.arange(matrix.shape[0] + 1)).astype(
+        matrix.indptr.dtype
+    )
+    return sparse.csr_matrix(
+        (matrix.data[kept], matrix.indices[kept], indptr), matrix.shape
+    )
 
 
 _ROWS_PER_BLOCK = 16_384
@@ -411,11 +458,15 @@ class NeighborModel:
             n_neighbors=min(self.n_neighbors, len(others)),
         )
 
-    def _combine(self, neighbors: sparse.csr_matrix, equal: np.ndarray, apply: Apply) -> np.ndarray:
+    def _combine(
+        self, neighbors: sparse.csr_matrix, equal: np.ndarray, apply: Apply
+    ) -> np.ndarray:
         """Return the masses from the neighbors, or of the training row ``equal`` (-1: none)."""
         weights = self.support.weight_graph(neighbors, apply)
         graph = NeighborGraph.from_weights(weights, "directed", apply)
-        masses = _merge_single_cluster(graph.masses(self.labels, self.family.n_clusters, apply))
+        masses = _merge_single_cluster(
+            graph.masses(self.labels, self.family.n_clusters, apply)
+        )
         masses[equal >= 0] = self.own_masses[equal[equal >= 0]]
         return masses
 
@@ -427,7 +478,9 @@ def _merge_single_cluster(masses: np.ndarray) -> np.ndarray:
     return np.column_stack([masses[:, 0], masses[:, 1] + masses[:, 2]])
 
 
-def find_equal_rows(source: Source, references: References, among: np.ndarray | None) -> np.ndarray:
+def find_equal_rows(
+    source: Source, references: References, among: np.ndarray | None
+) -> np.ndarray:
     """Return the index of the first row that is equal to each training row.
 
     Only the rows ``among`` may have equal rows (None: all).
@@ -469,7 +522,9 @@ def _first_stored_zeros(matrix: sparse.csr_matrix) -> np.ndarray:
 # neighbors per square root of the number of rows (the authors recommend two to three)
 _NEIGHBORS_PER_ROOT = 2.5
 _MAX_NEIGHBORS = 400
-_DISTINCT_UP_TO = 1_000  # largest number of rows for which each row starts in its own cluster
+_DISTINCT_UP_TO = (
+    1_000  # largest number of rows for which each row starts in its own cluster
+)
 _SAMPLE_FROM = 20_000
 _SAMPLE_SIZE = 5_000
 # A few neighbors suffice after the sample has determined the clusters.
@@ -541,7 +596,9 @@ class NeighborMethod(Method[LabelStart, LabelResult]):
     def _find_neighbors(self, seed: int) -> tuple[sparse.csr_matrix, np.ndarray | None]:
         """Return a sparse (n, n) matrix of distances to neighbors, and an order of the rows."""
         if isinstance(self.source, SparseSource):
-            stored = nearest_stored(self.source.stored, self.n_neighbors_param, drop_diagonal=True)
+            stored = nearest_stored(
+                self.source.stored, self.n_neighbors_param, drop_diagonal=True
+            )
             if stored.nnz == 0:
                 raise InvalidParameterError(
                     "X", must="contain dissimilarities between different objects"
@@ -560,14 +617,21 @@ class NeighborMethod(Method[LabelStart, LabelResult]):
     def draw_starts(self, family: FocalSets) -> list[LabelStart]:
         init = self.init
         if isinstance(init, str | int | np.integer):
-            rngs = map(np.random.default_rng, self.rng.integers(2**63, size=self.params.n_init))
+            rngs = map(
+                np.random.default_rng, self.rng.integers(2**63, size=self.params.n_init)
+            )
             if isinstance(init, str):
                 return [LabelStart(np.arange(self.n), rng) for rng in rngs]
             return [LabelStart(rng.integers(init, size=self.n), rng) for rng in rngs]
-        labels = init.labels if isinstance(init, CredalPartition) else as_labels(init, "init")
+        labels = (
+            init.labels
+            if isinstance(init, CredalPartition)
+            else as_labels(init, "init")
+        )
         if len(labels) != self.n:
             raise InvalidParameterError(
-                "init", must=f"contain {self.n} labels, one for each row, got {len(labels)}"
+                "init",
+                must=f"contain {self.n} labels, one for each row, got {len(labels)}",
             )
         return [LabelStart(renumber(labels), self.rng)]
 
@@ -579,9 +643,13 @@ class NeighborMethod(Method[LabelStart, LabelResult]):
         )
         history = [-value for value in agreement]
         n_clusters = int(labels.max()) + 1
-        return Run(LabelResult(labels, ((n_clusters, history[-1]),)), history, converged)
+        return Run(
+            LabelResult(labels, ((n_clusters, history[-1]),)), history, converged
+        )
 
-    def select_run(self, runs: Iterable[Run[LabelResult]], tol: float) -> Run[LabelResult]:
+    def select_run(
+        self, runs: Iterable[Run[LabelResult]], tol: float
+    ) -> Run[LabelResult]:
         """Return the best run with the most frequent number of clusters.
 
         The objective favors few clusters.
@@ -614,7 +682,9 @@ class NeighborMethod(Method[LabelStart, LabelResult]):
             references=references,
             support=self.evidence,
             labels=labels,
-            own_masses=_merge_single_cluster(self.graph.masses(labels, n_clusters, self.apply)),
+            own_masses=_merge_single_cluster(
+                self.graph.masses(labels, n_clusters, self.apply)
+            ),
             n_neighbors=self.n_neighbors,
             n_stored=self.n_neighbors_param,
             searches=run.model.searches,
@@ -682,7 +752,10 @@ def default_init(source: Source) -> str | int:
 def select_search(searches: tuple[tuple[int, float], ...]) -> int:
     """Return the index of the best search with the most frequent number of clusters."""
     counts = [count for count, _ in searches]
-    return min(range(len(searches)), key=lambda r: (-counts.count(counts[r]), searches[r][1], r))
+    return min(
+        range(len(searches)),
+        key=lambda r: (-counts.count(counts[r]), searches[r][1], r),
+    )
 
 
 class EKNNClus(EvidentialClusterer):
@@ -914,19 +987,27 @@ class EKNNClus(EvidentialClusterer):
         reader = clone(self)  # Reading X sets attributes.
         reader._check_parameters()
         source = reader._read(X, reset=True)
-        clusters = renumber(as_labels(reorder_like(labels, self._row_names(X)), "labels"))
+        clusters = renumber(
+            as_labels(reorder_like(labels, self._row_names(X)), "labels")
+        )
         if len(clusters) != len(source):
             raise InvalidParameterError(
                 "labels", must=f"contain {len(source)} labels, got {len(clusters)}"
             )
         with block_map(self.n_jobs) as apply:
-            graph = reader._make_method(Sample(source), FitRequest(1, None, None, apply)).graph
+            graph = reader._make_method(
+                Sample(source), FitRequest(1, None, None, apply)
+            ).graph
         return graph.agreement(clusters) - graph.agreement(np.zeros_like(clusters))
 
     def _read(self, X: TableLike, *, reset: bool) -> Any:
         if reset:
             self._input = DissimilarityInput(
-                self.metric, symmetrize=self.symmetrize, sparse=True, centered=True, fewest=2
+                self.metric,
+                symmetrize=self.symmetrize,
+                sparse=True,
+                centered=True,
+                fewest=2,
             )
             return self._input.training(self, X)
         return self._input.new(self, X)
@@ -937,7 +1018,9 @@ class EKNNClus(EvidentialClusterer):
     def _find_n_clusters(self, sample: Sample[Any], apply: Apply) -> int:
         return 1  # The value is not used, because the searches determine the number of clusters.
 
-    def _make_method(self, sample: Sample[Source], request: FitRequest) -> NeighborMethod:
+    def _make_method(
+        self, sample: Sample[Source], request: FitRequest
+    ) -> NeighborMethod:
         source = sample.values
         rng = as_generator(self.random_state)
         n_neighbors = None if isinstance(self.n_neighbors, str) else self.n_neighbors
@@ -947,12 +1030,16 @@ class EKNNClus(EvidentialClusterer):
         method: type[NeighborMethod] = NeighborMethod
         if isinstance(init, str) and init == "sample":
             if not has_attributes(source):
-                message = "init='sample' needs attributes, not precomputed dissimilarities"
+                message = (
+                    "init='sample' needs attributes, not precomputed dissimilarities"
+                )
                 raise InvalidParameterError("init", message=message)
             method = SampledNeighborMethod
         return method(self, source, rng, request.apply, init, n_neighbors)
 
-    def _fitted_attributes(self, method: NeighborMethod, model: NeighborModel) -> dict[str, Any]:
+    def _fitted_attributes(
+        self, method: NeighborMethod, model: NeighborModel
+    ) -> dict[str, Any]:
         counts, objectives = zip(*model.searches, strict=True)
         return {
             "n_clusters_found_": np.array(counts),

@@ -34,10 +34,16 @@ class ClusterEvidence:
 
     quantity: str  # name of the quantity used as evidence
     total: np.ndarray  # (c,), the evidence; -inf for a cluster without compared rows
-    parts: np.ndarray | None  # (p, c), term of each attribute; None if there are no attributes
-    positions: np.ndarray  # (r,), indices of the compared rows; empty if the model has centers
+    parts: (
+        np.ndarray | None
+    )  # (p, c), term of each attribute; None if there are no attributes
+    positions: (
+        np.ndarray
+    )  # (r,), indices of the compared rows; empty if the model has centers
     coefficients: np.ndarray  # (r, c), weight of each compared row for each cluster
-    costs: np.ndarray  # (r,), cost that the model assigns to the distance to each compared row
+    costs: (
+        np.ndarray
+    )  # (r,), cost that the model assigns to the distance to each compared row
     log_strengths: np.ndarray | None = None  # (r, c)
     views: np.ndarray | None = None  # (r,)
 
@@ -64,9 +70,9 @@ class ClusterEvidence:
         values: Any,
     ) -> ClusterEvidence:
         """Create the evidence ``total`` from the costs and weights of r compared rows."""
-        return cls(quantity, total, None, compared.positions, coefficients.T, costs)._with_parts(
-            compared, values
-        )
+        return cls(
+            quantity, total, None, compared.positions, coefficients.T, costs
+        )._with_parts(compared, values)
 
     @classmethod
     def from_strengths(
@@ -95,9 +101,9 @@ class ClusterEvidence:
         shares = strengths / np.where(has_terms, sums, 1)
         with np.errstate(divide="ignore"):
             total = np.where(has_terms, np.log(sums) + top, -np.inf)
-        return cls(quantity, total, None, compared.positions, shares, energies, logs)._with_parts(
-            compared, values
-        )
+        return cls(
+            quantity, total, None, compared.positions, shares, energies, logs
+        )._with_parts(compared, values)
 
     def _with_parts(self, compared: References, values: Any) -> ClusterEvidence:
         """Split the terms of the compared rows among the attributes, if there are any."""
@@ -130,13 +136,19 @@ class ClusterEvidence:
         if self.log_strengths is None:
             average = float(few.sum(axis=1) @ self.costs) / (float(few.sum()) or 1.0)
             parts = few * (average - self.costs)[:, None]
-            return replace(self, parts=parts, total=self.total[clusters], coefficients=few)
+            return replace(
+                self, parts=parts, total=self.total[clusters], coefficients=few
+            )
         logs = self.log_strengths[:, clusters]
         strengths = np.exp(logs - logs.max(initial=-np.inf))
         shares = strengths / strengths.sum()
         quantity = "share of the evidence for these clusters"
         return replace(
-            self, quantity=quantity, parts=shares, total=shares.sum(axis=0), coefficients=few
+            self,
+            quantity=quantity,
+            parts=shares,
+            total=shares.sum(axis=0),
+            coefficients=few,
         )
 
 
@@ -168,7 +180,9 @@ class ObjectReader:
         """
         if not hasattr(self._estimator._model, "evidence"):
             return None
-        evidence: ClusterEvidence = self._estimator._model.evidence(self._values, itself)
+        evidence: ClusterEvidence = self._estimator._model.evidence(
+            self._values, itself
+        )
         encoder = getattr(getattr(self._estimator, "_input", None), "encoder", None)
         if encoder is None or evidence.parts is None:
             return evidence
@@ -200,7 +214,9 @@ class ObjectReader:
         """
         return self._predict(self._estimator._read_objects(attributes, self._values))
 
-    def predict_moved(self, attributes: TableLike, itself: int) -> CredalPartition | None:
+    def predict_moved(
+        self, attributes: TableLike, itself: int
+    ) -> CredalPartition | None:
         """Return the masses of changed rows, computed without the training row ``itself``.
 
         None if not possible.
@@ -215,7 +231,9 @@ class ObjectReader:
 
     def _predict(self, values: Any, model: Any = None) -> CredalPartition:
         with block_map(self._estimator.n_jobs) as apply:
-            masses = (self._estimator._model if model is None else model).masses(values, apply)
+            masses = (self._estimator._model if model is None else model).masses(
+                values, apply
+            )
         return CredalPartition.unchecked(masses, self._estimator.focal_sets_)
 
 

@@ -76,11 +76,16 @@ class MedianMethod(IndexMedoidMethod):
         params = self.params
         between = self.whole.columns(medoids)[medoids]
         references = References.from_source(self.source, medoids)
-        return MedianModel(state.step, references, params.power, between, params.gamma, params.eta)
+        return MedianModel(
+            state.step, references, params.power, between, params.gamma, params.eta
+        )
 
     def run(self, objects: ComparedObjects, start: Medoids) -> Run[Medoids]:
         return descend(
-            partial(self._step, objects), start, max_iter=self.params.max_iter, tol=self.params.tol
+            partial(self._step, objects),
+            start,
+            max_iter=self.params.max_iter,
+            tol=self.params.tol,
         )
 
     def _step(self, objects: ComparedObjects, state: Medoids) -> tuple[float, Medoids]:
@@ -106,7 +111,10 @@ class MedianMethod(IndexMedoidMethod):
         blocks = row_blocks(len(near))
         self.apply(
             fill_costs,
-            [(near[a:b], between, sets, params.gamma, params.eta, costs[a:b]) for a, b in blocks],
+            [
+                (near[a:b], between, sets, params.gamma, params.eta, costs[a:b])
+                for a, b in blocks
+            ],
         )
         return state.step.masses(costs, objects.weights, self.apply)
 
@@ -127,7 +135,11 @@ class MedianMethod(IndexMedoidMethod):
         family = step.family
         sets = family.membership[family.membership[:, k]].copy()
         own = masses[:, family.membership[:, k]]
-        weights = own**params.beta * sets.sum(axis=1) ** params.alpha * objects.weights[:, None]
+        weights = (
+            own**params.beta
+            * sets.sum(axis=1) ** params.alpha
+            * objects.weights[:, None]
+        )
         weights = np.ascontiguousarray(weights.T)
         sets[:, k] = False
         limited = self.candidates(objects, own.sum(axis=1))

@@ -148,7 +148,9 @@ class NumberOfClusters:
             Object with the attributes ``ax_``, ``figure_``, ``bars_``, ``criterion_lines_`` and
             ``best_text_``.
         """
-        from dempster.plot.number_of_clusters import NumberOfClustersDisplay  # needs matplotlib
+        from dempster.plot.number_of_clusters import (
+            NumberOfClustersDisplay,
+        )  # needs matplotlib
 
         return NumberOfClustersDisplay(self).plot(ax=ax, **options)
 
@@ -160,13 +162,18 @@ class NumberOfClusters:
         str
         """
         preferred = {
-            name: int(self.n_clusters[values.argmax()]) for name, values in self.criteria.items()
+            name: int(self.n_clusters[values.argmax()])
+            for name, values in self.criteria.items()
         }
-        text = f"{self.best}; " + "; ".join(f"{name} {k}" for name, k in preferred.items())
+        text = f"{self.best}; " + "; ".join(
+            f"{name} {k}" for name, k in preferred.items()
+        )
         order = np.argsort(-self.support, kind="stable")
         if len(order) > 1:
             k = int(self.n_clusters[order[1]])
-            ratio = self.support[order[1]] / max(self.support[order[0]], np.finfo(float).tiny)
+            ratio = self.support[order[1]] / max(
+                self.support[order[0]], np.finfo(float).tiny
+            )
             text += f"; next {k}, with {ratio:.0%} of the support"
         return text
 
@@ -202,7 +209,9 @@ def compare_numbers(
     because the criteria need several rows per cluster.
     """
     rng = as_random_state(random_state)
-    sample, w, D = _remove_outliers(*draw_complete_rows(source, weights, rng, _SAMPLE_SIZE))
+    sample, w, D = _remove_outliers(
+        *draw_complete_rows(source, weights, rng, _SAMPLE_SIZE)
+    )
     n = len(sample)
     squares = np.square(D)
     n_peaks = 1
@@ -221,7 +230,9 @@ def compare_numbers(
         X = sample.objects
     dimension = intrinsic_dimension(D) if X is None else float(X.shape[1])
     partitions = _fit_partitions(X, squares, w, numbers, rng)
-    scores = [_score_partition(D, squares, labels, w, dimension) for labels in partitions]
+    scores = [
+        _score_partition(D, squares, labels, w, dimension) for labels in partitions
+    ]
     silhouettes, one, own = np.array(scores).T
     cost = _PENALTY * numbers * np.log(n) / (2 * n)
     one = one - (dimension + 1) * cost
@@ -230,7 +241,10 @@ def compare_numbers(
 
 
 def draw_complete_rows(
-    source: DissimilaritySource, weights: np.ndarray | None, rng: np.random.RandomState, size: int
+    source: DissimilaritySource,
+    weights: np.ndarray | None,
+    rng: np.random.RandomState,
+    size: int,
 ) -> tuple[DissimilaritySource, np.ndarray]:
     """Draw random rows by their weights, independently of their order.
 
@@ -241,7 +255,9 @@ def draw_complete_rows(
         order = order_along_line(source.objects)
     else:
         probes = np.arange(min(len(source), 200))
-        order = np.argsort(source.block(np.arange(len(source)), probes).sum(axis=1), kind="stable")
+        order = np.argsort(
+            source.block(np.arange(len(source)), probes).sum(axis=1), kind="stable"
+        )
     which, counts = sample_in_order(order, w, size, rng)
     sample = source.subset(which)
     if isinstance(sample, AttributeSource) and has_missing(sample.objects):
@@ -280,7 +296,9 @@ def _fit_partitions(
     """Return labels for each number of clusters, by k-means or, if X is None, by medoids."""
     if X is None:
         generator = np.random.default_rng(rng.randint(2**31 - 1))
-        medoids = (medoid_starts(squares, int(k), 1, generator, weights)[0] for k in numbers)
+        medoids = (
+            medoid_starts(squares, int(k), 1, generator, weights)[0] for k in numbers
+        )
         return [squares[centers].argmin(axis=0) for centers in medoids]
     data = np.ascontiguousarray(X, dtype=float)
     data = data - row_mean(data)
@@ -297,7 +315,11 @@ def _fit_partitions(
 
 
 def _score_partition(
-    D: np.ndarray, squares: np.ndarray, labels: np.ndarray, weights: np.ndarray, dimension: float
+    D: np.ndarray,
+    squares: np.ndarray,
+    labels: np.ndarray,
+    weights: np.ndarray,
+    dimension: float,
 ) -> tuple[float, float, float]:
     """Return the mean silhouette, and the log-likelihoods with equal and different sizes."""
     clusters = np.unique(labels)
@@ -365,7 +387,11 @@ def _squared_sizes(
 
 
 def _silhouette(
-    D: np.ndarray, share: np.ndarray, total: np.ndarray, labels: np.ndarray, weights: np.ndarray
+    D: np.ndarray,
+    share: np.ndarray,
+    total: np.ndarray,
+    labels: np.ndarray,
+    weights: np.ndarray,
 ) -> float:
     """Compute the weighted mean silhouette (b - a) / max(a, b) of the rows.
 
@@ -383,5 +409,7 @@ def _silhouette(
     means[rows, labels] = np.inf
     b = means.min(axis=1)
     larger = np.maximum(a, b)
-    values = np.where(alone | (larger <= 0), 0, (b - a) / np.where(larger > 0, larger, 1))
+    values = np.where(
+        alone | (larger <= 0), 0, (b - a) / np.where(larger > 0, larger, 1)
+    )
     return float(np.average(values, weights=weights))

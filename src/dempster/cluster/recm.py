@@ -32,11 +32,20 @@ from dempster.cluster._search import (
     most_likely_runs,
     require_singletons,
 )
-from dempster.cluster._starts import default_beta, find_isolated_by_distances, outlier_distance
+from dempster.cluster._starts import (
+    default_beta,
+    find_isolated_by_distances,
+    outlier_distance,
+)
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks
 from dempster.cluster.explanation import ClusterEvidence
 from dempster.data import sampling
-from dempster.dissimilarity.sources import DissimilaritySource, References, check_square, rounding
+from dempster.dissimilarity.sources import (
+    DissimilaritySource,
+    References,
+    check_square,
+    rounding,
+)
 from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.descent import Run, descend
 from dempster.partition import CredalPartition
@@ -55,7 +64,9 @@ relational_step = kernel("""relational_step(
     shift: float, alpha: float, following: float64[c, n] out, least: float64[1] out) -> float""")
 
 MIN_BLOCK_ROWS = 256
-MAX_BLOCK_CELLS = 16_000_000  # maximum number of dissimilarities of new objects in memory at once
+MAX_BLOCK_CELLS = (
+    16_000_000  # maximum number of dissimilarities of new objects in memory at once
+)
 MAX_DENSE_ROWS = 500  # Up to this number of rows, all eigenvalues are computed.
 # With more than 1,000 objects, starts are compared on a sample of 500.
 MAX_UNSAMPLED_ROWS = 1_000
@@ -91,7 +102,9 @@ def square_if(D: np.ndarray, square: bool) -> np.ndarray:
     return D
 
 
-def squared_matrix(source: DissimilaritySource, *, square: bool, symmetrize: bool) -> np.ndarray:
+def squared_matrix(
+    source: DissimilaritySource, *, square: bool, symmetrize: bool
+) -> np.ndarray:
     """Return the matrix of squared dissimilarities between the n training objects, shape (n, n)."""
     if source.matrix is not None:
         return square_if(source.matrix, square)
@@ -130,9 +143,13 @@ def smallest_eigenvalue(D: np.ndarray) -> float:
         image = np.asarray(D @ v.astype(D.dtype), dtype=float)
         return -0.5 * (image - image.mean())
 
-    def find_eigenvalue(matvec: Callable[[np.ndarray], np.ndarray], which: str) -> float:
+    def find_eigenvalue(
+        matvec: Callable[[np.ndarray], np.ndarray], which: str
+    ) -> float:
         operator = LinearOperator((n, n), matvec=matvec, dtype=float)
-        found = eigsh(operator, 1, which=which, v0=start, tol=precision, return_eigenvectors=False)
+        found = eigsh(
+            operator, 1, which=which, v0=start, tol=precision, return_eigenvectors=False
+        )
         return float(found[0])
 
     largest = find_eigenvalue(gram_times, "LM")
@@ -163,7 +180,9 @@ class WeightedMeans:
     step: MassStep
     # weights of the objects in each prototype; rows sum to one
     weights: Annotated[np.ndarray, "c n"]
-    shift: float = 0.0  # constant added to the squared dissimilarities of different objects
+    shift: float = (
+        0.0  # constant added to the squared dissimilarities of different objects
+    )
     negative: float = 0.0
     # product P Delta P'; None until it is computed
     inner: Annotated[np.ndarray, "c c"] | None = None
@@ -172,7 +191,9 @@ class WeightedMeans:
     def family(self) -> FocalSets:
         return self.step.family
 
-    def costs(self, D: np.ndarray, own: np.ndarray, apply: Apply) -> tuple[np.ndarray, np.ndarray]:
+    def costs(
+        self, D: np.ndarray, own: np.ndarray, apply: Apply
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the squared distances to the prototypes of g sets, shape (n, g), and P Delta P'.
 
         ``D`` contains the squared dissimilarities to the training objects. ``own`` contains the
@@ -196,7 +217,9 @@ class WeightedMeans:
         assert self.inner is not None
         own = self.weights[:, itself] if itself >= 0 else 0.0
         products = self.weights @ D[0] + self.shift * (1 - own)
-        inner = np.diagonal(self.inner) + self.shift * (1 - (self.weights**2).sum(axis=1))
+        inner = np.diagonal(self.inner) + self.shift * (
+            1 - (self.weights**2).sum(axis=1)
+        )
         return products - inner / 2
 
     def iterate(
@@ -277,7 +300,9 @@ class WeightedMeansModel:
         size = max(1, MAX_BLOCK_CELLS // len(self.references))
         parts = []
         for start, stop in row_blocks(len(values), size, most=None):
-            D = square_if(self.references.dissimilarities(values, start, stop), self.square)
+            D = square_if(
+                self.references.dissimilarities(values, start, stop), self.square
+            )
             parts.append(self.means.masses(D, apply))
         return np.concatenate(parts)
 
@@ -288,15 +313,22 @@ class WeightedMeansModel:
         contributions of the attributes to the squared distance are exact. Otherwise, the
         contributions to the weighted mean of the dissimilarities to the training objects are used.
         """
-        D = square_if(np.asarray(self.references.dissimilarities(values), dtype=float), self.square)
+        D = square_if(
+            np.asarray(self.references.dissimilarities(values), dtype=float),
+            self.square,
+        )
         quantity = "minus the squared distance to the center"
         P = self.means.weights
         total = -self.means.squared_distances(D, itself)
-        evidence = ClusterEvidence.from_costs(quantity, D[0], P, total, self.references, values)
+        evidence = ClusterEvidence.from_costs(
+            quantity, D[0], P, total, self.references, values
+        )
         source = self.references.source
         if source is None:
             return evidence
-        is_point = source.is_euclidean if self.square else source.metric == "sqeuclidean"
+        is_point = (
+            source.is_euclidean if self.square else source.metric == "sqeuclidean"
+        )
         if not is_point:
             return evidence
         gap = P @ np.asarray(source.objects, dtype=float) - values[0]
@@ -364,11 +396,15 @@ class RelationalObjects:
             return mean**2 / scatter
         return 1.0
 
-    def sample(self, rng: np.random.RandomState) -> tuple[np.ndarray, RelationalObjects]:
+    def sample(
+        self, rng: np.random.RandomState
+    ) -> tuple[np.ndarray, RelationalObjects]:
         """Return the indices of a sample of at most 1,000 objects, and the sampled objects."""
         if len(self) <= MAX_UNSAMPLED_ROWS:
             return np.arange(len(self)), self
-        which, weights = sampling.sample_in_order(self.order, self.all_weights, SAMPLE_SIZE, rng)
+        which, weights = sampling.sample_in_order(
+            self.order, self.all_weights, SAMPLE_SIZE, rng
+        )
         D = np.ascontiguousarray(self.distances[np.ix_(which, which)])
         return which, RelationalObjects(D, weights, np.arange(len(D)))
 
@@ -403,7 +439,10 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
         rounding_error = 1e-9 if objects.distances.dtype == np.float64 else 1e-4
         self.negative = -objects.mean_distance * rounding_error
         check_distinct_objects(
-            objects.distances.__getitem__, objects.all_weights, self.n_clusters, objects.zero
+            objects.distances.__getitem__,
+            objects.all_weights,
+            self.n_clusters,
+            objects.zero,
         )
         if isinstance(params.beta, str):
             self.beta = default_beta(objects.dimension)
@@ -416,7 +455,9 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
         if isinstance(init, str):
             self.sampled, self.part = objects.sample(self.rng)
 
-    def select_run(self, runs: Iterable[Run[WeightedMeans]], tol: float) -> Run[WeightedMeans]:
+    def select_run(
+        self, runs: Iterable[Run[WeightedMeans]], tol: float
+    ) -> Run[WeightedMeans]:
         if self.params.focal_sets == "auto":
             weights = self.part.all_weights
             dimension = self.objects.dimension
@@ -427,7 +468,9 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
     def delta(self) -> float:
         """Distance from each object to the empty set, estimated if ``delta`` is "auto"."""
         if self._delta is None:
-            self._delta = float(np.sqrt(self.objects.large_distance + self.shift)) or 1.0
+            self._delta = (
+                float(np.sqrt(self.objects.large_distance + self.shift)) or 1.0
+            )
         return self._delta
 
     def _means(self, family: FocalSets, weights: np.ndarray) -> WeightedMeans:
@@ -436,7 +479,9 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
         step = MassStep(family, self.params.alpha, self.beta, delta2, self.objects.zero)
         return WeightedMeans(step, weights, self.shift, self.negative)
 
-    def _means_from_objects(self, family: FocalSets, which: np.ndarray, n: int) -> WeightedMeans:
+    def _means_from_objects(
+        self, family: FocalSets, which: np.ndarray, n: int
+    ) -> WeightedMeans:
         weights = np.zeros((len(which), n))
         weights[np.arange(len(which)), which] = 1
         return self._means(family, weights)
@@ -456,16 +501,22 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
         draw = self._draw_objects if self.init == "k-means++" else self._draw_masses
         return [partial(draw, family, np.random.RandomState(seed)) for seed in seeds]
 
-    def _user_start(self, family: FocalSets, init: ArrayLike | CredalPartition) -> WeightedMeans:
+    def _user_start(
+        self, family: FocalSets, init: ArrayLike | CredalPartition
+    ) -> WeightedMeans:
         n = len(self.objects)
         c = self.n_clusters
         if not isinstance(init, CredalPartition) and np.ndim(init) == 1:
-            return self._means_from_objects(family, _starts.validate_positions(init, n, c), n)
+            return self._means_from_objects(
+                family, _starts.validate_positions(init, n, c), n
+            )
         partition = _starts.validate_initial_masses(init, n, family)
         masses = project_masses(partition.masses, partition.focal_sets, family)
         return self._means_from_masses(family, masses, self.objects)
 
-    def _draw_objects(self, family: FocalSets, rng: np.random.RandomState) -> WeightedMeans:
+    def _draw_objects(
+        self, family: FocalSets, rng: np.random.RandomState
+    ) -> WeightedMeans:
         """Return prototypes at random objects that are far from each other."""
         part = self.part
         weights = part.all_weights
@@ -480,12 +531,16 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
     def _weights_without_outliers(self) -> np.ndarray:
         """Weights of the sampled objects; zero for isolated ones, where prototypes would remain."""
         D = np.where(self.part.distances > self.part.zero, self.part.distances, np.inf)
-        weights = np.where(find_isolated_by_distances(np.sqrt(D)), 0.0, self.part.all_weights)
+        weights = np.where(
+            find_isolated_by_distances(np.sqrt(D)), 0.0, self.part.all_weights
+        )
         if (weights > 0).sum() > 2 * self.n_clusters:
             return weights
         return self.part.all_weights
 
-    def _draw_masses(self, family: FocalSets, rng: np.random.RandomState) -> WeightedMeans:
+    def _draw_masses(
+        self, family: FocalSets, rng: np.random.RandomState
+    ) -> WeightedMeans:
         masses = np.empty((len(self.part), int((family.cardinality > 0).sum())))
         masses[self.part.order] = rng.random_sample(masses.shape)
         masses /= masses.sum(axis=1, keepdims=True)
@@ -506,7 +561,9 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
     def _squared_gaps(means: WeightedMeans, objects: RelationalObjects) -> np.ndarray:
         """Return the squared distances between the c prototypes, shape (c, c)."""
         D = objects.distances
-        inner = means.weights @ np.asarray(D @ means.weights.T.astype(D.dtype), dtype=float)
+        inner = means.weights @ np.asarray(
+            D @ means.weights.T.astype(D.dtype), dtype=float
+        )
         half = np.diagonal(inner) / 2
         return np.maximum(inner - half - half[:, None], 0)
 
@@ -525,13 +582,19 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
 
     def add_neighbor_pairs(self, run: Run[WeightedMeans]) -> Run[WeightedMeans]:
         if self._delta is None:
-            costs, _ = run.model.costs(self.objects.distances, run.model.weights.T, self.apply)
+            costs, _ = run.model.costs(
+                self.objects.distances, run.model.weights.T, self.apply
+            )
             nearest = np.sqrt(np.maximum(costs.min(axis=1), 0))
             self._delta = outlier_distance(nearest, self.objects.all_weights)
-        family = FocalSets.neighbors(squared_distances=self._squared_gaps(run.model, self.objects))
+        family = FocalSets.neighbors(
+            squared_distances=self._squared_gaps(run.model, self.objects)
+        )
         return replace(run, model=self._means(family, run.model.weights))
 
-    def _run(self, start: WeightedMeans, objects: RelationalObjects) -> Run[WeightedMeans]:
+    def _run(
+        self, start: WeightedMeans, objects: RelationalObjects
+    ) -> Run[WeightedMeans]:
         lowest = np.inf
 
         def step(means: WeightedMeans) -> tuple[float, WeightedMeans]:
@@ -539,7 +602,9 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
             objective, least, following = means.iterate(
                 objects.distances, objects.weights, self.apply
             )
-            if self.checked and (least < means.negative or objective > lowest * (1 + 1e-9)):
+            if self.checked and (
+                least < means.negative or objective > lowest * (1 + 1e-9)
+            ):
                 raise NotEuclideanError
             lowest = objective
             return objective, following

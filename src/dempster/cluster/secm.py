@@ -41,7 +41,9 @@ from dempster.partition import CredalPartition
 _MAX_NEIGHBORS = 10_000_000_000
 
 
-def as_pixels(image: ArrayLike, channel_axis: int | None) -> tuple[np.ndarray, tuple[int, ...]]:
+def as_pixels(
+    image: ArrayLike, channel_axis: int | None
+) -> tuple[np.ndarray, tuple[int, ...]]:
     """Return the pixels, shape (n, channels), in C order, and the shape of the grid."""
     array = as_reals(image, "X")
     axes = max(array.ndim, 3)  # A 2-D image has no axis for the channels.
@@ -98,7 +100,9 @@ def neighborhood(
         expected = f"{n_axes} positive numbers, one per axis of the image"
         raise InvalidParameterError("spacing", expected, spacing)
     reach = range(-radius, radius + 1)
-    distance = np.array([np.hypot.reduce(step * place) for place in product(reach, repeat=n_axes)])
+    distance = np.array(
+        [np.hypot.reduce(step * place) for place in product(reach, repeat=n_axes)]
+    )
     distance = distance.reshape((len(reach),) * n_axes)
     # Distances relative to the nearest neighbor avoid underflow. The common factor exp(1) of all
     # weights has no effect.
@@ -147,7 +151,9 @@ def smooth(
         means = [average(channel) for channel in channels]
         columns = [mean + center for mean, center in zip(means, middle, strict=True)]
         for row, column in zip(*np.tril_indices(n_channels), strict=True):
-            covariance = average(channels[row] * channels[column]) - means[row] * means[column]
+            covariance = (
+                average(channels[row] * channels[column]) - means[row] * means[column]
+            )
             columns.append(np.maximum(covariance, 0) if row == column else covariance)
         return np.stack([values.ravel() for values in columns], axis=1)
     out = np.empty((len(pixels), n_channels + 1), dtype=pixels.dtype)
@@ -291,14 +297,18 @@ class SECM(EvidentialClusterer):
         "alpha": rule.real(0),
         "beta": BETA_RULE,
         "delta": DELTA_RULE,
-        "init": rule.choice("k-means++", "random") | rule.kind(CredalPartition) | rule.array,
+        "init": rule.choice("k-means++", "random")
+        | rule.kind(CredalPartition)
+        | rule.array,
     }
     _support = Support(images=True)
     _auto_params = explain_auto_params
     _model: SpatialModel | AdaptiveSpatialModel
     _smoothing: tuple[Any, ...]
     cluster_centers_: Annotated[np.ndarray, "n_clusters n_channels"]
-    metric_matrices_: MaybeUnset[Annotated[np.ndarray, "n_clusters n_channels n_channels"]]
+    metric_matrices_: MaybeUnset[
+        Annotated[np.ndarray, "n_clusters n_channels n_channels"]
+    ]
     labels_: Annotated[Any, "* *"]
 
     def __init__(
@@ -339,7 +349,9 @@ class SECM(EvidentialClusterer):
         self.init = init
         self.n_neighbor_clusters = n_neighbor_clusters
 
-    def fit(self, X: ArrayLike, y: None = None, sample_weight: ArrayLike = None) -> Self:
+    def fit(
+        self, X: ArrayLike, y: None = None, sample_weight: ArrayLike = None
+    ) -> Self:
         """Segment an image.
 
         Parameters
@@ -372,21 +384,32 @@ class SECM(EvidentialClusterer):
         array of the shape of the image without channels
         """
         image = as_reals(X, "X")
-        return super().predict(image).reshape(grid_shape(image.shape, self.channel_axis))
+        return (
+            super().predict(image).reshape(grid_shape(image.shape, self.channel_axis))
+        )
 
     def _read(self, X: ArrayLike, *, reset: bool) -> np.ndarray:
         """Return the mean and the spread (or covariances) of each neighborhood (see `smooth`)."""
         pixels, shape = as_pixels(X, self.channel_axis)
         if reset:
-            self._smoothing = int(self.radius), self.weighting, self.spacing, float(self.smoothing)
+            self._smoothing = (
+                int(self.radius),
+                self.weighting,
+                self.spacing,
+                float(self.smoothing),
+            )
             self.n_features_in_ = pixels.shape[1]
             self.image_shape_ = shape
             # The pixels are checked before smoothing, which can make equal pixels different and
             # similar pixels equal.
             check_scale(pixels, "X")
             some = pixels[:: max(1, len(pixels) // sampling.SAMPLE_SIZE)]
-            _starts.check_different_objects(pixels, some, self._requested_clusters() or 1)
-        elif pixels.shape[1] != self.n_features_in_ or len(shape) != len(self.image_shape_):
+            _starts.check_different_objects(
+                pixels, some, self._requested_clusters() or 1
+            )
+        elif pixels.shape[1] != self.n_features_in_ or len(shape) != len(
+            self.image_shape_
+        ):
             n_axes = len(self.image_shape_)
             must = f"have {n_axes} axes and {self.n_features_in_} channels, as in fit"
             found = f"{len(shape)} axes and {pixels.shape[1]} channels"
@@ -403,7 +426,9 @@ class SECM(EvidentialClusterer):
         """Return the weighted mean of each pixel and its neighbors."""
         return self._read(X, reset=False)[:, : self.n_features_in_]
 
-    def _read_objects(self, attributes: ArrayLike, like: np.ndarray | None) -> np.ndarray:
+    def _read_objects(
+        self, attributes: ArrayLike, like: np.ndarray | None
+    ) -> np.ndarray:
         """Validate attributes of pixels, and append the spread of ``like`` (zero if None)."""
         values = self._validate_attributes(attributes, reset=False)
         values = pad(values, self._model.centers.shape[1])
@@ -411,7 +436,9 @@ class SECM(EvidentialClusterer):
             values[:, self.n_features_in_ :] = like[0, self.n_features_in_ :]
         return values
 
-    def _validate_weights(self, sample_weight: ArrayLike, n_objects: int) -> np.ndarray | None:
+    def _validate_weights(
+        self, sample_weight: ArrayLike, n_objects: int
+    ) -> np.ndarray | None:
         with validating(sample_weight, "sample_weight"):
             sample_weight = to_host(sample_weight)
             shape = np.shape(sample_weight)
@@ -428,15 +455,23 @@ class SECM(EvidentialClusterer):
     def _comparison_source(self, values: np.ndarray) -> AttributeSource:
         return AttributeSource(values[:, : self.n_features_in_])
 
-    def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> PrototypeMethod:
+    def _make_method(
+        self, sample: Sample[np.ndarray], request: FitRequest
+    ) -> PrototypeMethod:
         beta = resolve_beta(self.beta, self.n_features_in_)
-        settings: dict[str, Any] = {"alpha": self.alpha, "beta": beta, "init": self.init}
+        settings: dict[str, Any] = {
+            "alpha": self.alpha,
+            "beta": beta,
+            "init": self.init,
+        }
         if self.metric == "adaptive":
             settings["make_model"] = AdaptiveSpatialModel
             return AdaptiveSpatialMethod(self, sample, request, **settings)
         return SpatialMethod(self, sample, request, **settings, make_model=SpatialModel)
 
-    def _fitted_attributes(self, method: PrototypeMethod, model: PrototypeModel) -> dict[str, Any]:
+    def _fitted_attributes(
+        self, method: PrototypeMethod, model: PrototypeModel
+    ) -> dict[str, Any]:
         labels = self.labels_.reshape(self.image_shape_)
         others = {"delta_": method.delta, "beta_": method.beta}
         return prototype_attributes(self, model, labels_=labels, **others)

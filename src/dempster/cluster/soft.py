@@ -115,7 +115,12 @@ class FuzzyCMeans(ECM):
            [0.73, 0.27]])
     """
 
-    _rules = {**COMMON_RULES, "beta": _BETA_RULE, "init": INIT_RULE, "missing": MISSING_RULE}
+    _rules = {
+        **COMMON_RULES,
+        "beta": _BETA_RULE,
+        "init": INIT_RULE,
+        "missing": MISSING_RULE,
+    }
 
     # Parameters of `ECM` that are fixed here; without the empty set, ``delta`` is infinite.
     alpha = 1.0
@@ -308,13 +313,17 @@ class SubsetModel(PrototypeModel):
         out = np.zeros((len(X), len(family)), dtype=X.dtype)
 
         def write(start: int, stop: int) -> None:
-            codes, masses = self._set_masses(self.squared_distances(X[start:stop]).astype(float))
+            codes, masses = self._set_masses(
+                self.squared_distances(X[start:stop]).astype(float)
+            )
             np.put_along_axis(out[start:stop], columns[codes], masses, axis=1)
 
         apply(write, row_blocks(len(X)))
         return out
 
-    def statistics(self, X: np.ndarray, weights: np.ndarray | None, apply: Apply) -> Statistics:
+    def statistics(
+        self, X: np.ndarray, weights: np.ndarray | None, apply: Apply
+    ) -> Statistics:
         assert weights is not None
 
         def sums(start: int, stop: int) -> Statistics:
@@ -342,7 +351,9 @@ class SubsetClusterer(EvidentialClusterer):
     _support = Support(blocks=True, block_weights=True)
     delta = np.inf  # `PrototypeMethod` reads this parameter of `ECM`.
 
-    def fit(self, X: TableLike, y: None = None, sample_weight: ArrayLike = None) -> Self:
+    def fit(
+        self, X: TableLike, y: None = None, sample_weight: ArrayLike = None
+    ) -> Self:
         """Cluster the objects.
 
         Parameters
@@ -533,9 +544,13 @@ class PossibilisticCMeans(SubsetClusterer):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> PossibilisticMethod:
+    def _make_method(
+        self, sample: Sample[np.ndarray], request: FitRequest
+    ) -> PossibilisticMethod:
         init = centers_from_peaks(self, sample.values, request.n_clusters)
-        return PossibilisticMethod(self, sample, request, alpha=1.0, beta=self.beta, init=init)
+        return PossibilisticMethod(
+            self, sample, request, alpha=1.0, beta=self.beta, init=init
+        )
 
     def _fitted_attributes(
         self, method: PossibilisticMethod, model: PossibilisticModel
@@ -566,7 +581,9 @@ class RoughModel(SubsetModel):
         upper = self._upper(squares)
         size = upper.sum(axis=1, keepdims=True)
         lower = upper & (size == 1)
-        others = {"lingras": upper & ~lower, "peters": upper, "pi": upper / size}[self.rule]
+        others = {"lingras": upper & ~lower, "peters": upper, "pi": upper / size}[
+            self.rule
+        ]
         return (upper * squares / size).sum(axis=1), np.hstack([lower, others])
 
     def update(self, statistics: Statistics, *, move_centers: bool = True) -> Self:
@@ -700,7 +717,9 @@ class RoughKMeans(SubsetClusterer):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> PrototypeMethod:
+    def _make_method(
+        self, sample: Sample[np.ndarray], request: FitRequest
+    ) -> PrototypeMethod:
         init = centers_from_peaks(self, sample.values, request.n_clusters)
         model = partial(
             RoughModel,
@@ -713,5 +732,7 @@ class RoughKMeans(SubsetClusterer):
             self, sample, request, alpha=1.0, beta=1.0, init=init, make_model=model
         )
 
-    def _fitted_attributes(self, method: PrototypeMethod, model: RoughModel) -> dict[str, Any]:
+    def _fitted_attributes(
+        self, method: PrototypeMethod, model: RoughModel
+    ) -> dict[str, Any]:
         return prototype_attributes(self, model)

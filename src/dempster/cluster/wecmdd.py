@@ -39,7 +39,9 @@ _COINCIDE = 0.01  # Two clusters coincide if they differ in less than this share
 class PrototypeWeights(Representatives):
     """Weights of the candidates in each cluster; only candidates can have nonzero weights."""
 
-    weights: np.ndarray  # (c, L), weights of the L candidates in the c clusters; rows sum to one
+    weights: (
+        np.ndarray
+    )  # (c, L), weights of the L candidates in the c clusters; rows sum to one
 
 
 @dataclass(frozen=True)
@@ -111,8 +113,12 @@ class WeightedMedoidModel(MedoidModel):
     """Fitted model of `WECMdd`."""
 
     step: Annotated[MassStep, ".sets g *"]
-    weights: Annotated[np.ndarray, "c L"]  # weights of the L candidates in the c clusters
-    counts: Annotated[np.ndarray, "L"]  # number of objects that each candidate represents
+    weights: Annotated[
+        np.ndarray, "c L"
+    ]  # weights of the L candidates in the c clusters
+    counts: Annotated[
+        np.ndarray, "L"
+    ]  # number of objects that each candidate represents
     costs_of: Annotated[SetCosts, ".coefficients g L"]
 
     @property
@@ -185,7 +191,9 @@ def _cycle_length(history: list[float], tol: float) -> int | None:
 class WeightedMedoidMethod(MedoidMethod[PrototypeWeights]):
     """Algorithm of evidential c-medoids with weighted medoids."""
 
-    def __init__(self, params: WECMdd, sample: Sample[DissimilaritySource], request: FitRequest):
+    def __init__(
+        self, params: WECMdd, sample: Sample[DissimilaritySource], request: FitRequest
+    ):
         super().__init__(params, sample, request)
         self._whole_candidates = self._draw_candidates(self.whole)
         self._part_candidates = self._whole_candidates
@@ -194,7 +202,9 @@ class WeightedMedoidMethod(MedoidMethod[PrototypeWeights]):
 
     def _draw_candidates(self, objects: ComparedObjects) -> Candidates:
         size = self.count_candidates(objects, SAMPLE_SIZE)
-        which, counts = sampling.sample_in_order(objects.order, objects.weights, size, self.rng)
+        which, counts = sampling.sample_in_order(
+            objects.order, objects.weights, size, self.rng
+        )
         by_position = np.argsort(which)
         return Candidates(which[by_position], counts[by_position])
 
@@ -210,7 +220,9 @@ class WeightedMedoidMethod(MedoidMethod[PrototypeWeights]):
         candidates = self._candidates_of(objects)
         near = objects.columns(medoids)
         near[medoids, np.arange(len(medoids))] = 0
-        weights = best_weights(near[candidates.positions].T, candidates.counts, self.params.psi)
+        weights = best_weights(
+            near[candidates.positions].T, candidates.counts, self.params.psi
+        )
         return PrototypeWeights(step, weights)
 
     def enlarge(self, state: PrototypeWeights) -> PrototypeWeights:
@@ -222,12 +234,16 @@ class WeightedMedoidMethod(MedoidMethod[PrototypeWeights]):
             state.step.masses(costs(near), np.empty(0), self.apply)[1]
             for _, near in self._near_blocks(part)
         ]
-        single = self._single_powers(np.concatenate(masses), state) * part.weights[:, None]
+        single = (
+            self._single_powers(np.concatenate(masses), state) * part.weights[:, None]
+        )
         totals = np.zeros((len(state.weights), len(candidates.positions)))
         for start, stop in split_rows(len(self.positions), len(whole)):
             near = whole.block(self.positions[start:stop], candidates.positions)
             totals += single[start:stop].T @ near
-        return replace(state, weights=best_weights(totals, candidates.counts, self.params.psi))
+        return replace(
+            state, weights=best_weights(totals, candidates.counts, self.params.psi)
+        )
 
     def fitted_model(self, state: PrototypeWeights) -> WeightedMedoidModel:
         candidates = self._whole_candidates
@@ -242,7 +258,9 @@ class WeightedMedoidMethod(MedoidMethod[PrototypeWeights]):
             gaps=state.gaps,
         )
 
-    def run(self, objects: ComparedObjects, start: PrototypeWeights) -> Run[PrototypeWeights]:
+    def run(
+        self, objects: ComparedObjects, start: PrototypeWeights
+    ) -> Run[PrototypeWeights]:
         return descend_until_settled(
             partial(self._step, objects), start, self.params.max_iter, self.params.tol
         )
@@ -260,9 +278,13 @@ class WeightedMedoidMethod(MedoidMethod[PrototypeWeights]):
             objective += value
             totals += (self._single_powers(masses, state) * weights[:, None]).T @ near
         counts = self._candidates_of(objects).counts
-        return objective, replace(state, weights=best_weights(totals, counts, self.params.psi))
+        return objective, replace(
+            state, weights=best_weights(totals, counts, self.params.psi)
+        )
 
-    def _near_blocks(self, objects: ComparedObjects) -> Iterator[tuple[slice, np.ndarray]]:
+    def _near_blocks(
+        self, objects: ComparedObjects
+    ) -> Iterator[tuple[slice, np.ndarray]]:
         """Yield slices of objects, and the dissimilarities from these objects to the candidates."""
         n = len(objects)
         columns = self._candidates_of(objects).positions
@@ -289,7 +311,8 @@ class WeightedMedoidMethod(MedoidMethod[PrototypeWeights]):
             if k > 0 and apart.min() < _COINCIDE:
                 used = f"psi={self.params.psi:g} and beta={self.params.beta:g}"
                 warning = (
-                    f"clusters {apart.argmin()} and {k} coincide; decrease psi or beta, got {used}"
+                    f"clusters {apart.argmin()} and {k} coincide; "
+                    f"decrease psi or beta, got {used}"
                 )
                 return replace(result, warnings=(warning,))
         return result

@@ -28,7 +28,11 @@ from dempster.cluster.belief_peaks import (
     uses_belief_peaks,
 )
 from dempster.dissimilarity.input import mark_tags
-from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource, MatrixSource
+from dempster.dissimilarity.sources import (
+    AttributeSource,
+    DissimilaritySource,
+    MatrixSource,
+)
 from dempster.dissimilarity.views import Views, index_of_views, split_views
 from dempster.partition import CredalPartition
 
@@ -212,7 +216,8 @@ class WMVEC(EvidentialClusterer):
         | PEAKS_RULE
         | rule.kind(CredalPartition)
         | rule.Rule(
-            "tables or an array", lambda v: isinstance(v, list | tuple | dict) or rule.array.test(v)
+            "tables or an array",
+            lambda v: isinstance(v, list | tuple | dict) or rule.array.test(v),
         ),
     }
 
@@ -252,7 +257,9 @@ class WMVEC(EvidentialClusterer):
         self.init = init
         self.n_neighbor_clusters = n_neighbor_clusters
 
-    def fit(self, X: TableLike, y: None = None, sample_weight: ArrayLike = None) -> Self:
+    def fit(
+        self, X: TableLike, y: None = None, sample_weight: ArrayLike = None
+    ) -> Self:
         """Cluster the objects.
 
         Parameters
@@ -292,10 +299,14 @@ class WMVEC(EvidentialClusterer):
             return X
         return views.in_order(self.view_names_).table()
 
-    def _read_objects(self, attributes: TableLike, like: Any) -> np.ndarray | ViewMatrices:
+    def _read_objects(
+        self, attributes: TableLike, like: Any
+    ) -> np.ndarray | ViewMatrices:
         return self._input.read_joined(self, attributes)
 
-    def _comparison_source(self, values: np.ndarray | ViewMatrices) -> DissimilaritySource:
+    def _comparison_source(
+        self, values: np.ndarray | ViewMatrices
+    ) -> DissimilaritySource:
         if isinstance(values, ViewMatrices):
             return MatrixSource(joined_dissimilarities(values))
         coordinates = Coordinates.from_rows(values, self._input.of_column, np.empty(0))
@@ -319,7 +330,9 @@ class WMVEC(EvidentialClusterer):
                 return None
             return np.full(n_views, 1 / n_views)
         weights = as_reals(reorder_by_names(self.view_weights, names), "view_weights")
-        is_valid = weights.shape == (n_views,) and np.isfinite(weights).all() and weights.any()
+        is_valid = (
+            weights.shape == (n_views,) and np.isfinite(weights).all() and weights.any()
+        )
         if not is_valid or (weights < 0).any():
             raise InvalidParameterError(
                 "view_weights",
@@ -335,7 +348,9 @@ class WMVEC(EvidentialClusterer):
         init = self.init
         if uses_belief_peaks(init):
             source = self._comparison_source(values)
-            peaks = fit_source_peaks(init, source, n_clusters, self.random_state, self.n_jobs)
+            peaks = fit_source_peaks(
+                init, source, n_clusters, self.random_state, self.n_jobs
+            )
             assert peaks is not None
             if isinstance(values, ViewMatrices):
                 return peaks.peak_indices_
@@ -370,7 +385,9 @@ class WMVEC(EvidentialClusterer):
             )
         return choices
 
-    def _fitted_attributes(self, method: Any, model: ViewModel | MedoidViewModel) -> dict[str, Any]:
+    def _fitted_attributes(
+        self, method: Any, model: ViewModel | MedoidViewModel
+    ) -> dict[str, Any]:
         fitted = {
             "view_weights_": model.weights,
             "view_names_": list(self._input.names),

@@ -20,7 +20,12 @@ _QUERIES_PER_BLOCK = 4096
 
 
 def find_neighborhoods(
-    data: Any, objects: np.ndarray, k: int, metric: str | Callable, *, check: Callable[[int], None]
+    data: Any,
+    objects: np.ndarray,
+    k: int,
+    metric: str | Callable,
+    *,
+    check: Callable[[int], None],
 ) -> tuple[Neighborhoods, int]:
     """Return the k nearest neighbors of the given objects, and the total number of objects."""
     from sklearn.utils import check_array
@@ -29,15 +34,20 @@ def find_neighborhoods(
         # Only the required rows are converted and validated, because the matrix may be large or
         # memory-mapped.
         with validating(data, "D"):
-            D = check_array(data, dtype="numeric", ensure_all_finite=False, input_name="D")
+            D = check_array(
+                data, dtype="numeric", ensure_all_finite=False, input_name="D"
+            )
         if D.shape[0] != D.shape[1]:
             advice = 'set a metric for attributes, for example metric="euclidean"'
             raise InvalidParameterError(
-                "D", must=f"be a square dissimilarity matrix, got shape {D.shape}; {advice}"
+                "D",
+                must=f"be a square dissimilarity matrix, got shape {D.shape}; {advice}",
             )
         check(len(D))
         with validating(data, "D"):
-            return {i: _find_nearest(row, i, k) for i, row in _read_rows(D, objects)}, len(D)
+            return {
+                i: _find_nearest(row, i, k) for i, row in _read_rows(D, objects)
+            }, len(D)
     with validating(data, "D"):
         # A callable metric might modify X.
         X = check_array(data, dtype=float, copy=callable(metric), input_name="D")
@@ -71,7 +81,9 @@ def _read_rows(D: np.ndarray, objects: np.ndarray) -> Iterator[tuple[int, np.nda
             i, j = np.argwhere(is_asymmetric)[0]
             cell = f"D[{block[i]}, {j}] = {rows[i, j]:g}"
             mirrored = f"D[{j}, {block[i]}] = {columns[i, j]:g}"
-            raise InvalidParameterError("D", must=f"be symmetric, got {cell} and {mirrored}")
+            raise InvalidParameterError(
+                "D", must=f"be symmetric, got {cell} and {mirrored}"
+            )
         yield from zip(block.tolist(), rows, strict=True)
 
 
@@ -97,7 +109,9 @@ def _select_nearest(
     Among ties, take the lowest indices.
     """
     best = np.lexsort((candidates, distances))[:k]
-    return {i: 0.0} | dict(zip(candidates[best].tolist(), distances[best].tolist(), strict=True))
+    return {i: 0.0} | dict(
+        zip(candidates[best].tolist(), distances[best].tolist(), strict=True)
+    )
 
 
 def _find_neighborhoods_in_space(
@@ -125,7 +139,9 @@ def _find_neighborhoods_in_space(
                 distances = _euclidean(X[candidates], X[i])
             others = candidates != i
             near = _select_nearest(i, candidates[others], distances[others], k)
-            if n_requested < n and max(near.values()) >= float(distances.max()) * (1 - _TIE):
+            if n_requested < n and max(near.values()) >= float(distances.max()) * (
+                1 - _TIE
+            ):
                 if is_euclidean:
                     distances = _euclidean(X, X[i])
                 else:
@@ -169,7 +185,9 @@ def expand_pairs(
     return [np.array(pairs, dtype=np.int64).reshape(-1, 2) for pairs in kinds]
 
 
-def _candidates(near_i: dict[int, float], near_j: dict[int, float]) -> list[tuple[int, int]]:
+def _candidates(
+    near_i: dict[int, float], near_j: dict[int, float]
+) -> list[tuple[int, int]]:
     """Return the candidates of `Constraints.expand`, sorted by cost, then by index."""
     costs = {}
     for r in near_i.keys() - near_j.keys():

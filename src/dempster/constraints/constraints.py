@@ -59,23 +59,31 @@ def validate_pairs(pairs: Any, name: str) -> np.ndarray:
     if array.size == 0 and (array.ndim < 2 or array.shape[1] in (0, 2)):
         return np.empty((0, 2), dtype=np.int64)
     if array.ndim != 2 or array.shape[1] != 2:
-        raise InvalidParameterError(name, must=f"be {expected}, got shape {array.shape}")
+        raise InvalidParameterError(
+            name, must=f"be {expected}, got shape {array.shape}"
+        )
     if array.dtype == object and all(map(is_integer, array.flat)):
         # Only too large integers keep the type object.
         array = np.array([[int(i), int(j)] for i, j in array])
     if array.dtype.kind not in "iu":
         got = f"{format_value(pairs)} of type {array.dtype}"
-        raise InvalidParameterError(name, must=f"contain integers (object indices), got {got}")
+        raise InvalidParameterError(
+            name, must=f"contain integers (object indices), got {got}"
+        )
     is_invalid = ((array < 0) | (array > _MAX_OBJECT)).any(axis=1)
     _check_pairs(array, is_invalid, name, f"contain indices from 0 to {_MAX_OBJECT}")
     return array.astype(np.int64)
 
 
-def _check_pairs(pairs: np.ndarray, is_invalid: Any, name: str, requirement: str) -> None:
+def _check_pairs(
+    pairs: np.ndarray, is_invalid: Any, name: str, requirement: str
+) -> None:
     """Raise an error that shows the first invalid pair."""
     if is_invalid.any():
         i, j = pairs[is_invalid][0]
-        raise InvalidParameterError(name, must=f"{requirement}, got the pair ({i}, {j})")
+        raise InvalidParameterError(
+            name, must=f"{requirement}, got the pair ({i}, {j})"
+        )
 
 
 def normalize_pairs(pairs: np.ndarray) -> np.ndarray:
@@ -121,7 +129,9 @@ def validate_count(value: Any, name: str) -> int:
     if not is_integer(value):
         raise InvalidParameterError(name, "an integer", value)
     if not 0 <= value <= _MAX_OBJECT:
-        raise InvalidParameterError(name, f"at least 0 and at most {_MAX_OBJECT}", value)
+        raise InvalidParameterError(
+            name, f"at least 0 and at most {_MAX_OBJECT}", value
+        )
     return int(value)
 
 
@@ -137,7 +147,9 @@ def resolve_rows(rows: Any, n: int) -> np.ndarray:
     if indices.shape == (0,) and indices.dtype == float:
         indices = indices.astype(np.int64)  # an empty list
     if indices.ndim != 1 or indices.dtype.kind not in "biu":
-        raise InvalidParameterError("rows", "a slice, a Boolean mask or an array of indices", rows)
+        raise InvalidParameterError(
+            "rows", "a slice, a Boolean mask or an array of indices", rows
+        )
     try:
         return np.arange(n)[indices]
     except IndexError as error:
@@ -200,7 +212,8 @@ class _Graph:
         self.cannot_link = numbers[len(must_link) :]
         self.component = must_link_components(self.must_link, len(self.objects))
         self.broken = (
-            self.component[self.cannot_link[:, 0]] == self.component[self.cannot_link[:, 1]]
+            self.component[self.cannot_link[:, 0]]
+            == self.component[self.cannot_link[:, 1]]
         )
 
     def contradictions(self, which: np.ndarray) -> list[Contradiction]:
@@ -221,7 +234,9 @@ class _Graph:
 
 def must_link_components(must_link: np.ndarray, n: int) -> np.ndarray:
     """Return the connected component of each object in the graph of the must-links."""
-    return connected_components(_adjacency(must_link, n), directed=False)[1].astype(np.int64)
+    return connected_components(_adjacency(must_link, n), directed=False)[1].astype(
+        np.int64
+    )
 
 
 def compute_closure(
@@ -236,12 +251,16 @@ def compute_closure(
     graph = _Graph(must_link, cannot_link)
     if graph.broken.any():
         broken = np.flatnonzero(graph.broken)
-        message = f"constraints contradict each other: {graph.contradictions(broken[:1])[0]}"
+        message = (
+            f"constraints contradict each other: {graph.contradictions(broken[:1])[0]}"
+        )
         if len(broken) > 1:
             message += f" ({len(broken)} contradictions in total; see contradictions())"
         raise ContradictionError(message)
     apart = np.unique(np.sort(graph.component[graph.cannot_link], axis=1), axis=0)
-    sizes = np.bincount(graph.component).astype(object)  # Python integers do not overflow.
+    sizes = np.bincount(graph.component).astype(
+        object
+    )  # Python integers do not overflow.
     pairs = sum(sizes * (sizes - 1)) // 2 + sum(sizes[apart[:, 0]] * sizes[apart[:, 1]])
     check_memory(
         8 * 16 * int(pairs),
@@ -259,7 +278,9 @@ def _adjacency(pairs: np.ndarray, n: int) -> csr_array:
     Its sorted indices make the breadth-first search deterministic.
     """
     rows, columns = np.concatenate([pairs, pairs[:, ::-1]]).T
-    graph = csr_array((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=(n, n))
+    graph = csr_array(
+        (np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=(n, n)
+    )
     graph.sort_indices()
     return graph
 
@@ -451,7 +472,9 @@ class Constraints:
 
     __slots__ = ("_cannot_link", "_must_link", "_n_objects")
 
-    def __init__(self, must_link: Any = (), cannot_link: Any = (), n_objects: int | None = None):
+    def __init__(
+        self, must_link: Any = (), cannot_link: Any = (), n_objects: int | None = None
+    ):
         must = validate_pairs(must_link, "must_link")
         cannot = validate_pairs(cannot_link, "cannot_link")
         is_invalid = cannot[:, 0] == cannot[:, 1]
@@ -522,9 +545,13 @@ class Constraints:
         pairs = count_pairs(len(labelled))
         advice = "draw a random subset of the pairs with Constraints.from_labels"
         check_memory(
-            8 * 16 * pairs, f"all {pairs:,} pairs of {len(labelled):,} labeled objects", advice
+            8 * 16 * pairs,
+            f"all {pairs:,} pairs of {len(labelled):,} labeled objects",
+            advice,
         )
-        return cls._from_codes(labelled[np.column_stack(np.triu_indices(len(labelled), 1))], codes)
+        return cls._from_codes(
+            labelled[np.column_stack(np.triu_indices(len(labelled), 1))], codes
+        )
 
     @classmethod
     def from_pairs(cls, pairs: Any, y: Any) -> Self:
@@ -573,7 +600,9 @@ class Constraints:
         """Shape (n_objects,), which scikit-learn uses to select the rows of a fold."""
         if self._n_objects is None:
             advice = "Constraints(must_link, cannot_link, n_objects=len(X))"
-            raise InvalidParameterError("n_objects", must=f"be set to select rows: {advice}")
+            raise InvalidParameterError(
+                "n_objects", must=f"be set to select rows: {advice}"
+            )
         return (self._n_objects,)
 
     def __getitem__(self, rows: Any) -> Constraints:
@@ -592,7 +621,9 @@ class Constraints:
         cannot = pairs_between(indices, self._cannot_link, n)
         return Constraints(must, cannot, n_objects=len(indices))
 
-    __iter__ = None  # Indexing selects objects, so an iteration would not yield constraints.
+    __iter__ = (
+        None  # Indexing selects objects, so an iteration would not yield constraints.
+    )
 
     def __len__(self) -> int:
         return len(self._must_link) + len(self._cannot_link)
@@ -622,7 +653,8 @@ class Constraints:
         sizes = {n for n in (self._n_objects, other._n_objects) if n is not None}
         if len(sizes) > 1:
             raise InvalidParameterError(
-                "constraints", must=f"have the same n_objects, got {self!r} and {other!r}"
+                "constraints",
+                must=f"have the same n_objects, got {self!r} and {other!r}",
             )
         return Constraints(
             np.concatenate([self._must_link, other._must_link]),
@@ -647,7 +679,8 @@ class Constraints:
         if self._n_objects is not None and self._n_objects != n:
             advice = "use constraints[rows] to select the rows of X"
             raise InvalidParameterError(
-                "constraints", must=f"have n_objects={n}, got {self._n_objects}; {advice}"
+                "constraints",
+                must=f"have n_objects={n}, got {self._n_objects}; {advice}",
             )
 
     # ---- closure and violations ------------------------------------------------------------------
@@ -783,7 +816,9 @@ def _label_codes(y: Any) -> np.ndarray:
         unique, codes = np.unique(labels, return_inverse=True)
         codes = codes.reshape(-1).astype(np.int64)
         names = unique.tolist()
-    unlabelled = [k for k, name in enumerate(names) if name in (UNLABELLED, str(UNLABELLED))]
+    unlabelled = [
+        k for k, name in enumerate(names) if name in (UNLABELLED, str(UNLABELLED))
+    ]
     codes[np.isin(codes, unlabelled)] = UNLABELLED
     return codes
 
@@ -791,7 +826,9 @@ def _label_codes(y: Any) -> np.ndarray:
 # ---- interface for methods -----------------------------------------------------------------------
 
 
-def links(constraints: Constraints, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def links(
+    constraints: Constraints, n: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return constraints as a symmetric sparse matrix ``indptr``, ``indices``, ``sign`` (CSR).
 
     The objects linked to object i are ``indices[indptr[i]:indptr[i + 1]]``, in increasing order.

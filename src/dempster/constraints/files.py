@@ -74,7 +74,9 @@ def read_constraints(
         return constraints
     table = read_quietly(as_file(file), header=_has_header(file, index))
     if table.shape[1] != 3:
-        raise InvalidInputError(f"{file.name} must have three columns, got {table.shape[1]}")
+        raise InvalidInputError(
+            f"{file.name} must have three columns, got {table.shape[1]}"
+        )
     words = _read_answers(table)
     odd = words[~words.isin(SAME | DIFFERENT)]
     if len(odd):
@@ -150,8 +152,12 @@ def write_constraints(
     names = pairs
     if index is not None:
         names = _look_up_names(index, pairs)
-    answers = ["same"] * len(constraints.must_link) + ["different"] * len(constraints.cannot_link)
-    table = pd.DataFrame({"object": names[:, 0], "other": names[:, 1], "answer": answers})
+    answers = ["same"] * len(constraints.must_link) + ["different"] * len(
+        constraints.cannot_link
+    )
+    table = pd.DataFrame(
+        {"object": names[:, 0], "other": names[:, 1], "answer": answers}
+    )
     with atomic_write(file) as temporary:
         table.to_csv(temporary, index=False, sep=_SEPARATORS[suffix])
 
@@ -160,9 +166,13 @@ def _look_up_names(index: Any, pairs: np.ndarray) -> np.ndarray:
     listing = as_list(index, "index", "the names of the objects")
     if len(listing) <= pairs.max(initial=-1):
         got = f"{len(listing):,} names and the index {pairs.max():,}"
-        raise InvalidParameterError("index", must=f"contain a name for every object, got {got}")
+        raise InvalidParameterError(
+            "index", must=f"contain a name for every object, got {got}"
+        )
     names = np.empty(len(listing), dtype=object)
-    names[:] = [encode_cell(name) if isinstance(name, str) else name for name in listing]
+    names[:] = [
+        encode_cell(name) if isinstance(name, str) else name for name in listing
+    ]
     return names[pairs]
 
 
@@ -174,7 +184,9 @@ def _read_indices(cells: Any, file: Path) -> np.ndarray:
     return cells.to_numpy().astype(np.int64)
 
 
-def find_positions(names: Sequence[str], index: Iterable[Any], source: str) -> np.ndarray:
+def find_positions(
+    names: Sequence[str], index: Iterable[Any], source: str
+) -> np.ndarray:
     """Return the position of each name in ``index``.
 
     Raise an error for an unknown or ambiguous name.
@@ -184,7 +196,11 @@ def find_positions(names: Sequence[str], index: Iterable[Any], source: str) -> n
         places.setdefault(name, []).append(place)
     found = []
     for name in names:
-        where = places.get(name) or places.get(decode_cell(name)) or places.get(name.strip())
+        where = (
+            places.get(name)
+            or places.get(decode_cell(name))
+            or places.get(name.strip())
+        )
         if where is None:
             raise InvalidInputError(f"{source}: unknown object {name!r}")
         if len(where) > 1:

@@ -19,7 +19,11 @@ from dempster.partition.credal_partition import CredalPartition, as_credal_parti
 
 
 def suggest_pairs(
-    partition: Any, n: int, *, constraints: Constraints | None = None, random_state: Any = None
+    partition: Any,
+    n: int,
+    *,
+    constraints: Constraints | None = None,
+    random_state: Any = None,
 ) -> np.ndarray:
     """Return the n most useful pairs of objects to ask an expert about.
 
@@ -87,7 +91,9 @@ def suggest_pairs(
     if constraints is None:
         constraints = Constraints()
     if not isinstance(constraints, Constraints):
-        raise InvalidParameterError("constraints", "a Constraints object or None", constraints)
+        raise InvalidParameterError(
+            "constraints", "a Constraints object or None", constraints
+        )
     constraints.check(len(credal))
     groups = _Groups.from_partition(credal, constraints, random_state)
     # The first pair of an object precedes all pairs of less uncertain objects, and only
@@ -103,10 +109,14 @@ class _Groups:
 
     member: np.ndarray  # Most certain object of each group, shape (g,).
     uncertainty: np.ndarray  # Nonspecificity and entropy of each group, shape (g, 2).
-    plausible: np.ndarray  # Normalized plausibilities of the clusters for each group, shape (g, c).
+    plausible: (
+        np.ndarray
+    )  # Normalized plausibilities of the clusters for each group, shape (g, c).
     # Groups sorted by their most plausible cluster, then by decreasing certainty, shape (g,).
     ranked: np.ndarray
-    start: np.ndarray  # Position in ``ranked`` of the first group of each cluster, shape (c,).
+    start: (
+        np.ndarray
+    )  # Position in ``ranked`` of the first group of each cluster, shape (c,).
     size: np.ndarray  # Number of groups of each cluster, shape (c,).
     apart: np.ndarray  # Codes of the pairs of groups with a cannot-link.
 
@@ -133,7 +143,9 @@ class _Groups:
         order = np.lexsort((turn, entropy, nonspecificity, -surest, component))
         # The most certain object of every component.
         member = order[np.unique(component[order], return_index=True)[1]]
-        member = member[np.lexsort((turn[member], -entropy[member], -nonspecificity[member]))]
+        member = member[
+            np.lexsort((turn[member], -entropy[member], -nonspecificity[member]))
+        ]
         group = np.empty(len(member), dtype=np.int64)
         group[component[member]] = np.arange(len(member))
         cannot = group[component[constraints.cannot_link]]
@@ -146,7 +158,14 @@ class _Groups:
             uncertainty=np.column_stack([nonspecificity, entropy])[member],
             plausible=credal.plausibility_transform().astype(float)[member],
             ranked=np.lexsort(
-                (turn[member], entropy[member], nonspecificity[member], -possible, -sure, label)
+                (
+                    turn[member],
+                    entropy[member],
+                    nonspecificity[member],
+                    -possible,
+                    -sure,
+                    label,
+                )
             ),
             start=np.cumsum(size) - size,
             size=size,

@@ -45,11 +45,17 @@ class Moments:
     present: np.ndarray
     mean: np.ndarray  # shape (p,)
     scatter: np.ndarray
-    low: np.ndarray  # smallest value of each column, shape (p,); NaN if all values are missing
-    high: np.ndarray  # largest value of each column, shape (p,); NaN if all values are missing
+    low: (
+        np.ndarray
+    )  # smallest value of each column, shape (p,); NaN if all values are missing
+    high: (
+        np.ndarray
+    )  # largest value of each column, shape (p,); NaN if all values are missing
 
     @classmethod
-    def from_rows(cls, X: np.ndarray, weights: np.ndarray, *, products: bool) -> Moments:
+    def from_rows(
+        cls, X: np.ndarray, weights: np.ndarray, *, products: bool
+    ) -> Moments:
         """Compute the moments of rows, with the full scatter matrix if ``products`` is True."""
         values = X.astype(float)
         if len(weights) == 0 and not has_missing(values):
@@ -121,7 +127,9 @@ class Blocks(ABC):
     width: int | None  # number of columns; None if each row is one number
     names: tuple[str, ...] | None
     dtype: np.dtype
-    n_rows: int | None  # number of rows; None if it is not known before all blocks have been read
+    n_rows: (
+        int | None
+    )  # number of rows; None if it is not known before all blocks have been read
 
     @abstractmethod
     def blocks(self) -> Iterator[np.ndarray]:
@@ -133,7 +141,11 @@ class Blocks(ABC):
 
     @abstractmethod
     def map(
-        self, function: BlockFunction, shared: Any, width: int | None, dtype: np.dtype | type
+        self,
+        function: BlockFunction,
+        shared: Any,
+        width: int | None,
+        dtype: np.dtype | type,
     ) -> Self:
         """Return blocks that a function computes lazily, one row for each row of a block."""
 
@@ -212,7 +224,13 @@ def comes_in_blocks(X: Any) -> bool:
         return False
     if module_of(X) == "pyarrow":
         return True
-    array_attributes = ("__array__", "__array_interface__", "__dataframe__", "shape", "dtype")
+    array_attributes = (
+        "__array__",
+        "__array_interface__",
+        "__dataframe__",
+        "shape",
+        "dtype",
+    )
     if any(hasattr(X, name) for name in array_attributes):
         return False
     return callable(X) or hasattr(X, "__iter__")
@@ -233,7 +251,9 @@ def compute_moments(
     return moments
 
 
-def _block_moments(block: np.ndarray, shared: tuple[bool, bool], apply: Apply) -> Moments:
+def _block_moments(
+    block: np.ndarray, shared: tuple[bool, bool], apply: Apply
+) -> Moments:
     products, weighted = shared
     if not weighted:
         return Moments.from_rows(block, np.empty(0), products=products)
@@ -247,7 +267,9 @@ def sample_rows(n: int, size: int, random_state: Seed) -> np.ndarray:
     return np.sort(as_generator(random_state).choice(n, size, replace=False))
 
 
-def weighted_sample(blocks: Blocks, size: int, random_state: Seed) -> tuple[np.ndarray, np.ndarray]:
+def weighted_sample(
+    blocks: Blocks, size: int, random_state: Seed
+) -> tuple[np.ndarray, np.ndarray]:
     """Draw ``size`` rows with probabilities proportional to the last column.
 
     Return their numbers and counts.
@@ -255,7 +277,9 @@ def weighted_sample(blocks: Blocks, size: int, random_state: Seed) -> tuple[np.n
     sums = np.array(blocks.map_numbered(_sum_weights, None))
     ends = np.cumsum(sums)
     at = (np.arange(size) + as_generator(random_state).random(size)) / size * ends[-1]
-    which = np.minimum(np.searchsorted(ends, at, side="right"), np.flatnonzero(sums)[-1])
+    which = np.minimum(
+        np.searchsorted(ends, at, side="right"), np.flatnonzero(sums)[-1]
+    )
     parts = blocks.map_numbered(_find_rows, (at - (ends - sums)[which], which))
     rows, times = np.unique(np.concatenate(parts), return_counts=True)
     return rows, times.astype(float)

@@ -63,13 +63,19 @@ class DaskBlocks(Blocks):
         return _compute(sums)[0]
 
     def map(
-        self, function: BlockFunction, shared: Any, width: int | None, dtype: np.dtype | type
+        self,
+        function: BlockFunction,
+        shared: Any,
+        width: int | None,
+        dtype: np.dtype | type,
     ) -> Self:
         import dask
 
         task = dask.delayed(_call, pure=False)
         once = dask.delayed((function, shared), traverse=False)
-        return type(self)([task(part, once) for part in self.parts], self.lengths, width, dtype)
+        return type(self)(
+            [task(part, once) for part in self.parts], self.lengths, width, dtype
+        )
 
     def with_column(self, column: Any) -> Self:
         import dask
@@ -89,15 +95,20 @@ class DaskBlocks(Blocks):
             weights = np.asarray(column, dtype=float)
             self._check_number(weights.shape)
             ends = np.cumsum([0, *(self.lengths or [])])
-            return [dask.delayed(weights[a:b], traverse=False) for a, b in pairwise(ends)]
-        has_known_length = hasattr(column, "rechunk") and not np.isnan(column.shape).any()
+            return [
+                dask.delayed(weights[a:b], traverse=False) for a, b in pairwise(ends)
+            ]
+        has_known_length = (
+            hasattr(column, "rechunk") and not np.isnan(column.shape).any()
+        )
         if has_known_length and self.lengths is not None:
             self._check_number(column.shape)
             column = column.rechunk((tuple(self.lengths),))
         parts = list(np.ravel(column.to_delayed()))
         if len(parts) != len(self.parts):
             raise InvalidParameterError(
-                "sample_weight", must=f"have {len(self.parts)} blocks like X, got {len(parts)}"
+                "sample_weight",
+                must=f"have {len(self.parts)} blocks like X, got {len(parts)}",
             )
         return parts
 
@@ -142,7 +153,9 @@ class DaskBlocks(Blocks):
         cuts = np.searchsorted(rows, ends)
         parts = [
             dask.delayed(getitem, pure=False)(part, rows[a:b] - start)
-            for part, a, b, start in zip(self.parts, cuts[:-1], cuts[1:], ends[:-1], strict=True)
+            for part, a, b, start in zip(
+                self.parts, cuts[:-1], cuts[1:], ends[:-1], strict=True
+            )
             if b > a
         ]
         return np.concatenate(_compute(parts))
@@ -188,12 +201,16 @@ def open_dask_blocks(X: Any, *, missing: bool = False) -> DaskBlocks:
 
     if hasattr(X, "chunks"):
         if X.ndim != 2:
-            raise InvalidParameterError("X", must=f"have two dimensions, got shape {X.shape}")
+            raise InvalidParameterError(
+                "X", must=f"have two dimensions, got shape {X.shape}"
+            )
         if np.isnan(X.shape[1]):
             raise InvalidParameterError("X", must="have a known number of columns")
         if X.numblocks[1] > 1:
             X = X.rechunk({1: -1})
-        columns = Columns.from_block(np.empty((0, int(X.shape[1])), X.dtype), missing=missing)
+        columns = Columns.from_block(
+            np.empty((0, int(X.shape[1])), X.dtype), missing=missing
+        )
         lengths = None if np.isnan(X.shape[0]) else X.chunks[0]
         parts = list(X.to_delayed().reshape(-1))
     elif hasattr(X, "npartitions") and getattr(X, "ndim", 0) == 2:
@@ -202,7 +219,8 @@ def open_dask_blocks(X: Any, *, missing: bool = False) -> DaskBlocks:
         parts = list(X.to_delayed())
     else:
         raise InvalidParameterError(
-            "X", f"an array or a DataFrame if it is a Dask collection, got {type(X).__name__}"
+            "X",
+            f"an array or a DataFrame if it is a Dask collection, got {type(X).__name__}",
         )
     if not parts or (lengths is not None and sum(lengths) == 0):
         raise InvalidParameterError(
@@ -219,15 +237,21 @@ def _empty_table(X: Any) -> Any:
     import pandas as pd
 
     if not X.columns.is_unique:
-        raise InvalidParameterError("X", must=f"have unique column names, got {list(X.columns)}")
-    return pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in X.dtypes.items()})
+        raise InvalidParameterError(
+            "X", must=f"have unique column names, got {list(X.columns)}"
+        )
+    return pd.DataFrame(
+        {name: pd.Series(dtype=dtype) for name, dtype in X.dtypes.items()}
+    )
 
 
 # ---- tasks ---------------------------------------------------------------------------------------
 
 
 def _append_weights(block: np.ndarray, weights: Any, number: int) -> np.ndarray:
-    return np.column_stack([block, check_weights(weights, len(block), where=f" in block {number}")])
+    return np.column_stack(
+        [block, check_weights(weights, len(block), where=f" in block {number}")]
+    )
 
 
 def _call(block: np.ndarray, once: tuple[BlockFunction, Any]) -> Any:

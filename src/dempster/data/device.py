@@ -22,7 +22,9 @@ def order_on_device(rows: Array) -> tuple[Array, Array]:
     import torch
 
     projection = torch.zeros(len(rows), dtype=torch.float64, device=rows.device)
-    for column, factor in enumerate(np.random.RandomState(0).normal(size=rows.shape[1:])):
+    for column, factor in enumerate(
+        np.random.RandomState(0).normal(size=rows.shape[1:])
+    ):
         projection += factor * rows[:, column].double()
     places, order = torch.sort(projection, stable=True)
     repeated = torch.zeros(len(rows), dtype=torch.bool, device=rows.device)
@@ -75,7 +77,10 @@ def _copy_from_gpu(block: Any, target: Any) -> None:
 
     size = max(1, PIECE_BYTES // max(1, block[:1].nelement() * target.element_size()))
     starts = range(0, len(block), size)
-    pieces = [torch.empty_like(target[:size], pin_memory=True) for _ in range(min(2, len(starts)))]
+    pieces = [
+        torch.empty_like(target[:size], pin_memory=True)
+        for _ in range(min(2, len(starts)))
+    ]
     filled = [torch.cuda.Event() for _ in pieces]
 
     def fill(number: int) -> None:

@@ -38,7 +38,9 @@ class Columns:
     missing: bool = False  # whether NaN is allowed
 
     @classmethod
-    def from_block(cls, block: Any, number: int = 0, *, missing: bool = False) -> Columns:
+    def from_block(
+        cls, block: Any, number: int = 0, *, missing: bool = False
+    ) -> Columns:
         """Return the columns of a block."""
         values, names = _to_floats(block, number)
         return cls(values.shape[1], names, values.dtype, missing)
@@ -54,13 +56,17 @@ class Columns:
         if names is not None and self.names is not None and names != self.names:
             expected = _join_names(self.names)
             actual = _join_names(names)
-            raise _invalid_block(number, f"have the columns {expected} in this order, got {actual}")
+            raise _invalid_block(
+                number, f"have the columns {expected} in this order, got {actual}"
+            )
         if values.shape[1] != self.n:
             raise _invalid_block(
                 number, f"have {self.n} columns like the first, got {values.shape[1]}"
             )
         if self.dtype == np.float32 and values.dtype != np.float32:
-            raise _invalid_block(number, f"be float32 like the first, got {values.dtype}")
+            raise _invalid_block(
+                number, f"be float32 like the first, got {values.dtype}"
+            )
         self._check_finite(values, number)
         check_size(values, f"block {number} of X")
         # A block that comes from another process may not be aligned in memory.
@@ -125,7 +131,9 @@ def _to_floats(block: Any, number: int) -> tuple[np.ndarray, tuple[str, ...] | N
             return values, tuple(names)
         return values, None
     if hasattr(block, "toarray") and hasattr(block, "nnz"):
-        raise _invalid_block(number, "be dense, got a sparse matrix; use block.toarray()")
+        raise _invalid_block(
+            number, "be dense, got a sparse matrix; use block.toarray()"
+        )
     with validating(block, f"block {number} of X"):
         values = np.asarray(block)
     return _as_floats(values, number), None
@@ -153,10 +161,16 @@ def _arrow_to_floats(batch: Any, number: int) -> np.ndarray:
 
     for field in batch.schema:
         numeric = pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
-        if not (numeric or pa.types.is_decimal(field.type) or pa.types.is_boolean(field.type)):
+        if not (
+            numeric
+            or pa.types.is_decimal(field.type)
+            or pa.types.is_boolean(field.type)
+        ):
             raise _not_numeric(field.name, number, field.type)
     single = all(field.type == pa.float32() for field in batch.schema)
-    values = np.empty((batch.num_rows, batch.num_columns), np.float32 if single else np.float64)
+    values = np.empty(
+        (batch.num_rows, batch.num_columns), np.float32 if single else np.float64
+    )
     for j, column in enumerate(batch.columns):
         if pa.types.is_decimal(column.type):
             column = column.cast(pa.float64())
@@ -244,7 +258,9 @@ class Tiles(Blocks):
             self.n_rows = seen
         elif self.n_rows != seen:
             counts = f"{self.n_rows:,}, then {seen:,}"
-            raise InvalidParameterError("X", must=f"have the same rows at every pass, got {counts}")
+            raise InvalidParameterError(
+                "X", must=f"have the same rows at every pass, got {counts}"
+            )
 
     @staticmethod
     def _check_unchanged(number: int, tile: np.ndarray, checksums: list[int]) -> None:
@@ -265,12 +281,19 @@ class Tiles(Blocks):
         return total.result()
 
     def map(
-        self, function: BlockFunction, shared: Any, width: int | None, dtype: np.dtype | type
+        self,
+        function: BlockFunction,
+        shared: Any,
+        width: int | None,
+        dtype: np.dtype | type,
     ) -> Self:
         return self._derive(partial(self._map_tiles, function, shared), width, dtype)
 
     def _derive(
-        self, read: Callable[[], Iterator[np.ndarray]], width: int | None, dtype: np.dtype | type
+        self,
+        read: Callable[[], Iterator[np.ndarray]],
+        width: int | None,
+        dtype: np.dtype | type,
     ) -> Self:
         """Return tiles of the same rows with other columns."""
         return type(self)(
@@ -287,7 +310,9 @@ class Tiles(Blocks):
         read = partial(self._append_weights, open_weights(column))
         return self._derive(read, self.width + 1, np.float64)
 
-    def _append_weights(self, read: Callable[[], Iterable[Any]]) -> Iterator[np.ndarray]:
+    def _append_weights(
+        self, read: Callable[[], Iterable[Any]]
+    ) -> Iterator[np.ndarray]:
         blocks = (
             check_weights(block, np.size(block), where=f" in block {number}")
             for number, block in enumerate(read())
@@ -323,7 +348,9 @@ class Tiles(Blocks):
         parts = []
         start = 0
         for tile in self.blocks():
-            here = rows[np.searchsorted(rows, start) : np.searchsorted(rows, start + len(tile))]
+            here = rows[
+                np.searchsorted(rows, start) : np.searchsorted(rows, start + len(tile))
+            ]
             parts.append(tile[here - start])
             start += len(tile)
         return np.concatenate(parts)
@@ -432,9 +459,13 @@ def parquet_dataset(path: Path) -> Any:
     try:
         import pyarrow.dataset as ds
     except ImportError as error:
-        raise MissingExtraError("X as a path of Parquet files", "pyarrow", "parquet") from error
+        raise MissingExtraError(
+            "X as a path of Parquet files", "pyarrow", "parquet"
+        ) from error
     if not path.exists():
-        raise FileNotFoundError(f"X is the path {path}, but there is no such file or folder")
+        raise FileNotFoundError(
+            f"X is the path {path}, but there is no such file or folder"
+        )
     expected = "X must be a Parquet file or a folder of Parquet files"
     # Reject pipes and devices, which can be read only once.
     if not path.is_dir() and not path.is_file():
@@ -464,7 +495,10 @@ def _arrow_reader(X: Any) -> Callable[[], Iterable[Any]]:
 def _batch_reader(dataset: Any) -> Callable[[], Iterable[Any]]:
     # Read few batches ahead, so that memory use does not grow.
     return partial(
-        dataset.to_batches, batch_size=TILE_ROWS, batch_readahead=2, fragment_readahead=1
+        dataset.to_batches,
+        batch_size=TILE_ROWS,
+        batch_readahead=2,
+        fragment_readahead=1,
     )
 
 
@@ -480,7 +514,9 @@ def _iterate(blocks: Any) -> Iterator[Any]:
 def _read_tiles(
     read: Callable[[], Iterable[Any]], columns: Columns, size: int
 ) -> Iterator[np.ndarray]:
-    blocks = (columns.validate(block, number) for number, block in enumerate(_iterate(read())))
+    blocks = (
+        columns.validate(block, number) for number, block in enumerate(_iterate(read()))
+    )
     return cut_tiles(blocks, size)
 
 

@@ -48,12 +48,16 @@ def peak_memory() -> int | None:
 class PassRunner:
     """Run passes over the data, report their progress, and store their results in a journal."""
 
-    def __init__(self, apply: Apply, journal: Journal | None, *listeners: Callable[[str], None]):
+    def __init__(
+        self, apply: Apply, journal: Journal | None, *listeners: Callable[[str], None]
+    ):
         self.apply = apply
         self._journal = journal
         self._listeners = listeners
         self._seconds: float | None = None  # duration of the previous pass
-        self.n_rows: int | None = None  # number of rows; None before they have been counted
+        self.n_rows: int | None = (
+            None  # number of rows; None before they have been counted
+        )
 
     def run(
         self,
@@ -78,7 +82,9 @@ class PassRunner:
     def _measure(self, purpose: str, compute: Callable[[], Any]) -> Any:
         status = [purpose]
         if self._seconds is not None and self.n_rows is not None:
-            status.append(f"{self.n_rows / max(self._seconds, 1e-9):,.0f} rows per second")
+            status.append(
+                f"{self.n_rows / max(self._seconds, 1e-9):,.0f} rows per second"
+            )
         memory = peak_memory()
         if memory is not None:
             status.append(f"peak memory {memory / 2**20:,.0f} MB")
@@ -98,12 +104,17 @@ class Journal:
 
     def __init__(self, path: str | os.PathLike[str], settings: Mapping[str, str]):
         self.path = Path(path)
-        self._head = _MAGIC + _digest(json.dumps(dict(settings), sort_keys=True).encode())
+        self._head = _MAGIC + _digest(
+            json.dumps(dict(settings), sort_keys=True).encode()
+        )
         if self.path.is_dir():
-            raise InvalidParameterError("checkpoint", f"the path of a file, but {path} is a folder")
+            raise InvalidParameterError(
+                "checkpoint", f"the path of a file, but {path} is a folder"
+            )
         if not self.path.absolute().parent.is_dir():
             raise InvalidParameterError(
-                "checkpoint", f"in an existing folder, but {self.path.parent} does not exist"
+                "checkpoint",
+                f"in an existing folder, but {self.path.parent} does not exist",
             )
         self._records, self._end = self._read()
         self._next = 0
@@ -133,7 +144,8 @@ class Journal:
 
     def _invalid(self, reason: str) -> InvalidParameterError:
         message = (
-            f"checkpoint {self.path} {reason}; use another path, or remove the file to start again"
+            f"checkpoint {self.path} {reason}; use another "
+            "path, or remove the file to start again"
         )
         return InvalidParameterError("checkpoint", message=message)
 
@@ -163,7 +175,9 @@ class Journal:
     def _append(self, body: bytes) -> None:
         """Append a record and write it to the disk before the next pass starts."""
         head = b"" if self._end else self._head
-        record = head + len(body).to_bytes(_LENGTH_BYTES, "little") + _digest(body) + body
+        record = (
+            head + len(body).to_bytes(_LENGTH_BYTES, "little") + _digest(body) + body
+        )
         with open(self.path, "r+b" if self.path.exists() else "xb") as file:
             file.truncate(self._end)
             file.seek(self._end)
@@ -204,7 +218,10 @@ def _contents(body: bytes) -> dict[str, Any]:
 
 
 def _unpack(body: bytes, kind: type) -> Any:
-    parts = {name: part if part.ndim else part.item() for name, part in _load_arrays(body).items()}
+    parts = {
+        name: part if part.ndim else part.item()
+        for name, part in _load_arrays(body).items()
+    }
     if kind is tuple:
         return tuple(parts[str(k)] for k in range(len(parts)))
     if is_dataclass(kind):

@@ -12,13 +12,26 @@ from typing import Any, Self
 
 import numpy as np
 
-from dempster._arrays import Array, column_bounds, is_tensor, library_of, to_device_of, to_host
+from dempster._arrays import (
+    Array,
+    column_bounds,
+    is_tensor,
+    library_of,
+    to_device_of,
+    to_host,
+)
 from dempster._errors import InvalidParameterError
 from dempster._text import printable
 from dempster._types import Seed
 from dempster._validation import check_scale, has_missing
 from dempster.data import sampling
-from dempster.data.blocks import Blocks, Moments, compute_moments, sample_rows, weighted_sample
+from dempster.data.blocks import (
+    Blocks,
+    Moments,
+    compute_moments,
+    sample_rows,
+    weighted_sample,
+)
 from dempster.data.device import import_torch, order_on_device, to_tensor
 from dempster.data.passes import PassRunner
 from dempster.data.sampling import SAMPLE_SIZE
@@ -63,7 +76,9 @@ class Rows:
         X = self.values
         mean = self.mean()
         if has_missing(X):
-            return float(sampling.mean_of_objects(np.square(X - mean), self.weights).sum())
+            return float(
+                sampling.mean_of_objects(np.square(X - mean), self.weights).sum()
+            )
         total = 0.0
         for start in range(0, len(X), BLOCK_ROWS):
             block = slice(start, start + BLOCK_ROWS)
@@ -135,7 +150,9 @@ class _DeviceRows(Rows):
         return np.clip(to_host(total) / self.total_weight, *self.bounds())
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        return to_host(self.values.amin(dim=0).double()), to_host(self.values.amax(dim=0).double())
+        return to_host(self.values.amin(dim=0).double()), to_host(
+            self.values.amax(dim=0).double()
+        )
 
     def mean_squared_deviation(self) -> float:
         mean = to_device_of(self.mean(), self.values)
@@ -148,7 +165,9 @@ class _DeviceRows(Rows):
     def sample(self, rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
         order = order_on_device(self.values)[0]
         if self._there is None:
-            weights = self.values.new_ones(len(order), dtype=library_of(self.values).float64)
+            weights = self.values.new_ones(
+                len(order), dtype=library_of(self.values).float64
+            )
         else:
             weights = self._there[order]
             order = order[weights > 0]
@@ -157,8 +176,14 @@ class _DeviceRows(Rows):
         if len(order) <= size:
             return to_host(self.values[order]), to_host(weights)
         reach = weights.cumsum(dim=0)
-        at = to_device_of(sampling.draw_evenly(float(reach[-1]), size, rng), self.values)
-        places = library_of(reach).searchsorted(reach, at, right=True).clamp(max=len(order) - 1)
+        at = to_device_of(
+            sampling.draw_evenly(float(reach[-1]), size, rng), self.values
+        )
+        places = (
+            library_of(reach)
+            .searchsorted(reach, at, right=True)
+            .clamp(max=len(order) - 1)
+        )
         return to_host(self.values[order[places]]), np.ones(size)
 
     def sum(self, function: RowFunction, shared: Any, kind: type) -> Any:
@@ -205,7 +230,10 @@ class BlockRows(Rows):
         self.moments: Moments = runner.run(
             "moments",
             lambda: compute_moments(
-                self._blocks, runner.apply, products=products, weighted=self._is_weighted
+                self._blocks,
+                runner.apply,
+                products=products,
+                weighted=self._is_weighted,
             ),
             Moments,
             is_fingerprint=True,
@@ -238,7 +266,10 @@ class BlockRows(Rows):
             )
         if self.moments.weight <= 0:
             raise InvalidParameterError("sample_weight", "nonzero for at least one row")
-        check_scale(np.stack([self.moments.low, self.moments.high]).astype(self.source.dtype), "X")
+        check_scale(
+            np.stack([self.moments.low, self.moments.high]).astype(self.source.dtype),
+            "X",
+        )
 
     @property
     def are_in_memory(self) -> bool:
@@ -294,11 +325,15 @@ class BlockRows(Rows):
             self._is_weighted,
         )
         return self._runner.run(
-            "sums", lambda: self._blocks.reduce(_sum_block, context, self._runner.apply), kind
+            "sums",
+            lambda: self._blocks.reduce(_sum_block, context, self._runner.apply),
+            kind,
         )
 
 
-def open_rows(values: Array, weights: np.ndarray, apply: Apply, device: str = "cpu") -> Rows:
+def open_rows(
+    values: Array, weights: np.ndarray, apply: Apply, device: str = "cpu"
+) -> Rows:
     """Return `Rows` of an array or a tensor.
 
     An array is copied to ``device`` unless the device is "cpu".

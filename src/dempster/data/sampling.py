@@ -11,7 +11,9 @@ import numpy as np
 from dempster._arrays import clip_to_range, row_mean
 from dempster._validation import has_missing
 
-SAMPLE_SIZE = 20_000  # maximum number of rows on which different initial prototypes are compared
+SAMPLE_SIZE = (
+    20_000  # maximum number of rows on which different initial prototypes are compared
+)
 _BLOCK_ROWS = 4096
 
 
@@ -20,7 +22,9 @@ def draw_evenly(total: float, size: int, rng: np.random.RandomState) -> np.ndarr
     return (np.arange(size) + rng.random_sample(size)) / size * total
 
 
-def systematic_draw(weights: np.ndarray, size: int, rng: np.random.RandomState) -> np.ndarray:
+def systematic_draw(
+    weights: np.ndarray, size: int, rng: np.random.RandomState
+) -> np.ndarray:
     """Draw ``size`` positions in proportion to the weights (systematic sampling)."""
     reach = np.cumsum(weights)
     at = draw_evenly(reach[-1], size, rng)
@@ -60,7 +64,9 @@ def _fill_missing(X: np.ndarray) -> np.ndarray:
     high = np.where(missing, -np.inf, X).max(axis=0)
     high = np.where(np.isfinite(high), high, 0)
     spread = high - np.minimum(low, high)
-    constant = np.where(high == 0, spread.max() or 1.0, np.abs(high))  # in the units of X
+    constant = np.where(
+        high == 0, spread.max() or 1.0, np.abs(high)
+    )  # in the units of X
     apart = np.where(spread > 0, spread, constant)
     return np.where(missing, high + apart, X)
 
@@ -76,7 +82,9 @@ def sample_in_order(
     order = order[weights[order] > 0]
     if len(order) <= size:
         return order, weights[order]
-    places, count = np.unique(systematic_draw(weights[order], size, rng), return_counts=True)
+    places, count = np.unique(
+        systematic_draw(weights[order], size, rng), return_counts=True
+    )
     return order[places], count.astype(float)
 
 

@@ -13,7 +13,20 @@ from dempster.datasets.generators import make_fourclass
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
 
-_BUTTERFLY_X = (-5.0, -3.34, -3.34, -3.34, -1.67, 0.0, 1.67, 3.34, 3.34, 3.34, 5.0, 10.0)
+_BUTTERFLY_X = (
+    -5.0,
+    -3.34,
+    -3.34,
+    -3.34,
+    -1.67,
+    0.0,
+    1.67,
+    3.34,
+    3.34,
+    3.34,
+    5.0,
+    10.0,
+)
 _BUTTERFLY_Y = (0.0, 1.67, 0.0, -1.67, 0.0, 0.0, 0.0, -1.67, 0.0, 1.67, 0.0, 10.0)
 
 _EXAMPLE_SEED = 2008
@@ -120,14 +133,18 @@ _DOCUMENTATION = """Load {title} from scikit-learn ({size}).
     """
 
 
-def _create_loader(name: str, title: str, size: str, shape: tuple[int, int]) -> Callable[..., Any]:
+def _create_loader(
+    name: str, title: str, size: str, shape: tuple[int, int]
+) -> Callable[..., Any]:
     """Return a function that loads a dataset of scikit-learn."""
 
     def load(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
         from sklearn import datasets
 
         check_flags(return_X_y=return_X_y, as_frame=as_frame)
-        return getattr(datasets, name)(return_X_y=bool(return_X_y), as_frame=bool(as_frame))
+        return getattr(datasets, name)(
+            return_X_y=bool(return_X_y), as_frame=bool(as_frame)
+        )
 
     load.__name__ = load.__qualname__ = name
     load.__doc__ = _DOCUMENTATION.format(name=name, title=title, size=size, shape=shape)
@@ -135,13 +152,22 @@ def _create_loader(name: str, title: str, size: str, shape: tuple[int, int]) -> 
 
 
 load_iris = _create_loader(
-    "load_iris", "Fisher's iris dataset", "150 flowers, 4 attributes, 3 species", (150, 4)
+    "load_iris",
+    "Fisher's iris dataset",
+    "150 flowers, 4 attributes, 3 species",
+    (150, 4),
 )
 load_wine = _create_loader(
-    "load_wine", "wine data to standardize", "178 wines, 13 attributes, 3 growers", (178, 13)
+    "load_wine",
+    "wine data to standardize",
+    "178 wines, 13 attributes, 3 growers",
+    (178, 13),
 )
 load_digits = _create_loader(
-    "load_digits", "handwritten digits", "1797 images, 8 x 8 pixels, 10 classes", (1797, 64)
+    "load_digits",
+    "handwritten digits",
+    "1797 images, 8 x 8 pixels, 10 classes",
+    (1797, 64),
 )
 
 

@@ -70,19 +70,28 @@ class DatasetRecord:
 
 
 def _read_catalogue() -> dict[str, DatasetRecord]:
-    text = files("dempster.datasets").joinpath("catalogue.toml").read_text(encoding="utf-8")
+    text = (
+        files("dempster.datasets")
+        .joinpath("catalogue.toml")
+        .read_text(encoding="utf-8")
+    )
     catalogue = tomllib.loads(text)
     shared = catalogue["citations"]
     records = {}
     for name, entry in catalogue["datasets"].items():
         # A citation is the key of a shared reference, or the reference itself.
-        citations = [shared.get(citation, citation) for citation in entry.pop("citations")]
+        citations = [
+            shared.get(citation, citation) for citation in entry.pop("citations")
+        ]
         versions = {
             version: DatasetVersion(**_with_shape(derived))
             for version, derived in entry.pop("preparations", {}).items()
         }
         records[name] = DatasetRecord(
-            name, citation=" ".join(citations), preparations=versions, **_with_shape(entry)
+            name,
+            citation=" ".join(citations),
+            preparations=versions,
+            **_with_shape(entry),
         )
     return records
 
@@ -113,6 +122,8 @@ def dataset_names() -> list[str]:
 def describe_shape(shape: Shape) -> str:
     """Return a shape as text, such as "150 objects, 4 attributes, 3 classes"."""
     n_samples, n_features, n_classes = shape
-    attributes = f"{n_features} attributes" if n_features else "a matrix of dissimilarities"
+    attributes = (
+        f"{n_features} attributes" if n_features else "a matrix of dissimilarities"
+    )
     classes = f"{n_classes} classes" if n_classes else "no labels"
     return f"{n_samples} objects, {attributes}, {classes}"

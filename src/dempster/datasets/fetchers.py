@@ -107,7 +107,9 @@ def fetch_dataset(
     check_flags(return_X_y=return_X_y, as_frame=as_frame)
     if not isinstance(version, str) or version not in record.versions:
         permitted = ", ".join(map(repr, record.versions))
-        raise InvalidParameterError("version", f"one of {permitted} for {name!r}", version)
+        raise InvalidParameterError(
+            "version", f"one of {permitted} for {name!r}", version
+        )
     if as_frame and record.dissimilarities:
         raise InvalidParameterError(
             "as_frame", f"False for dataset {name!r}, a matrix of dissimilarities", True
@@ -148,7 +150,9 @@ def _describe(record: DatasetRecord, version: str) -> str:
         )
     if record.note:
         lines.append(record.note)
-    return "\n".join([*lines, f"Reference: {record.citation}", f"Source: {record.homepage}"])
+    return "\n".join(
+        [*lines, f"Reference: {record.citation}", f"Source: {record.homepage}"]
+    )
 
 
 # ---- sources and versions ------------------------------------------------------------------------
@@ -173,13 +177,17 @@ def check_size(raw: RawData, expected: Shape, name: str) -> None:
     """Raise an error if the numbers of objects, attributes or classes are not as expected."""
     dataset = f"dataset {name!r} from {raw.source}"
     if raw.matrix.ndim != 2:
-        raise InvalidInputError(f"{dataset} must be a matrix, got {raw.matrix.ndim} axes")
+        raise InvalidInputError(
+            f"{dataset} must be a matrix, got {raw.matrix.ndim} axes"
+        )
     n_rows, n_columns = raw.matrix.shape
     n_classes = 0
     if raw.target is not None:
         n_classes = len(np.unique(raw.target))
         if len(raw.target) != n_rows:
-            raise InvalidInputError(f"{dataset} has {n_rows} objects and {len(raw.target)} labels")
+            raise InvalidInputError(
+                f"{dataset} has {n_rows} objects and {len(raw.target)} labels"
+            )
     if expected[1] == 0 and n_rows == n_columns:
         n_columns = 0
     shape = (n_rows, n_columns, n_classes)
@@ -208,7 +216,9 @@ def _regroup_classes(raw: RawData, groups: Mapping[str, Sequence[str]]) -> RawDa
     assert raw.target is not None
     assert raw.target_names is not None
     new_code = {
-        original: code for code, originals in enumerate(groups.values()) for original in originals
+        original: code
+        for code, originals in enumerate(groups.values())
+        for original in originals
     }
     codes = np.array([new_code.get(name, -1) for name in raw.target_names])[raw.target]
     regrouped = replace(raw, target=codes, target_names=list(groups))
@@ -273,18 +283,28 @@ def _read_local(record: DatasetRecord, path: Path) -> RawData:
     )
 
 
-def _read_openml(record: DatasetRecord, path: Path | None, data_home: DataHome) -> RawData:
+def _read_openml(
+    record: DatasetRecord, path: Path | None, data_home: DataHome
+) -> RawData:
     from sklearn.datasets import fetch_openml
 
     data_id = record.openml_id
     try:
         bunch = fetch_openml(
-            data_id=data_id, as_frame=True, data_home=data_home, n_retries=1, parser="auto"
+            data_id=data_id,
+            as_frame=True,
+            data_home=data_home,
+            n_retries=1,
+            parser="auto",
         )
     # fetch_openml raises a ValueError for withdrawn datasets and for damaged downloads.
     except (OSError, HTTPException, ValueError) as error:
-        raise DatasetNotAvailableError(_not_available_message(record, path, error)) from error
-    numeric = bunch.data.select_dtypes("number")  # The dataset vowel also has nominal columns.
+        raise DatasetNotAvailableError(
+            _not_available_message(record, path, error)
+        ) from error
+    numeric = bunch.data.select_dtypes(
+        "number"
+    )  # The dataset vowel also has nominal columns.
     target, names = _encode_labels(record, bunch.target)
     return RawData(
         matrix=numeric.to_numpy(dtype=float),
@@ -308,7 +328,9 @@ def _encode_labels(record: DatasetRecord, labels: Any) -> tuple[np.ndarray, list
             f"dataset {record.name!r} from OpenML (id {record.openml_id}) has unexpected classes "
             f"{unknown}"
         )
-    return np.array([code[label] for label in cleaned]), list(record.class_names or classes)
+    return np.array([code[label] for label in cleaned]), list(
+        record.class_names or classes
+    )
 
 
 def _clean_label(label: Any) -> str:

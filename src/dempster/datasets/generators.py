@@ -71,13 +71,18 @@ def make_fourclass(
     # Both coordinates of an object have the same denominator. With two, they would be independent t
     # variables.
     scale = np.sqrt(
-        rng.chisquare(FOURCLASS_DEGREES_OF_FREEDOM, (n_samples, 1)) / FOURCLASS_DEGREES_OF_FREEDOM
+        rng.chisquare(FOURCLASS_DEGREES_OF_FREEDOM, (n_samples, 1))
+        / FOURCLASS_DEGREES_OF_FREEDOM
     )
     return FOURCLASS_CENTERS[y] + normal / scale, y
 
 
 def make_bananas(
-    n_samples: int = 400, *, radius: float = 5.0, noise: float = 1.0, random_state: Any = None
+    n_samples: int = 400,
+    *,
+    radius: float = 5.0,
+    noise: float = 1.0,
+    random_state: Any = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draw two interlocked arcs, which cannot be separated without constraints or labels.
 
@@ -132,7 +137,9 @@ def bananas_from_draws(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Compute the points and the classes from the uniform and normal draws for each class."""
     angles = np.pi * (0.125 + 1.25 * uniform[0]), np.pi * (0.375 - 1.25 * uniform[1])
-    arcs = [radius * np.column_stack([np.sin(angle), np.cos(angle)]) for angle in angles]
+    arcs = [
+        radius * np.column_stack([np.sin(angle), np.cos(angle)]) for angle in angles
+    ]
     arcs[1] -= 0.75 * radius
     X = np.concatenate(arcs) + noise * np.concatenate(normal)
     return X, np.repeat([0, 1], [len(uniform[0]), len(uniform[1])])
@@ -185,7 +192,11 @@ def make_circles(
 
 
 def make_gaussian_mixture(
-    mixture: int = 1, n_samples: int = 300, *, as_bunch: bool = False, random_state: Any = None
+    mixture: int = 1,
+    n_samples: int = 300,
+    *,
+    as_bunch: bool = False,
+    random_state: Any = None,
 ) -> Any:
     """Draw three Gaussian clusters in the plane with known posterior probabilities.
 
@@ -238,7 +249,9 @@ def make_gaussian_mixture(
     if not as_bunch:
         return X, y
 
-    from dempster.datasets.bundled import to_bunch  # The module bundled imports this module.
+    from dempster.datasets.bundled import (
+        to_bunch,
+    )  # The module bundled imports this module.
 
     return to_bunch(
         X,
@@ -264,8 +277,12 @@ def gaussian_posterior(
     from scipy.special import softmax
 
     gap = X[:, None, :] - means
-    whitened = np.einsum("kij,nkj->nki", np.linalg.inv(np.linalg.cholesky(covariances)), gap)
-    log_density = -0.5 * (whitened**2).sum(axis=2) - 0.5 * np.linalg.slogdet(covariances)[1]
+    whitened = np.einsum(
+        "kij,nkj->nki", np.linalg.inv(np.linalg.cholesky(covariances)), gap
+    )
+    log_density = (
+        -0.5 * (whitened**2).sum(axis=2) - 0.5 * np.linalg.slogdet(covariances)[1]
+    )
     return softmax(log_density + np.log(weights), axis=1)
 
 
@@ -274,4 +291,6 @@ def _equal_sizes(n_samples: int, n_parts: int) -> list[int]:
 
     They differ by at most one, larger groups first.
     """
-    return [n_samples // n_parts + (part < n_samples % n_parts) for part in range(n_parts)]
+    return [
+        n_samples // n_parts + (part < n_samples % n_parts) for part in range(n_parts)
+    ]

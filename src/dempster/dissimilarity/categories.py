@@ -49,7 +49,9 @@ class CategoryEncoder:
 
     def fit_encode(self, table: TableLike) -> np.ndarray:
         """Learn the categories of a table and return its category numbers, shape (n, p)."""
-        self.names = list(table.columns if hasattr(table, "columns") else range(table.shape[1]))
+        self.names = list(
+            table.columns if hasattr(table, "columns") else range(table.shape[1])
+        )
         self._encoder = GowerEncoder(categorical=self.names)
         codes = self._encoder.fit_transform(table).codes
         self.levels = []
@@ -77,7 +79,10 @@ class CategoryEncoder:
         A file may contain other numbers.
         """
         sizes = [len(level) for level in self.levels]
-        if sizes != [len(found) for found in self._encoder.categories_] or len(sizes) != n_features:
+        if (
+            sizes != [len(found) for found in self._encoder.categories_]
+            or len(sizes) != n_features
+        ):
             raise InvalidInputError("levels must contain the categories of each column")
         if not np.array_equal(self.offsets, np.concatenate([[0], np.cumsum(sizes)])):
             raise InvalidInputError(
@@ -104,10 +109,16 @@ class CategoryEncoder:
             value = np.where(code < 0, ABSENT, code)
             if has_missing:
                 value[code == MISSING] = len(level) - 1
-            is_unknown = (value == ABSENT) & ((code != MISSING) | (self.missing != "ignore"))
+            is_unknown = (value == ABSENT) & (
+                (code != MISSING) | (self.missing != "ignore")
+            )
             if unknown == "error" and is_unknown.any():
-                raise self._unknown_category_error(table, column, int(is_unknown.argmax()))
-            out[:, column] = np.where(value == ABSENT, ABSENT, value + self.offsets[column])
+                raise self._unknown_category_error(
+                    table, column, int(is_unknown.argmax())
+                )
+            out[:, column] = np.where(
+                value == ABSENT, ABSENT, value + self.offsets[column]
+            )
         return out
 
     def _unknown_category_error(
@@ -117,7 +128,11 @@ class CategoryEncoder:
             cell = table.iloc[row, column]
         else:
             cell = np.asarray(table, dtype=object)[row, column]
-        treated = "missing values" if self.missing == "ignore" else "different from all others"
+        treated = (
+            "missing values"
+            if self.missing == "ignore"
+            else "different from all others"
+        )
         message = (
             f"X contains a category in column {self.names[column]!r} that was not in fit: "
             f"{cell!r} in row {row}; set handle_unknown='ignore' to treat such categories as "
@@ -148,19 +163,27 @@ def _validate_table(estimator: Any, X: TableLike, *, reset: bool) -> TableLike:
         return X
     if not hasattr(X, "dtype") and not hasattr(X, "__array__"):
         with validating_labels(X, "X"):
-            X = np.asarray(X, dtype=object)  # Other types convert numbers to text in mixed columns.
+            X = np.asarray(
+                X, dtype=object
+            )  # Other types convert numbers to text in mixed columns.
     # The encoder checks missing values by column.
     with validating_labels(X, "X"):
-        return validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
+        return validate_data(
+            estimator, X, reset=reset, dtype=None, ensure_all_finite="allow-nan"
+        )
 
 
-def find_distinct_rows(codes: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def find_distinct_rows(
+    codes: np.ndarray, offsets: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the distinct rows in lexicographic order, and for each row the index of its copy."""
     sizes = np.diff(offsets) + 1  # including the number -1
     if np.log2(sizes.astype(float)).sum() >= 62:
         rows, inverse = np.unique(codes, axis=0, return_inverse=True)
         return rows, inverse.reshape(-1)
-    keys = np.zeros(len(codes), dtype=np.int64)  # Numbers are much faster to sort than rows.
+    keys = np.zeros(
+        len(codes), dtype=np.int64
+    )  # Numbers are much faster to sort than rows.
     for column, size in enumerate(sizes):
         code = codes[:, column]
         keys = keys * size + np.where(code == ABSENT, 0, code - offsets[column] + 1)

@@ -72,8 +72,12 @@ class Column:
             series = self.series
             if getattr(series.dtype, "time_zone", None) is not None:
                 series = series.dt.replace_time_zone(None)  # Keep the local time.
-            moments = np.asarray(series.cast(nw.Datetime("us")).to_numpy()).astype("datetime64[us]")
-            return np.where(np.isnat(moments), np.nan, moments.astype(np.int64) / 86_400e6)
+            moments = np.asarray(series.cast(nw.Datetime("us")).to_numpy()).astype(
+                "datetime64[us]"
+            )
+            return np.where(
+                np.isnat(moments), np.nan, moments.astype(np.int64) / 86_400e6
+            )
         if not self.is_numeric:
             return np.full(len(self), np.nan)
         if self._holds_numbers:
@@ -164,7 +168,9 @@ class Column:
         import pandas as pd
 
         values = self.objects()
-        codes = pd.Index(categories, dtype=object).get_indexer(pd.Index(values, dtype=object))
+        codes = pd.Index(categories, dtype=object).get_indexer(
+            pd.Index(values, dtype=object)
+        )
         return np.where(pd.isna(values), missing, np.where(codes < 0, unseen, codes))
 
 
@@ -182,7 +188,9 @@ def read_columns(table: Any, *, dates: bool = False) -> dict[Hashable, Column]:
     """
     import narwhals as nw
 
-    frame = nw.from_native(to_plain_columns(to_host(table)), eager_only=True, pass_through=True)
+    frame = nw.from_native(
+        to_plain_columns(to_host(table)), eager_only=True, pass_through=True
+    )
     if not isinstance(frame, nw.DataFrame):
         frame = nw.from_native(_array_as_frame(to_host(table)), eager_only=True)
     columns = {}
@@ -201,7 +209,8 @@ def _array_as_frame(table: Any) -> Any:
     array = table if isinstance(table, np.ndarray) else np.asarray(table, dtype=object)
     if array.ndim != 2:
         raise InvalidParameterError(
-            "table", must=f"be a DataFrame or an array with two dimensions, got shape {array.shape}"
+            "table",
+            must=f"be a DataFrame or an array with two dimensions, got shape {array.shape}",
         )
     dtype = float if array.dtype.kind == "f" else array.dtype.newbyteorder("=")
     frame = pd.DataFrame(array.astype(dtype, copy=False))

@@ -68,7 +68,9 @@ class GowerData:
         return np.ascontiguousarray(self.numeric), np.ascontiguousarray(self.codes)
 
 
-def gower_block(rows: GowerData, columns: GowerData, *, incomparable: str = "raise") -> np.ndarray:
+def gower_block(
+    rows: GowerData, columns: GowerData, *, incomparable: str = "raise"
+) -> np.ndarray:
     """Return the dissimilarities in [0, 1] between a objects and b objects, shape (a, b).
 
     The same `GowerEncoder` must have encoded both tables. The dissimilarity of two objects without
@@ -98,7 +100,9 @@ def gower_pairs(
     out = np.empty(len(first))
     apart = _pairs(*data._parts(), first, *data._parts(), second, out)
     if apart >= 0 and incomparable == "raise":
-        raise _incomparable_error(data.positions[first[apart]], data.positions[second[apart]])
+        raise _incomparable_error(
+            data.positions[first[apart]], data.positions[second[apart]]
+        )
     return out
 
 
@@ -150,13 +154,17 @@ class GowerEncoder(BaseEstimator):
     def _learn(self, columns: Mapping[Hashable, Column]) -> None:
         names = list(columns)
         if not names or len(columns[names[0]]) == 0:
-            raise InvalidParameterError("table", must="have at least one row and one column")
+            raise InvalidParameterError(
+                "table", must="have at least one row and one column"
+            )
         requested = set(self.categorical or ())
         unknown = requested - set(names)
         if unknown:
             must = f"contain columns of the table; unknown: {_join_names(unknown)}"
             raise InvalidParameterError("categorical", must=must)
-        kinds = np.array([name in requested or not columns[name].is_numeric for name in names])
+        kinds = np.array(
+            [name in requested or not columns[name].is_numeric for name in names]
+        )
         spans = [columns[names[at]].low_and_range() for at in np.flatnonzero(~kinds)]
         categories = [columns[names[at]].categories() for at in np.flatnonzero(kinds)]
         self.n_features_in_ = len(names)
@@ -178,21 +186,26 @@ class GowerEncoder(BaseEstimator):
             else:
                 numeric[:, k] = np.where(np.isnan(gap), np.nan, 0.0)
         for k, at in enumerate(np.flatnonzero(kinds)):
-            codes[:, k] = ordered[at].codes(self.categories_[k], missing=MISSING, unseen=UNSEEN)
+            codes[:, k] = ordered[at].codes(
+                self.categories_[k], missing=MISSING, unseen=UNSEEN
+            )
         return GowerData(numeric, codes, np.arange(n))
 
     def _order_columns(self, columns: Mapping[Hashable, Column]) -> list[Column]:
         """Return the columns in the order of ``fit``, matched by name if both tables have names."""
         if len(columns) != self.n_features_in_:
             expected = f"{self.n_features_in_} columns like the table of fit"
-            raise InvalidParameterError("table", must=f"have {expected}, got {len(columns)}")
+            raise InvalidParameterError(
+                "table", must=f"have {expected}, got {len(columns)}"
+            )
         plain = list(range(len(columns)))
         ordered = list(columns.values())
         if list(columns) != plain and self.column_names_ != plain:
             absent = set(self.column_names_) - set(columns)
             if absent:
                 raise InvalidParameterError(
-                    "table", must=f"have the columns of fit; missing: {_join_names(absent)}"
+                    "table",
+                    must=f"have the columns of fit; missing: {_join_names(absent)}",
                 )
             ordered = [columns[name] for name in self.column_names_]
         for column, named in zip(ordered, self.is_categorical_, strict=True):
@@ -233,7 +246,9 @@ def partial_gower_block(A: GowerData, B: GowerData, usual: np.ndarray) -> np.nda
     lacking = ((1 - here) @ usual)[:, None]
     D = np.nan_to_num(D) * (here @ there.T)
     D += lacking + (here * usual) @ (1 - there).T
-    i, j = np.nonzero(lacking + 1e-12 * len(usual) >= D)  # pairs of rows that may be equal
+    i, j = np.nonzero(
+        lacking + 1e-12 * len(usual) >= D
+    )  # pairs of rows that may be equal
     D /= len(usual)
     twins = _same(A[i], B[j])
     D[i[twins], j[twins]] = 0
@@ -261,7 +276,9 @@ def column_differences(data: GowerData) -> list[np.ndarray]:
     """Return for each column the differences between all objects, NaN for missing values."""
     numeric = [np.minimum(np.abs(x[:, None] - x), 1) for x in data.numeric.T]
     codes = [np.where(c == MISSING, np.nan, c) for c in data.codes.T.astype(float)]
-    return numeric + [np.where(np.isnan(c[:, None] + c), np.nan, c[:, None] != c) for c in codes]
+    return numeric + [
+        np.where(np.isnan(c[:, None] + c), np.nan, c[:, None] != c) for c in codes
+    ]
 
 
 def _same(A: GowerData, B: GowerData) -> np.ndarray:

@@ -64,7 +64,9 @@ class DissimilarityInput:
 
     metric: Metric
     _: KW_ONLY
-    symmetrize: bool = False  # whether the mean with its transpose replaces an asymmetric matrix
+    symmetrize: bool = (
+        False  # whether the mean with its transpose replaces an asymmetric matrix
+    )
     sparse: bool = False  # whether a matrix of dissimilarities may be sparse
     # whether to subtract the means, far from which Euclidean metrics are inaccurate
     centered: bool = False
@@ -113,12 +115,17 @@ class DissimilarityInput:
         if sparse.issparse(values):
             if values.shape[0] != values.shape[1]:
                 raise InvalidParameterError(
-                    "X", must=f"be a square matrix of dissimilarities, got shape {values.shape}"
+                    "X",
+                    must=f"be a square matrix of dissimilarities, got shape {values.shape}",
                 )
             return SparseSource(values)
-        return MatrixSource(check_square(values, symmetrize=self.symmetrize, remedy=self.remedy))
+        return MatrixSource(
+            check_square(values, symmetrize=self.symmetrize, remedy=self.remedy)
+        )
 
-    def new(self, estimator: BaseEstimator, X: TableLike, *, or_width: int | None = None) -> Any:
+    def new(
+        self, estimator: BaseEstimator, X: TableLike, *, or_width: int | None = None
+    ) -> Any:
         """Validate new objects.
 
         Return attributes, encoded rows or dissimilarities (to ``or_width`` references).
@@ -135,7 +142,9 @@ class DissimilarityInput:
         values = self._validated(estimator, X, reset=False)
         return values if self.origin is None else values - self.origin
 
-    def attributes(self, estimator: BaseEstimator, X: TableLike, which: np.ndarray) -> np.ndarray:
+    def attributes(
+        self, estimator: BaseEstimator, X: TableLike, which: np.ndarray
+    ) -> np.ndarray:
         """Return the rows ``which`` of the training objects X, without centering."""
         return self._validated(estimator, X, reset=False)[which]
 
@@ -145,7 +154,9 @@ class DissimilarityInput:
         X = order_columns_as_in_fit(estimator, to_supported_type(estimator, X))
         accept_sparse = "csr" if self.sparse else False
         with validating(X, "X"):
-            D = check_array(X, dtype=_FLOATS, accept_sparse=accept_sparse, input_name="X")
+            D = check_array(
+                X, dtype=_FLOATS, accept_sparse=accept_sparse, input_name="X"
+            )
         if D.shape[1] not in (estimator.n_features_in_, or_width):
             message = (
                 f"X has {D.shape[1]} features, but {type(estimator).__name__} is expecting "
@@ -177,7 +188,9 @@ class DissimilarityInput:
         if sparse.issparse(values):
             check_values(np.asarray(values.data), "X")
             return values
-        check_missing(values, X, missing_value_advice(estimator, self.metric), learning=reset)
+        check_missing(
+            values, X, missing_value_advice(estimator, self.metric), learning=reset
+        )
         if self.is_precomputed or not reset:
             check_size(values, "X")
         else:
@@ -196,7 +209,9 @@ class DissimilarityInput:
             if getattr(estimator, "missing", "refuse") == "partial":
                 empty = np.flatnonzero(~present_cells(encoded).any(axis=1))
                 if len(empty):
-                    message = f"Row {empty[0]} of X contains only missing values; remove it"
+                    message = (
+                        f"Row {empty[0]} of X contains only missing values; remove it"
+                    )
                     raise InvalidParameterError("X", message=message)
         return encoded
 
@@ -267,11 +282,14 @@ def check_metric(source: AttributeSource) -> None:
     if abs(D[i, j] - D[j, i]) > smallest:
         got = f"{D[i, j]:.6g} from row {which[i]} to row {which[j]}"
         opposite = f"{D[j, i]:.6g} in the opposite direction"
-        raise InvalidParameterError("metric", must=f"be symmetric, got {got} and {opposite}")
+        raise InvalidParameterError(
+            "metric", must=f"be symmetric, got {got} and {opposite}"
+        )
     i = np.diagonal(D).argmax()
     if D[i, i] > smallest:
         raise InvalidParameterError(
-            "metric", must=f"return 0 for equal objects, got {D[i, i]:.6g} for row {which[i]}"
+            "metric",
+            must=f"return 0 for equal objects, got {D[i, i]:.6g} for row {which[i]}",
         )
 
 
@@ -281,5 +299,7 @@ def mark_tags(tags: Any, metric: Metric, *, sparse: bool = False) -> Any:
     tags.input_tags.pairwise = tags.input_tags.positive_only = precomputed
     tags.input_tags.sparse = precomputed and sparse
     if isinstance(metric, str) and metric == "gower":
-        tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
+        tags.input_tags.allow_nan = tags.input_tags.categorical = (
+            tags.input_tags.string
+        ) = True
     return tags

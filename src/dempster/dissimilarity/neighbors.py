@@ -69,7 +69,9 @@ class BlockFinder:
         """Return the indices and distances of the k objects nearest to the objects in ``rows``."""
         blocks = row_blocks(len(rows), rows_at_once(len(self._source)), most=None)
         with block_map(self._n_jobs) as apply:
-            parts = apply(self._nearest, [(rows[start:stop], k) for start, stop in blocks])
+            parts = apply(
+                self._nearest, [(rows[start:stop], k) for start, stop in blocks]
+            )
         return _join(parts)
 
     def _nearest(self, rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -97,7 +99,9 @@ def nearest_columns(block: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
     index = np.nonzero(kept)[1].reshape(len(block), k)
     values = np.take_along_axis(block, index, axis=1)
     order = np.argsort(values, axis=1, kind="stable")
-    return np.take_along_axis(index, order, axis=1), np.take_along_axis(values, order, axis=1)
+    return np.take_along_axis(index, order, axis=1), np.take_along_axis(
+        values, order, axis=1
+    )
 
 
 _METRICS = ("euclidean", "cityblock", "chebyshev", "minkowski")
@@ -122,7 +126,9 @@ _query = kernel("""point_tree_query(
 # ---- k-d tree ------------------------------------------------------------------------------------
 
 
-def minkowski_power(metric: Any, parameters: dict[str, Any] | None = None) -> float | None:
+def minkowski_power(
+    metric: Any, parameters: dict[str, Any] | None = None
+) -> float | None:
     """Return the power p of a Minkowski metric given by name, or None for other metrics."""
     parameters = parameters or {}
     if metric == "minkowski" and set(parameters) <= {"p"}:
@@ -148,7 +154,9 @@ class PointTree:
         self.points = np.ascontiguousarray(X, dtype=np.float64)
         self.p = float(p)
         self.n_jobs = n_jobs
-        name = {1.0: "cityblock", 2.0: "euclidean", np.inf: "chebyshev"}.get(p, "minkowski")
+        name = {1.0: "cityblock", 2.0: "euclidean", np.inf: "chebyshev"}.get(
+            p, "minkowski"
+        )
         n, d = self.points.shape
         leaves = 1
         while leaves * _LEAF_SIZE < n:
@@ -183,14 +191,18 @@ class PointTree:
         self, positions: np.ndarray, n_neighbors: int
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the distances and indices of the neighbors of points, excluding each point."""
-        return self._nearest(self.points[positions], positions, n_neighbors, len(self) - 1)
+        return self._nearest(
+            self.points[positions], positions, n_neighbors, len(self) - 1
+        )
 
     def _nearest(
         self, X: np.ndarray, own: np.ndarray | None, n_neighbors: int, most: int
     ) -> tuple[np.ndarray, np.ndarray]:
         if n_neighbors > most:
             raise InvalidParameterError(
-                "n_neighbors", f"at most the number of other objects, {most}", n_neighbors
+                "n_neighbors",
+                f"at most the number of other objects, {most}",
+                n_neighbors,
             )
         queries = np.ascontiguousarray(X, dtype=np.float64)
         index = np.empty((len(queries), n_neighbors), np.int64)
@@ -233,7 +245,9 @@ def make_finder(
     by name. "auto" is "exact" unless there are more than 100,000 objects with more than six
     attributes, the metric is Euclidean, and ``dempster[neighbors]`` is installed.
     """
-    if neighbors == "exact" or (neighbors == "auto" and not _pays_to_approximate(source)):
+    if neighbors == "exact" or (
+        neighbors == "auto" and not _pays_to_approximate(source)
+    ):
         if needs_blocks(source):
             return BlockFinder(source, n_jobs)
         return ExactFinder(source, n_jobs)
@@ -259,7 +273,9 @@ class ExactFinder:
     kind = "exact"
 
     def __init__(self, source: DissimilaritySource, n_jobs: int | None = -1):
-        self._table = source.matrix if isinstance(source, MatrixSource) else source.objects
+        self._table = (
+            source.matrix if isinstance(source, MatrixSource) else source.objects
+        )
         self._index = exact_index(source, n_jobs)
 
     @property
@@ -293,7 +309,10 @@ class ApproximateFinder:
     kind = "approximate"
 
     def __init__(
-        self, source: AttributeSource, random_state: Any = None, n_jobs: int | None = None
+        self,
+        source: AttributeSource,
+        random_state: Any = None,
+        n_jobs: int | None = None,
     ):
         try:
             from pynndescent import NNDescent
@@ -329,7 +348,9 @@ def exact_index(source: DissimilaritySource, n_jobs: int | None = -1) -> Any:
     from sklearn.neighbors import NearestNeighbors
 
     if isinstance(source, MatrixSource):
-        return NearestNeighbors(metric="precomputed", n_jobs=n_threads(n_jobs)).fit(source.matrix)
+        return NearestNeighbors(metric="precomputed", n_jobs=n_threads(n_jobs)).fit(
+            source.matrix
+        )
     assert isinstance(source, AttributeSource)
     power = minkowski_power(source.metric, source.parameters)
     plain = (
@@ -366,7 +387,9 @@ class Neighbors:
     @classmethod
     def find_all(cls, find: Finder, n: int, n_neighbors: int) -> Neighbors:
         """Return the neighbors of all n training objects, excluding each object itself."""
-        kept = cls(np.empty((n, n_neighbors), dtype=np.int32), np.empty((n, n_neighbors)))
+        kept = cls(
+            np.empty((n, n_neighbors), dtype=np.int32), np.empty((n, n_neighbors))
+        )
         order = find.order if isinstance(find, ExactFinder) else np.arange(n)
         for start, stop in row_blocks(n, _QUERY_ROWS, most=None):
             rows = order[start:stop]
@@ -400,7 +423,8 @@ def check_neighbors(index: np.ndarray, distance: np.ndarray, n: int) -> None:
     check_values(distance, "metric")
     if index.size and (index.min() < 0 or index.max() >= n):
         raise InvalidParameterError(
-            "metric", must="satisfy the triangle inequality; the search for neighbors failed"
+            "metric",
+            must="satisfy the triangle inequality; the search for neighbors failed",
         )
 
 
@@ -429,11 +453,17 @@ class ReferenceFinder:
             if not needs_blocks(source):
                 self._index = exact_index(source, 1)
             # Metric functions and the trees of scikit-learn for "mahalanobis" are not thread-safe.
-            self._in_threads = source.metric != "mahalanobis" and not callable(source.metric)
+            self._in_threads = source.metric != "mahalanobis" and not callable(
+                source.metric
+            )
 
-    def __call__(self, values: Any, k: int, apply: Apply) -> tuple[np.ndarray, np.ndarray]:
+    def __call__(
+        self, values: Any, k: int, apply: Apply
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the indices and distances of the k references nearest to each new object."""
-        rows = rows_at_once(len(self._references)) if self._index is None else _QUERY_ROWS
+        rows = (
+            rows_at_once(len(self._references)) if self._index is None else _QUERY_ROWS
+        )
         blocks = row_blocks(len(values), rows, most=None)
         tasks = [(values, k, start, stop) for start, stop in blocks]
         if self._in_threads:
@@ -444,8 +474,12 @@ class ReferenceFinder:
         check_neighbors(index, distance, len(self._references))
         return index, distance
 
-    def _nearest(self, values: Any, k: int, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+    def _nearest(
+        self, values: Any, k: int, start: int, stop: int
+    ) -> tuple[np.ndarray, np.ndarray]:
         if self._index is None:
-            return nearest_columns(self._references.dissimilarities(values, start, stop), k)
+            return nearest_columns(
+                self._references.dissimilarities(values, start, stop), k
+            )
         distance, index = self._index.kneighbors(values[start:stop], n_neighbors=k)
         return index, distance

@@ -75,7 +75,9 @@ def are_rows_equal(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     return ((A == B) | (np.isnan(A) & np.isnan(B))).all(axis=1)
 
 
-def _shared_squares(A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _shared_squares(
+    A: np.ndarray, B: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return squared distances over the shared attributes, and indicators of observed values."""
     middle = _column_means(B)
     here = (~np.isnan(A)).astype(float)
@@ -108,7 +110,9 @@ def impute_missing(X: np.ndarray) -> np.ndarray:
     variances = _column_means(np.square(X - means))
     out = X.copy()
     incomplete = np.flatnonzero(np.isnan(X).any(axis=1))
-    for start, stop in row_blocks(len(incomplete), max(1, _MAX_CELLS // len(donors)), most=None):
+    for start, stop in row_blocks(
+        len(incomplete), max(1, _MAX_CELLS // len(donors)), most=None
+    ):
         rows = X[incomplete[start:stop]]
         squares = partial_squares(rows, donors, variances)
         for d in np.flatnonzero(np.isnan(rows).any(axis=0)):
@@ -123,7 +127,9 @@ def impute_missing(X: np.ndarray) -> np.ndarray:
 def _column_means(X: np.ndarray) -> np.ndarray:
     """Return the mean of the observed values of each column, or zero if there are none."""
     present = ~np.isnan(X)
-    mean = np.where(present, X, 0).sum(axis=0, dtype=float) / np.maximum(present.sum(axis=0), 1)
+    mean = np.where(present, X, 0).sum(axis=0, dtype=float) / np.maximum(
+        present.sum(axis=0), 1
+    )
     return clip_to_range(mean, X)
 
 

@@ -48,7 +48,10 @@ class DensityTree:
         reach = np.maximum(D, np.maximum(cores[:, None], cores))
         np.fill_diagonal(reach, 0)
         smallest = _MIN_CORE * float(np.median(cores)) or float(np.finfo(float).tiny)
-        return cls(linkage(squareform(reach, checks=False), "single"), np.maximum(cores, smallest))
+        return cls(
+            linkage(squareform(reach, checks=False), "single"),
+            np.maximum(cores, smallest),
+        )
 
     def path_distances(self) -> np.ndarray:
         """Return the path distances between all objects, shape (n, n)."""
@@ -71,7 +74,9 @@ class DensityTree:
         out = np.empty(n - 1)
         for t, (a, b, height, size) in enumerate(self.merges):
             parts = [int(a), int(b)]
-            out[t] = (sizes[parts] * np.log(max(height, self.cores.min())) - logs[parts]).min()
+            out[t] = (
+                sizes[parts] * np.log(max(height, self.cores.min())) - logs[parts]
+            ).min()
             sizes[n + t] = size
             logs[n + t] = logs[parts].sum()
         return out
@@ -83,7 +88,9 @@ class DensityTree:
         cluster. The second value is the ratio of this prominence to the next smaller one.
         """
         largest = -np.sort(-self.prominences)[[n_clusters - 2, n_clusters - 1]]
-        return largest[0] * n_clusters / len(self.cores), largest[0] / max(largest[1], 1e-9)
+        return largest[0] * n_clusters / len(self.cores), largest[0] / max(
+            largest[1], 1e-9
+        )
 
     def cut(self, n_clusters: int) -> np.ndarray:
         """Return the labels, shape (n,), after undoing the merges with the largest prominences."""
@@ -111,7 +118,9 @@ def _average_neighbors(D: np.ndarray) -> np.ndarray:
     groups minus half of the mean squared distance within each group, so no coordinates are needed.
     """
     n = len(D)
-    k = min(int(np.clip(n / _OBJECTS_PER_AVERAGED, _MIN_AVERAGED, _MAX_AVERAGED)) + 1, n)
+    k = min(
+        int(np.clip(n / _OBJECTS_PER_AVERAGED, _MIN_AVERAGED, _MAX_AVERAGED)) + 1, n
+    )
     nearest = np.argpartition(D, k - 1, axis=1)[:, :k]
     entries = (np.full(n * k, 1 / k), nearest.ravel(), np.arange(n + 1) * k)
     average = sparse.csr_matrix(entries, shape=(n, n))
@@ -139,7 +148,9 @@ class PathMetric:
 
         X = np.unique(X, axis=0)
         if len(X) > _MAX_LANDMARKS:
-            X = X[np.random.default_rng(0).choice(len(X), _MAX_LANDMARKS, replace=False)]
+            X = X[
+                np.random.default_rng(0).choice(len(X), _MAX_LANDMARKS, replace=False)
+            ]
         if len(X) > 1:
             paths = DensityTree.from_dissimilarities(cdist(X, X)).path_distances()
         else:
@@ -152,7 +163,9 @@ class PathMetric:
 
         a, first = self._attach(A)
         b, second = self._attach(B)
-        steps = np.maximum(self.between[np.ix_(a, b)], np.maximum(first[:, None], second))
+        steps = np.maximum(
+            self.between[np.ix_(a, b)], np.maximum(first[:, None], second)
+        )
         return np.minimum(steps, cdist(A, B))
 
     def pairs(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:

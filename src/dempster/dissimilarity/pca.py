@@ -5,7 +5,11 @@ from __future__ import annotations
 from typing import Annotated, Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dempster import _validation as rule
@@ -19,7 +23,10 @@ from dempster.dissimilarity.sources import check_square, check_values
 
 
 class DissimilarityPCA(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocumentedEstimator, BaseEstimator
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    DocumentedEstimator,
+    BaseEstimator,
 ):
     r"""Convert dissimilarities to attributes by principal component analysis.
 
@@ -171,14 +178,18 @@ class DissimilarityPCA(
         rule.check_parameters(self, self._rules)
         X = order_columns_as_rows(self, to_supported_type(self, X))
         with validating(X, "X"):
-            D = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+            D = validate_data(
+                self, X, dtype=[np.float64, np.float32], ensure_min_samples=2
+            )
         D = check_square(D, symmetrize=bool(self.symmetrize))
         if self.n_components > len(D):
             expected = f"at most the number of objects, {len(D)}"
             raise InvalidParameterError("n_components", expected, self.n_components)
         # The variance is zero if all dissimilarities are equal.
         with np.errstate(invalid="ignore"):
-            pca = PCA(self.n_components, random_state=as_random_state(self.random_state)).fit(D)
+            pca = PCA(
+                self.n_components, random_state=as_random_state(self.random_state)
+            ).fit(D)
         self.components_ = pca.components_
         self.mean_ = pca.mean_
         self.explained_variance_ = pca.explained_variance_

@@ -58,8 +58,12 @@ class DissimilaritySource(ABC):
 
     dtype: np.dtype  # type of the dissimilarities
     metric: Metric  # "precomputed" for a matrix
-    objects: Any = None  # array or GowerData, attributes of the objects; None for a matrix
-    matrix: np.ndarray | None = None  # (n, n), dissimilarities if ``metric="precomputed"``
+    objects: Any = (
+        None  # array or GowerData, attributes of the objects; None for a matrix
+    )
+    matrix: np.ndarray | None = (
+        None  # (n, n), dissimilarities if ``metric="precomputed"``
+    )
 
     @property
     def is_euclidean(self) -> bool:
@@ -150,7 +154,9 @@ class AttributeSource(DissimilaritySource):
         """Return the objects at the positions ``which`` as a NumPy array."""
         return self.objects[which]
 
-    def between(self, A: np.ndarray, B: np.ndarray, *, exact: bool = False) -> np.ndarray:
+    def between(
+        self, A: np.ndarray, B: np.ndarray, *, exact: bool = False
+    ) -> np.ndarray:
         if self.within is not None and (has_missing(A) or has_missing(B)):
             return self._partial(A, B, exact=exact)
         if exact and self.metric == "euclidean":
@@ -213,12 +219,18 @@ class AttributeSource(DissimilaritySource):
 
     def subset(self, which: np.ndarray) -> AttributeSource:
         return AttributeSource(
-            np.ascontiguousarray(self.rows(which)), self.metric, self.parameters, self.within
+            np.ascontiguousarray(self.rows(which)),
+            self.metric,
+            self.parameters,
+            self.within,
         )
 
     def astype(self, dtype: np.dtype) -> AttributeSource:
         return AttributeSource(
-            self.objects.astype(dtype, copy=False), self.metric, self.parameters, self.within
+            self.objects.astype(dtype, copy=False),
+            self.metric,
+            self.parameters,
+            self.within,
         )
 
 
@@ -359,7 +371,11 @@ def _row_keys(*tables: np.ndarray) -> list[bytes]:
         values = np.ascontiguousarray(table) + table.dtype.type(0)
         if values.dtype.kind == "f":
             values[np.isnan(values)] = np.nan
-        parts.append(values.view(np.uint8).reshape(len(values), values.shape[1] * values.itemsize))
+        parts.append(
+            values.view(np.uint8).reshape(
+                len(values), values.shape[1] * values.itemsize
+            )
+        )
     rows = np.hstack(parts)
     return rows.view(f"V{rows.shape[1]}").ravel().tolist()
 
@@ -376,7 +392,9 @@ def check_values(D: np.ndarray, name: str) -> np.ndarray:
     least = float(D.min())
     most = float(D.max())
     if not np.isfinite(least + most):
-        raise InvalidParameterError(name, must="give finite dissimilarities, got NaN or infinity")
+        raise InvalidParameterError(
+            name, must="give finite dissimilarities, got NaN or infinity"
+        )
     check_size(D, name)
     if least < 0:
         if least >= -1e-10 * max(most, 1.0):
@@ -419,7 +437,9 @@ def check_square(
         )
     worst = float(np.diagonal(D).max())
     if worst > smallest:
-        raise InvalidParameterError("X", must=f"have a zero diagonal, got up to {worst:.6g}")
+        raise InvalidParameterError(
+            "X", must=f"have a zero diagonal, got up to {worst:.6g}"
+        )
     return D
 
 
@@ -444,7 +464,9 @@ class References:
             )
 
     @classmethod
-    def from_source(cls, source: DissimilaritySource, positions: np.ndarray) -> References:
+    def from_source(
+        cls, source: DissimilaritySource, positions: np.ndarray
+    ) -> References:
         """Return the objects of a source at the given positions as reference objects."""
         kept = None if source.objects is None else source.subset(positions)
         return cls(np.asarray(positions), len(source), kept)
@@ -464,7 +486,12 @@ class References:
         return replace(self, source=self.source.astype(dtype))
 
     def dissimilarities(
-        self, values: Any, start: int = 0, stop: int | None = None, *, exact: bool = False
+        self,
+        values: Any,
+        start: int = 0,
+        stop: int | None = None,
+        *,
+        exact: bool = False,
     ) -> np.ndarray:
         """Return the dissimilarities of new objects to the references.
 
@@ -495,14 +522,18 @@ class References:
         expected = f"dissimilarities to the {self.n_training} training objects"
         if len(self) < self.n_training:
             expected += f" or to the {len(self)} reference objects"
-        raise InvalidParameterError("X", must=f"contain {expected}, got {D.shape[1]} columns")
+        raise InvalidParameterError(
+            "X", must=f"contain {expected}, got {D.shape[1]} columns"
+        )
 
     @cached_property
     def _are_all(self) -> bool:
         """Whether all training objects are references, so that a matrix need not be copied."""
         return np.array_equal(self.positions, np.arange(self.n_training))
 
-    def equals(self, values: Any, start: int = 0, stop: int | None = None) -> np.ndarray:
+    def equals(
+        self, values: Any, start: int = 0, stop: int | None = None
+    ) -> np.ndarray:
         """Return the first reference with the same attributes as each new object, or -1.
 
         Attributes are compared in the lower precision.
@@ -516,7 +547,9 @@ class References:
         if isinstance(block, np.ndarray) and block.dtype != self.source.dtype:
             first = self._first_rounded
             block = block.astype(np.float32, copy=False)
-        return np.array([first.get(key, -1) for key in self.source.keys(block)], dtype=np.intp)
+        return np.array(
+            [first.get(key, -1) for key in self.source.keys(block)], dtype=np.intp
+        )
 
     @cached_property
     def _first(self) -> dict[bytes, int]:
@@ -556,7 +589,9 @@ def attribute_shares(source: DissimilaritySource, one: Any, others: Any) -> np.n
         terms = _gower_terms(one, others)
     else:
         assert isinstance(source, AttributeSource)
-        terms = _terms(source, np.asarray(one, dtype=float)[0], np.asarray(others, dtype=float))
+        terms = _terms(
+            source, np.asarray(one, dtype=float)[0], np.asarray(others, dtype=float)
+        )
     return normalize_shares(terms)
 
 
@@ -583,7 +618,9 @@ def _terms(source: AttributeSource, x: np.ndarray, Y: np.ndarray) -> np.ndarray:
         return np.abs(gaps)
     if metric == "seuclidean":
         variances = source.parameters["V"]
-        return np.divide(gaps**2, variances, out=np.zeros_like(gaps), where=variances > 0)
+        return np.divide(
+            gaps**2, variances, out=np.zeros_like(gaps), where=variances > 0
+        )
     if metric == "mahalanobis":
         return gaps * (gaps @ source.parameters["VI"])
     if metric == "canberra":

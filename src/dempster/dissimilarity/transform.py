@@ -14,9 +14,13 @@ from dempster.dissimilarity.sources import rounding
 
 LARGE_CONFLICT = 0.95  # degree of conflict of two objects with dissimilarity d0
 _N_NEAREST = 10  # number of neighbors used to estimate the intrinsic dimension
-_MAX_ERROR = 1e-4  # largest permitted error of an exponent that is computed in single precision
+_MAX_ERROR = (
+    1e-4  # largest permitted error of an exponent that is computed in single precision
+)
 
-_conflicts = kernel("transform_conflicts(products: float32[n, n] out, half: float32[n])")
+_conflicts = kernel(
+    "transform_conflicts(products: float32[n, n] out, half: float32[n])"
+)
 
 
 def decay(d0: float) -> float:
@@ -52,7 +56,9 @@ def to_conflict(dissimilarities: Any, d0: float) -> np.ndarray:
         raise InvalidParameterError("d0", "a number above 0", d0)
     d = as_reals(dissimilarities, "dissimilarities")
     if not (d >= 0).all():
-        raise InvalidParameterError("dissimilarities", must="not contain negative numbers or NaN")
+        raise InvalidParameterError(
+            "dissimilarities", must="not contain negative numbers or NaN"
+        )
     return conflicts_at(d, d0)
 
 
@@ -73,7 +79,9 @@ def conflicts_among(points: np.ndarray, gamma: float) -> np.ndarray:
     if half.max() * np.finfo(np.float32).eps < _MAX_ERROR:
         single = scaled.astype(np.float32)
         half = half.astype(np.float32)
-        delta = single @ np.ascontiguousarray(single.T)  # NumPy is slower with a transposed view.
+        delta = single @ np.ascontiguousarray(
+            single.T
+        )  # NumPy is slower with a transposed view.
     else:
         delta = (scaled @ scaled.T - half[:, None] - half).astype(np.float32)
         half = np.zeros(len(half), np.float32)
@@ -138,7 +146,9 @@ def intrinsic_dimension(D: np.ndarray) -> float:
     if k < 2:
         return 1.0
     near = np.partition(D + np.diag(np.full(len(D), np.inf)), range(k), axis=1)[:, :k]
-    apart = near[:, 0] > 0  # Exclude objects with duplicates, for which the estimate is undefined.
+    apart = (
+        near[:, 0] > 0
+    )  # Exclude objects with duplicates, for which the estimate is undefined.
     if not apart.any():
         return 1.0
     slopes = np.log(near[apart, -1:] / near[apart, :-1]).mean(axis=1)
@@ -148,7 +158,9 @@ def intrinsic_dimension(D: np.ndarray) -> float:
 # ---- pairs of objects ----------------------------------------------------------------------------
 
 
-def random_pairs(n: int, k: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def random_pairs(
+    n: int, k: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
     """Draw k random partners for each of n objects.
 
     Return the p distinct pairs (i, j) with i < j, shape (p, 2), and how often each pair was drawn
@@ -164,8 +176,12 @@ def random_pairs(n: int, k: int, rng: np.random.Generator) -> tuple[np.ndarray, 
     partner[:, 0] = follower
     for start in range(0, n, 4096):
         objects = np.arange(start, min(start + 4096, n))
-        partner[objects, 1:] = _distinct_partners(n, objects, follower[objects], k - 1, rng)
-    pairs = np.sort(np.column_stack([np.repeat(np.arange(n), k), partner.ravel()]), axis=1)
+        partner[objects, 1:] = _distinct_partners(
+            n, objects, follower[objects], k - 1, rng
+        )
+    pairs = np.sort(
+        np.column_stack([np.repeat(np.arange(n), k), partner.ravel()]), axis=1
+    )
     code, count = np.unique(pairs[:, 0] * n + pairs[:, 1], return_counts=True)
     return np.column_stack([code // n, code % n]), count.astype(float)
 
@@ -180,19 +196,25 @@ def _distinct_partners(
         keys[np.arange(len(objects)), taken] = 2
         return np.argpartition(keys, max(k - 1, 0), axis=1)[:, :k]
     chosen = rng.integers(0, n, (len(objects), k))
-    while True:  # Draw again where a partner is repeated, is the object itself, or is in taken.
+    while (
+        True
+    ):  # Draw again where a partner is repeated, is the object itself, or is in taken.
         everything = np.column_stack([objects, taken, chosen])
         order = np.argsort(everything, axis=1, kind="stable")
         ordered = np.take_along_axis(everything, order, axis=1)
         repeated = np.zeros_like(everything, dtype=bool)
-        np.put_along_axis(repeated, order[:, 1:], ordered[:, 1:] == ordered[:, :-1], axis=1)
+        np.put_along_axis(
+            repeated, order[:, 1:], ordered[:, 1:] == ordered[:, :-1], axis=1
+        )
         bad = repeated[:, 2:]
         if not bad.any():
             return chosen
         chosen[bad] = rng.integers(0, n, int(bad.sum()))
 
 
-def sample_pairs(n: int, n_pairs: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def sample_pairs(
+    n: int, n_pairs: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
     """Draw pairs of different objects uniformly with replacement, and return their indices."""
     i = rng.integers(0, n, n_pairs)
     j = rng.integers(0, n - 1, n_pairs)
@@ -227,7 +249,9 @@ def pairs_of_sparse(
         got = f"{low[worst]:.6g} and {high[worst]:.6g} for the pair ({a}, {b})"
         advice = "set symmetrize=True to use the mean of the two"
         raise InvalidParameterError(
-            "X", must=f"be symmetric, got {got}; {advice}", settings={"symmetrize": True}
+            "X",
+            must=f"be symmetric, got {got}; {advice}",
+            settings={"symmetrize": True},
         )
     pairs = np.column_stack([unique // n, unique % n])
     return pairs, count.astype(float), np.add.reduceat(d, first) / count

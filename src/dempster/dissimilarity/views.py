@@ -19,7 +19,12 @@ from sklearn.utils import _safe_indexing
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._text import printable
 from dempster._types import Index, Metric, TableLike
-from dempster._validation import column_names, default_feature_names, match_names, row_index
+from dempster._validation import (
+    column_names,
+    default_feature_names,
+    match_names,
+    row_index,
+)
 from dempster.dissimilarity.input import DissimilarityInput, with_columns_like_rows
 from dempster.dissimilarity.sources import MatrixSource
 
@@ -100,7 +105,9 @@ class Views:
                 )
         lengths = [np.shape(table)[0] for table in tables]
         if len(set(lengths)) > 1:
-            listing = ", ".join(f"{n} in {name!r}" for name, n in zip(names, lengths, strict=True))
+            listing = ", ".join(
+                f"{n} in {name!r}" for name, n in zip(names, lengths, strict=True)
+            )
             raise InvalidParameterError(
                 "X", must=f"have the same number of rows in all views, got {listing}"
             )
@@ -133,7 +140,9 @@ class Views:
         """
         if not self.is_named or sorted(names) != sorted(self.names):
             return self
-        return Views(list(names), [self.tables[self.names.index(name)] for name in names], True)
+        return Views(
+            list(names), [self.tables[self.names.index(name)] for name in names], True
+        )
 
     def like_input(self, tables: Sequence[TableLike]) -> Any:
         """Return ``tables``, one for each view, in the container type of X (dictionary or list)."""
@@ -150,7 +159,9 @@ class Views:
         return self.like_input(self._select(square_part, which))
 
     def _select(
-        self, select: Callable[[TableLike, np.ndarray], TableLike], which: Any = slice(None)
+        self,
+        select: Callable[[TableLike, np.ndarray], TableLike],
+        which: Any = slice(None),
     ) -> list[TableLike]:
         places = zip(self.tables, self._places, strict=True)
         return [select(table, place[which]) for table, place in places]
@@ -188,11 +199,15 @@ class Views:
         reader = DissimilarityInput(
             "precomputed", remedy="; use the mean of the two, (X + X.T) / 2"
         )
-        for name, table, place in zip(self.names, self.tables, self._places, strict=True):
+        for name, table, place in zip(
+            self.names, self.tables, self._places, strict=True
+        ):
             try:
                 source = reader.training(BaseEstimator(), table)
             except (ValueError, TypeError) as error:
-                raise InvalidParameterError("X", message=f"{name!r} in X: {error}") from error
+                raise InvalidParameterError(
+                    "X", message=f"{name!r} in X: {error}"
+                ) from error
             assert isinstance(source, MatrixSource)
             total += np.square(source.matrix[np.ix_(place, place)], dtype=float)
         np.sqrt(total, out=total)
@@ -256,7 +271,9 @@ def _is_row(value: Any) -> bool:
 
 
 def _rows(table: TableLike, which: np.ndarray) -> TableLike:
-    return _safe_indexing(table if hasattr(table, "shape") else np.asarray(table), which)
+    return _safe_indexing(
+        table if hasattr(table, "shape") else np.asarray(table), which
+    )
 
 
 def square_part(D: TableLike, which: np.ndarray) -> TableLike:
@@ -282,7 +299,9 @@ def _frame(table: Any) -> pd.DataFrame:
     if hasattr(table, "iloc"):
         return table.reset_index(drop=True)
     if hasattr(table, "columns"):
-        return pd.concat([pd.Series(table[name].to_numpy()) for name in table.columns], axis=1)
+        return pd.concat(
+            [pd.Series(table[name].to_numpy()) for name in table.columns], axis=1
+        )
     return pd.DataFrame(np.asarray(table))
 
 
@@ -291,7 +310,9 @@ def _cells(row: Any, table: TableLike) -> list[Any]:
     names = column_names(table)
     if hasattr(row, "columns"):
         if len(row) != 1:
-            raise InvalidParameterError("i", must=f"be one row, got a table of {len(row)} rows")
+            raise InvalidParameterError(
+                "i", must=f"be one row, got a table of {len(row)} rows"
+            )
         row = dict(zip(row.columns, _frame(row).iloc[0], strict=True))
         names = names or list(row)
     if isinstance(row, Mapping) or (names is not None and row_index(row) is not None):
@@ -300,6 +321,8 @@ def _cells(row: Any, table: TableLike) -> list[Any]:
             if names is not None:
                 wanted = ", ".join(map(str, names))
             got = ", ".join(map(str, row.keys()))
-            raise InvalidParameterError("i", must=f"have the attributes {wanted}, got {got}")
+            raise InvalidParameterError(
+                "i", must=f"have the attributes {wanted}, got {got}"
+            )
         return [row[name] for name in names]
     return np.asarray(row, dtype=object).reshape(-1).tolist()

@@ -15,8 +15,12 @@ from dempster.explain.object_explanation import Change
 _N_LINE_POINTS = 32
 _N_REFINED_POINTS = 16
 _N_REFINEMENTS = 3
-_MAX_SINGLE_ATTRIBUTES = 40  # only the attributes with the largest contributions are changed alone
-_MAX_ROUNDING_FACTOR = 1.25  # maximum increase of a change by rounding it to fewer digits
+_MAX_SINGLE_ATTRIBUTES = (
+    40  # only the attributes with the largest contributions are changed alone
+)
+_MAX_ROUNDING_FACTOR = (
+    1.25  # maximum increase of a change by rounding it to fewer digits
+)
 _MAX_LEVELS = 40  # maximum number of values to try per attribute if some attributes are categorical
 
 
@@ -73,7 +77,9 @@ class ChangeSearch:
         names = {target.cluster: target.cluster_name for target in self.targets}
         units = np.where(table.deviations > 0, table.deviations, 1)
         changes = []
-        for line, cluster, share in self._find_crossings(start, moves, targets, list(names)):
+        for line, cluster, share in self._find_crossings(
+            start, moves, targets, list(names)
+        ):
             end = start + share * moves[line]
             moved = np.flatnonzero(np.abs(end - start) > 0)
             if len(moved) == 0:
@@ -124,7 +130,9 @@ class ChangeSearch:
         """
 
         def certain_at(lines: np.ndarray, shares: np.ndarray) -> np.ndarray:
-            points = start + shares.ravel()[:, None] * np.repeat(moves[lines], shares.shape[1], 0)
+            points = start + shares.ravel()[:, None] * np.repeat(
+                moves[lines], shares.shape[1], 0
+            )
             return self._certain_at(points).reshape(shares.shape)
 
         shares = np.arange(1, _N_LINE_POINTS + 1) / _N_LINE_POINTS
@@ -151,7 +159,9 @@ class ChangeSearch:
     def _certain_at(self, points: np.ndarray) -> np.ndarray:
         return self.certain_of(list(np.ascontiguousarray(points.T)))
 
-    def _round_change(self, change: Change, cluster: int, d: int, start: np.ndarray) -> Change:
+    def _round_change(
+        self, change: Change, cluster: int, d: int, start: np.ndarray
+    ) -> Change:
         """Round the new value of attribute ``d`` to few digits, away from the old value.
 
         Return the change unchanged if the object would not remain certain.
@@ -193,7 +203,9 @@ class ChangeSearch:
         order = np.argsort(-np.abs(self.strengths), kind="stable").tolist()
         trials: list[tuple[dict[int, Any], Target | None]] = []
         for d in order[:_MAX_SINGLE_ATTRIBUTES]:
-            trials += [({d: level}, None) for level in self._levels(d) if level != values[d]]
+            trials += [
+                ({d: level}, None) for level in self._levels(d) if level != values[d]
+            ]
         for target in self.targets:
             replaced: dict[int, Any] = {}
             for d in order:
@@ -207,7 +219,9 @@ class ChangeSearch:
             for d, value in replaced.items():
                 columns[d][row] = value
         changes = []
-        for (replaced, towards), cluster in zip(trials, self.certain_of(columns), strict=True):
+        for (replaced, towards), cluster in zip(
+            trials, self.certain_of(columns), strict=True
+        ):
             for target in self.targets:
                 if cluster == target.cluster and (towards is None or towards is target):
                     changes.append(self._build_change(replaced, target, towards))

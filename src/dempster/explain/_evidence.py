@@ -26,7 +26,9 @@ def find_members(partition: CredalPartition, cluster: int, itself: int) -> np.nd
     The object at the position ``itself`` is omitted unless the cluster has no other object.
     """
     certain = partition.lower(partition.frame[cluster])
-    possible = np.flatnonzero((partition.labels == cluster) & (partition.contour[:, cluster] > 0))
+    possible = np.flatnonzero(
+        (partition.labels == cluster) & (partition.contour[:, cluster] > 0)
+    )
     for members in (certain, possible):
         others = members[members != itself]
         if len(others):
@@ -34,7 +36,9 @@ def find_members(partition: CredalPartition, cluster: int, itself: int) -> np.nd
     return certain
 
 
-def squared_differences(table: ObjectTable, cells: Cells, positions: np.ndarray) -> np.ndarray:
+def squared_differences(
+    table: ObjectTable, cells: Cells, positions: np.ndarray
+) -> np.ndarray:
     """Return the squared differences of the attributes from the objects at ``positions``.
 
     The array has the shape (n_positions, n_attributes). Differences of numbers are in standard
@@ -120,7 +124,9 @@ def typical_cells(
 
 
 def evidence_along_path(
-    plausibilities: Callable[[np.ndarray], np.ndarray], middle: np.ndarray, point: np.ndarray
+    plausibilities: Callable[[np.ndarray], np.ndarray],
+    middle: np.ndarray,
+    point: np.ndarray,
 ) -> ClusterEvidence:
     """Divide the change of the plausibilities between two points among the attributes.
 
@@ -155,7 +161,9 @@ def evidence_along_path(
         losses = values[start + 1 : stop + 1, None] - moved_last
         steps = np.diff(values[start : stop + 1], axis=0)
         total[moving] += _make_additive((gains + losses) / 2, steps).sum(axis=0)
-    return ClusterEvidence.from_attributes("plausibility", total, values[0].astype(float))
+    return ClusterEvidence.from_attributes(
+        "plausibility", total, values[0].astype(float)
+    )
 
 
 def _make_additive(parts: np.ndarray, totals: np.ndarray) -> np.ndarray:

@@ -33,7 +33,9 @@ MAX_SUMS = 4_000_000  # maximum number of entries in the array of bin sums of a 
 ROWS_PER_BLOCK = 100_000
 # minimum gain of a split per unit of weight; smaller gains are rounding errors
 MIN_RELATIVE_GAIN = 1e-10
-MIN_RELATIVE_IMPROVEMENT = 1e-9  # minimum decrease of the cost, relative to the cost of the root
+MIN_RELATIVE_IMPROVEMENT = (
+    1e-9  # minimum decrease of the cost, relative to the cost of the root
+)
 N_SPARE_LEAVES = 8  # before pruning, the tree has up to 4 * max_leaves + 8 leaves
 # share of the variance of the masses that is ignored while the tree grows
 NEGLIGIBLE_VARIANCE = 1e-3
@@ -41,7 +43,9 @@ NEGLIGIBLE_VARIANCE = 1e-3
 TIE_TOLERANCE = 1e-9
 # with more clusters, a leaf predicts a pair of clusters only if it is a focal set
 MAX_PAIRED_CLUSTERS = 100
-MIN_CAUTION = 1e-3  # with a caution of 0 or 1, a set could have the same mistake as its subset
+MIN_CAUTION = (
+    1e-3  # with a caution of 0 or 1, a set could have the same mistake as its subset
+)
 
 
 # ---- columns and splits --------------------------------------------------------------------------
@@ -99,8 +103,12 @@ def list_split_columns(table: list[Column], min_objects: int) -> list[SplitColum
         categories = column.categories()
         codes = column.codes(categories, missing=-1, unseen=-1)
         counts = np.bincount(codes[codes >= 0], minlength=len(categories))
-        frequent = categories[(counts >= min_objects) & (counts <= len(codes) - min_objects)]
-        if len(categories) == 2:  # The indicators of two categories give the same splits.
+        frequent = categories[
+            (counts >= min_objects) & (counts <= len(codes) - min_objects)
+        ]
+        if (
+            len(categories) == 2
+        ):  # The indicators of two categories give the same splits.
             frequent = frequent[-1:]
         columns += [SplitColumn(name, source, True, category) for category in frequent]
     return columns
@@ -149,7 +157,9 @@ class TreeNode:
 
     number: int  # position in depth-first order from the root
     depth: int
-    children: tuple[int, ...]  # left child, for objects that satisfy the condition, and right child
+    children: tuple[
+        int, ...
+    ]  # left child, for objects that satisfy the condition, and right child
     column: SplitColumn | None
     # largest value that satisfies the condition, relative to the origin of the column
     threshold: float
@@ -157,7 +167,9 @@ class TreeNode:
     saw_missing: bool  # whether the split column had missing values in fit
     n_objects: int
     share: float  # weighted share of all training objects in this node
-    mass: Annotated[np.ndarray, "f"]  # mean mass of each focal set over the objects in this node
+    mass: Annotated[
+        np.ndarray, "f"
+    ]  # mean mass of each focal set over the objects in this node
     answer: tuple[int, ...]  # set of clusters that the node predicts if it is a leaf
     # for each focal set, the share of the objects in this node whose largest mass is on it
     set_shares: Annotated[np.ndarray, "f"]
@@ -165,7 +177,9 @@ class TreeNode:
 
     def __post_init__(self) -> None:
         if np.min(self.mass, initial=0) < 0 or not np.isclose(np.sum(self.mass), 1):
-            raise InvalidParameterError("mass", must="be a mass function: nonnegative with sum 1")
+            raise InvalidParameterError(
+                "mass", must="be a mass function: nonnegative with sum 1"
+            )
 
     @property
     def is_leaf(self) -> bool:
@@ -174,7 +188,9 @@ class TreeNode:
     def condition(self, left: bool) -> str:
         """Format the condition that the objects of the left or right child satisfy."""
         if self.column is None:
-            raise InvalidInputError(f"node {self.number} is a leaf and has no condition")
+            raise InvalidInputError(
+                f"node {self.number} is a leaf and has no condition"
+            )
         text = self.column.condition(self.threshold, left)
         return f"{text} or missing" if self.includes_missing(left) else text
 
@@ -192,7 +208,9 @@ def format_tree(nodes: Sequence[TreeNode], frame: Sequence[Hashable]) -> str:
             lines.append(f"{'    ' * (node.depth - 1)}{conditions[node.number]}")
         if node.is_leaf:
             objects = f"{format_count(node.n_objects)}, fidelity {node.fidelity:.2f}"
-            lines.append(f"{'    ' * node.depth}{format_answer(node.answer, frame)}: {objects}")
+            lines.append(
+                f"{'    ' * node.depth}{format_answer(node.answer, frame)}: {objects}"
+            )
         for child, left in zip(node.children, (True, False), strict=False):
             conditions[child] = node.condition(left)
     return "\n".join(lines)
@@ -212,11 +230,15 @@ def format_rule(nodes: Sequence[TreeNode], number: int) -> str:
     for node, left in reversed(path):
         if node.column is not None:
             by_column.setdefault(node.column, []).append((node, left))
-    conditions = [_format_interval(column, steps) for column, steps in by_column.items()]
+    conditions = [
+        _format_interval(column, steps) for column, steps in by_column.items()
+    ]
     return " and ".join(conditions) or "always"
 
 
-def _format_interval(column: SplitColumn, steps: Sequence[tuple[TreeNode, bool]]) -> str:
+def _format_interval(
+    column: SplitColumn, steps: Sequence[tuple[TreeNode, bool]]
+) -> str:
     lows = [node.threshold for node, left in steps if not left]
     highs = [node.threshold for node, left in steps if left]
     if column.is_category or not (lows and highs):
@@ -265,7 +287,9 @@ class Bins:
         sizes = np.array([len(t) + 2 for t in self.thresholds], dtype=np.int64)
         self.starts = np.concatenate([[0], np.cumsum(sizes)])
         self.codes = np.empty((n, q), dtype=np.int32)
-        for j, (column, thresholds) in enumerate(zip(values.T, self.thresholds, strict=True)):
+        for j, (column, thresholds) in enumerate(
+            zip(values.T, self.thresholds, strict=True)
+        ):
             code = np.searchsorted(thresholds, column, side="left")
             code[np.isnan(column)] = len(thresholds) + 1
             self.codes[:, j] = self.starts[j] + code
@@ -317,7 +341,9 @@ def grow(
 
     Splits on columns of ``values`` minimize the variance of ``targets``.
     """
-    summed = np.column_stack([np.ones(len(values)), weights, targets * weights[:, None]])
+    summed = np.column_stack(
+        [np.ones(len(values)), weights, targets * weights[:, None]]
+    )
     bins = Bins(values, summed.shape[1])
     root = Node(np.arange(len(values)))
     min_gain = MIN_RELATIVE_GAIN * float(weights.sum())
@@ -325,7 +351,11 @@ def grow(
     number = count()  # On ties, the node that was added first is split first.
 
     def add_to_queue(node: Node, sums: np.ndarray) -> None:
-        if node.depth < max_depth and len(node.rows) >= 2 * min_objects and values.shape[1]:
+        if (
+            node.depth < max_depth
+            and len(node.rows) >= 2 * min_objects
+            and values.shape[1]
+        ):
             _find_split(node, bins, sums, min_objects)
             if node.gain > min_gain:
                 heapq.heappush(queue, (-node.gain, next(number), node, sums))
@@ -353,7 +383,9 @@ def _split(node: Node, values: np.ndarray) -> tuple[Node, ...]:
     low = column[column <= node.threshold].max()
     high = column[column > node.threshold].min()
     node.threshold = round_between(float(low), float(high))
-    node.children = tuple(Node(node.rows[side], node.depth + 1) for side in (left, ~left))
+    node.children = tuple(
+        Node(node.rows[side], node.depth + 1) for side in (left, ~left)
+    )
     return node.children
 
 
@@ -375,8 +407,12 @@ def _find_split(node: Node, bins: Bins, sums: np.ndarray, min_objects: int) -> N
             left = present + missing if missing_left else present
             right = total - left
             gain = _concentration(left) + _concentration(right) - whole
-            n_below = present[:, 0]  # Each side of the threshold must contain at least one value.
-            gain[(left[:, 0] < min_objects - 0.5) | (right[:, 0] < min_objects - 0.5)] = -np.inf
+            n_below = present[
+                :, 0
+            ]  # Each side of the threshold must contain at least one value.
+            gain[
+                (left[:, 0] < min_objects - 0.5) | (right[:, 0] < min_objects - 0.5)
+            ] = -np.inf
             gain[(n_below < 0.5) | (n_below > total[0] - missing[0] - 0.5)] = -np.inf
             best = int(gain.argmax())
             if gain[best] > node.gain * (1 + 1e-12):
@@ -426,7 +462,9 @@ def overlaps(answers: np.ndarray, truths: np.ndarray) -> np.ndarray:
     return np.where((sizes == 0) & (others == 0), 1.0, both / 2)
 
 
-def costs_by_leaves(root: Node, cost: dict[int, float], max_leaves: int) -> dict[int, np.ndarray]:
+def costs_by_leaves(
+    root: Node, cost: dict[int, float], max_leaves: int
+) -> dict[int, np.ndarray]:
     """Return for each node (by id) the smallest costs with at most 1, 2, ... leaves."""
     min_improvement = MIN_RELATIVE_IMPROVEMENT * cost[id(root)]
     table: dict[int, np.ndarray] = {}
@@ -662,7 +700,9 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         family = self.focal_sets_
         candidates = family.sorted()  # On ties, the smaller set is selected.
         if 1 < family.n_clusters <= MAX_PAIRED_CLUSTERS:
-            candidates = family.union(FocalSets.pairs(family.n_clusters, empty=False)).sorted()
+            candidates = family.union(
+                FocalSets.pairs(family.n_clusters, empty=False)
+            ).sorted()
         caution = float(np.clip(self.caution, MIN_CAUTION, 1 - MIN_CAUTION))
         loss = mistakes(candidates.membership, family.membership, caution)
         sets = list(candidates)
@@ -696,7 +736,9 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         for node in order:
             rows = kept[node.rows]
             best = credal.best_set[rows]
-            shares = np.bincount(best, weights=weight[rows], minlength=len(self.focal_sets_))
+            shares = np.bincount(
+                best, weights=weight[rows], minlength=len(self.focal_sets_)
+            )
             masses = np.asarray(credal.masses[rows], dtype=float)
             mean = np.average(masses, axis=0, weights=weight[rows])
             answer = np.zeros((1, self.n_clusters_), dtype=bool)
@@ -715,7 +757,9 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
                     mass=mean / mean.sum(),
                     answer=answers[id(node)],
                     set_shares=shares / shares.sum(),
-                    fidelity=float(np.average(overlaps(answer, own[rows]), weights=weight[rows])),
+                    fidelity=float(
+                        np.average(overlaps(answer, own[rows]), weights=weight[rows])
+                    ),
                 )
             )
         self.nodes_ = tuple(nodes)
@@ -731,13 +775,15 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         squares = np.einsum("if,if->i", weighted, difference) / 2
         measures = {
             "same_set": (answer == own).all(axis=1),
-            "compatible": (answer & own).any(axis=1) | ~(answer.any(axis=1) | own.any(axis=1)),
+            "compatible": (answer & own).any(axis=1)
+            | ~(answer.any(axis=1) | own.any(axis=1)),
             "same_label": self._labels()[leaf] == credal.labels,
             "distance": np.sqrt(np.maximum(squares, 0)),
         }
         self.fidelity_ = float(np.average(overlaps(answer, own), weights=weights))
         self.scores_ = {
-            name: float(np.average(value, weights=weights)) for name, value in measures.items()
+            name: float(np.average(value, weights=weights))
+            for name, value in measures.items()
         }
 
     # ---- objects ---------------------------------------------------------------------------------
@@ -830,7 +876,9 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
             raise InvalidParameterError(
                 "y", must=f"have the clusters {self.frame_}, got {credal.frame}"
             )
-        weights = validate_weights(reorder_like(sample_weight, row_index(X)), len(answer))
+        weights = validate_weights(
+            reorder_like(sample_weight, row_index(X)), len(answer)
+        )
         return float(np.average(overlaps(answer, credal.assignment()), weights=weights))
 
     def _values(self, X: TableLike) -> np.ndarray:
@@ -838,12 +886,15 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         validate_data(self, X, reset=False, skip_check_array=True)
         if len(table) != self.n_features_in_:
             raise InvalidParameterError(
-                "X", must=f"have {self.n_features_in_} columns, as in fit, got {len(table)}"
+                "X",
+                must=f"have {self.n_features_in_} columns, as in fit, got {len(table)}",
             )
         for column in self._columns:
             source = table[column.source]
             if not (column.is_category or source.is_numeric or source.is_empty):
-                raise InvalidInputError(f"column {column.name!r} must contain numbers, as in fit")
+                raise InvalidInputError(
+                    f"column {column.name!r} must contain numbers, as in fit"
+                )
         return column_values(table, self._columns)
 
     def _find_leaves(self, values: np.ndarray) -> np.ndarray:

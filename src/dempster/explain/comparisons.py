@@ -43,7 +43,9 @@ class Attribute:
     # for each object a number, days since 1970, or a position in categories; NaN if missing
     values: np.ndarray
     categories: list[str] = field(default_factory=list)
-    clustered: bool | None = None  # whether the column was used for clustering, None if unknown
+    clustered: bool | None = (
+        None  # whether the column was used for clustering, None if unknown
+    )
 
     @property
     def is_number(self) -> bool:
@@ -111,7 +113,9 @@ def list_features(attributes: list[Attribute]) -> list[Feature]:
         elif attribute.kind == "boolean":
             features.append(Feature(attribute, 1))
         else:
-            features += [Feature(attribute, k) for k in range(len(attribute.categories))]
+            features += [
+                Feature(attribute, k) for k in range(len(attribute.categories))
+            ]
     return features
 
 
@@ -232,7 +236,9 @@ def _moments(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return mean, spread * weight / np.where(weight > 1 + 1e-9, weight - 1, np.nan)
 
 
-def _cohens_d(difference: np.ndarray, squares: np.ndarray, freedom: np.ndarray) -> np.ndarray:
+def _cohens_d(
+    difference: np.ndarray, squares: np.ndarray, freedom: np.ndarray
+) -> np.ndarray:
     """Return Cohen's d, the difference of the means divided by the pooled standard deviation.
 
     ``squares`` are the sums of the squared deviations. The result is 0 if both are 0.
@@ -253,7 +259,10 @@ def _cliffs_delta(ranked: Ranked, n_group: np.ndarray, weights: Any) -> np.ndarr
     ranks[ranked.rows] = ranked.ranks - 0.5
     pairs = n_group * (len(ranked) - n_group)
     below = weights @ ranks - n_group**2 / 2
-    return np.divide(2 * below, pairs, out=np.full(len(pairs), np.nan), where=pairs > 1e-9) - 1
+    return (
+        np.divide(2 * below, pairs, out=np.full(len(pairs), np.nan), where=pairs > 1e-9)
+        - 1
+    )
 
 
 # ---- tests ---------------------------------------------------------------------------------------
@@ -276,13 +285,22 @@ def mann_whitney(ranked: Ranked, codes: np.ndarray, n_groups: int) -> np.ndarray
     sums = np.bincount(codes, weights=ranked.ranks, minlength=n_groups)
     others = n - sizes
     deviation = np.abs(sums - sizes * (sizes + 1) / 2 - sizes * others / 2)
-    variance = sizes * others / 12 * (n + 1 - (ranked.ties**3 - ranked.ties).sum() / (n * (n - 1)))
+    variance = (
+        sizes
+        * others
+        / 12
+        * (n + 1 - (ranked.ties**3 - ranked.ties).sum() / (n * (n - 1)))
+    )
     possible = (sizes > 0) & (others > 0)
     spread = np.sqrt(np.where(possible, np.maximum(variance, 0), 0))
-    z = np.divide(np.maximum(deviation - 0.5, 0), spread, out=np.zeros(n_groups), where=spread > 0)
+    z = np.divide(
+        np.maximum(deviation - 0.5, 0), spread, out=np.zeros(n_groups), where=spread > 0
+    )
     out[possible] = np.minimum(2 * norm.sf(z[possible]), 1)
     if len(ranked.ties) == n <= MAX_EXACT_OBJECTS:
-        for g in np.flatnonzero(possible & (np.minimum(sizes, others) <= MAX_EXACT_SMALLER)):
+        for g in np.flatnonzero(
+            possible & (np.minimum(sizes, others) <= MAX_EXACT_SMALLER)
+        ):
             values = ranked.values[codes == g], ranked.values[codes != g]
             out[g] = mannwhitneyu(*values, method="exact").pvalue
     return out
@@ -307,7 +325,9 @@ def compare_shares(values: np.ndarray, codes: np.ndarray, n_groups: int) -> np.n
             continue
         inside = int(hits[g])
         own = int(sizes[g])
-        table = np.array([[inside, own - inside], [total - inside, n - own - total + inside]])
+        table = np.array(
+            [[inside, own - inside], [total - inside, n - own - total + inside]]
+        )
         test = chi2_contingency(table, correction=False)
         if test.expected_freq.min() < MIN_EXPECTED_COUNT:
             test = fisher_exact(table)

@@ -26,7 +26,9 @@ from dempster.partition.credal_partition import as_credal_partition
 
 # ---- estimator, partition or labels --------------------------------------------------------------
 
-_ACCEPTED = "a CredalPartition, a fitted estimator that has one, or a sequence of labels"
+_ACCEPTED = (
+    "a CredalPartition, a fitted estimator that has one, or a sequence of labels"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +79,8 @@ class ExplainedInput:
             return table
         if len(table.shape) != 2:
             raise InvalidParameterError(
-                name, must=f"be a table with two dimensions, got shape {tuple(table.shape)}"
+                name,
+                must=f"be a table with two dimensions, got shape {tuple(table.shape)}",
             )
         self._check_rows(int(table.shape[0]), name)
         order = rule.match_names(rule.row_index(table), self.partition.index)
@@ -88,9 +91,12 @@ class ExplainedInput:
     def _check_rows(self, n_rows: int, name: str) -> None:
         if n_rows != len(self.partition):
             objects = f"{len(self.partition):,} objects of the partition"
-            advice = f"for other objects use the partition estimator.predict_mass({name})"
+            advice = (
+                f"for other objects use the partition estimator.predict_mass({name})"
+            )
             raise InvalidParameterError(
-                name, must=f"have a row for each of the {objects}, got {n_rows:,}; {advice}"
+                name,
+                must=f"have a row for each of the {objects}, got {n_rows:,}; {advice}",
             )
 
     def reject_dissimilarities(self, X: TableLike) -> None:
@@ -102,7 +108,8 @@ class ExplainedInput:
         if all(np.shape(table) == (n, n) for table in tables):
             method = type(self.estimator).__name__
             raise InvalidParameterError(
-                "X", must=f"contain attributes, got the training dissimilarities of {method}"
+                "X",
+                must=f"contain attributes, got the training dissimilarities of {method}",
             )
 
 
@@ -150,7 +157,9 @@ def _read_labels(values: Any, name: str) -> Any:
         labels = np.asarray(values)
     if labels.ndim != 1:
         got = f"{type(values).__name__} of shape {labels.shape}"
-        advice = "construct a partition from masses by CredalPartition(masses, focal_sets)"
+        advice = (
+            "construct a partition from masses by CredalPartition(masses, focal_sets)"
+        )
         raise InvalidParameterError(name, must=f"be {_ACCEPTED}, got {got}; {advice}")
     # a pandas Series keeps its index
     if hasattr(values, "iloc"):
@@ -190,7 +199,9 @@ def select_rows(X: TableLike, positions: Sequence[int] | np.ndarray) -> Any:
     return to_array(X)[rows]
 
 
-def find_object(i: Any, names: Index, n: int, image_shape: tuple[int, ...] | None = None) -> int:
+def find_object(
+    i: Any, names: Index, n: int, image_shape: tuple[int, ...] | None = None
+) -> int:
     """Return the position of the object with the position, name or pixel ``i``.
 
     -1 if ``i`` contains attributes.
@@ -202,7 +213,8 @@ def find_object(i: Any, names: Index, n: int, image_shape: tuple[int, ...] | Non
     if isinstance(i, Hashable) and not isinstance(i, np.ndarray) and i in labels:
         if labels.count(i) > 1:
             raise InvalidParameterError(
-                "i", must=f"be a position, because {labels.count(i)} objects are called {i!r}"
+                "i",
+                must=f"be a position, because {labels.count(i)} objects are called {i!r}",
             )
         return labels.index(i)
     if image_shape is not None and isinstance(i, tuple):
@@ -219,7 +231,9 @@ def find_object(i: Any, names: Index, n: int, image_shape: tuple[int, ...] | Non
         if not 0 <= i < n:
             raise InvalidParameterError("i", f"a position from 0 to {n - 1}", i)
         return int(i)
-    if isinstance(i, str) or not (isinstance(i, list | tuple | Mapping) or to_array(i, "i").ndim):
+    if isinstance(i, str) or not (
+        isinstance(i, list | tuple | Mapping) or to_array(i, "i").ndim
+    ):
         raise InvalidParameterError("i", expected, i)
     return -1
 
@@ -232,7 +246,9 @@ def join_attributes(X: TableLike) -> Any:
     return joined_views(to_array_with_shape(X))
 
 
-def read_attributes(X: TableLike, name: str = "X", *, dates: bool = False) -> list[Column]:
+def read_attributes(
+    X: TableLike, name: str = "X", *, dates: bool = False
+) -> list[Column]:
     """Return the columns of a table of any type; dates are accepted if ``dates`` is True."""
     if hasattr(X, "tocsr"):
         raise InvalidParameterError(
@@ -245,10 +261,13 @@ def read_attributes(X: TableLike, name: str = "X", *, dates: bool = False) -> li
             X = X.to_frame()  # pandas or polars Series
         if hasattr(X, "columns"):
             names = [str(label) for label in X.columns]
-            if twice := [label for label in dict.fromkeys(names) if names.count(label) > 1]:
+            if twice := [
+                label for label in dict.fromkeys(names) if names.count(label) > 1
+            ]:
                 repeated = ", ".join(map(repr, twice))
                 raise InvalidParameterError(
-                    name, must=f"have unique column names, got {repeated} more than once"
+                    name,
+                    must=f"have unique column names, got {repeated} more than once",
                 )
         else:
             if not isinstance(X, list | tuple):
@@ -257,7 +276,8 @@ def read_attributes(X: TableLike, name: str = "X", *, dates: bool = False) -> li
             if len(shape) != 2:
                 advice = f"Reshape your data: {name}.reshape(-1, 1) is one attribute"
                 raise InvalidParameterError(
-                    name, must=f"be a table with two dimensions, got shape {shape}. {advice}"
+                    name,
+                    must=f"be a table with two dimensions, got shape {shape}. {advice}",
                 )
             if np.iscomplexobj(X):
                 raise InvalidInputError(
@@ -271,7 +291,10 @@ def read_attributes(X: TableLike, name: str = "X", *, dates: bool = False) -> li
                     f"{name} has 0 {what} (shape={shape}) while a minimum of 1 is required."
                 )
         columns = read_columns(X, dates=dates).values()
-        return [Column(label, column.series) for label, column in zip(names, columns, strict=True)]
+        return [
+            Column(label, column.series)
+            for label, column in zip(names, columns, strict=True)
+        ]
 
 
 # ---- cells ---------------------------------------------------------------------------------------
@@ -314,14 +337,19 @@ class ObjectTable:
             self._shape = X.shape[1:]
             X = X.reshape(len(X), -1)
         columns = read_attributes(X, argument, dates=True)
-        self.columns: Cells = [_read_cells(column, categorical, numeric) for column in columns]
-        self.is_number = np.array([column.dtype == float for column in self.columns], dtype=bool)
+        self.columns: Cells = [
+            _read_cells(column, categorical, numeric) for column in columns
+        ]
+        self.is_number = np.array(
+            [column.dtype == float for column in self.columns], dtype=bool
+        )
         self.names = [str(column.name) for column in columns]
         if names is not None:
             self.names = rule.as_texts(names, "feature_names", "names of attributes")
         if len(self.names) != len(columns):
             raise InvalidParameterError(
-                "feature_names", must=f"contain {len(columns)} names, got {len(self.names)}"
+                "feature_names",
+                must=f"contain {len(columns)} names, got {len(self.names)}",
             )
 
     def __len__(self) -> int:
@@ -376,7 +404,9 @@ class ObjectTable:
             row = {label: row[label].to_numpy()[0] for label in row.columns}
             if not self._labels:
                 row = list(row.values())
-        if isinstance(row, Mapping) or (self._labels and rule.row_index(row) is not None):
+        if isinstance(row, Mapping) or (
+            self._labels and rule.row_index(row) is not None
+        ):
             by_name = {str(name): cell for name, cell in row.items()}
             names = list(map(str, self._labels))
             if set(by_name) != set(names):
@@ -406,7 +436,9 @@ class ObjectTable:
             expected = f"a row with a number as {self.names[d]}"
             raise InvalidParameterError("i", expected, cell) from error
         if np.isinf(number):
-            raise InvalidParameterError("i", f"a row with a finite number as {self.names[d]}", cell)
+            raise InvalidParameterError(
+                "i", f"a row with a finite number as {self.names[d]}", cell
+            )
         return np.array([number])
 
     def find(self, cells: Cells) -> int:
@@ -427,7 +459,9 @@ class ObjectTable:
     def to_table(self, cells: Cells) -> Any:
         """Return the attribute values ``cells`` as a table of the same type as X."""
         if self._frame_type is not None:
-            columns = [column if column.dtype == float else column.tolist() for column in cells]
+            columns = [
+                column if column.dtype == float else column.tolist() for column in cells
+            ]
             return self._frame_type(dict(zip(self._labels, columns, strict=True)))
         if not all(column.dtype == float for column in cells):
             out = np.empty((len(cells[0]), len(cells)), dtype=object)
@@ -438,7 +472,9 @@ class ObjectTable:
             return out
         numbers = np.column_stack(cells)
         dtype = np.float32 if self._dtype == np.float32 else float
-        return np.ascontiguousarray(numbers.reshape(len(numbers), *self._shape), dtype=dtype)
+        return np.ascontiguousarray(
+            numbers.reshape(len(numbers), *self._shape), dtype=dtype
+        )
 
 
 def to_array(X: Any, name: str = "X") -> np.ndarray:

@@ -171,7 +171,9 @@ class ObjectExplanation:
         members = self.masses.focal_sets.membership[self.masses.best_set[0]]
         return tuple(self.masses.frame[k] for k in np.flatnonzero(members))
 
-    def between(self, first: Hashable | None = None, second: Hashable | None = None) -> np.ndarray:
+    def between(
+        self, first: Hashable | None = None, second: Hashable | None = None
+    ) -> np.ndarray:
         """Return the contributions of the p attributes to the comparison of two candidates.
 
         Parameters
@@ -196,7 +198,9 @@ class ObjectExplanation:
             if hashable.test(cluster) and are_labels_equal(name, cluster):
                 return k
         names = ", ".join(map(str, self.clusters))
-        raise InvalidParameterError(argument, f"one of the candidates ({names})", cluster)
+        raise InvalidParameterError(
+            argument, f"one of the candidates ({names})", cluster
+        )
 
     def to_text(self) -> str:
         """Return a few sentences that explain the masses of the object.
@@ -254,7 +258,9 @@ class ObjectExplanation:
         more = len(strength) - len(strongest)
         note = ""
         if more:
-            note = f"<p>{more:,} {self.by} with smaller contributions are not shown.</p>"
+            note = (
+                f"<p>{more:,} {self.by} with smaller contributions are not shown.</p>"
+            )
         return f'<div style="overflow-x: auto">{sentences}{table}{note}</div>'
 
     _repr_html_ = to_html
@@ -319,14 +325,18 @@ def _evidence_sentence(e: ObjectExplanation) -> str:
     if e.by == "objects":
         return _neighbor_sentences(e)
     order = np.argsort(-np.abs(difference), kind="stable")
-    strong = [d for d in order if abs(difference[d]) >= MIN_SHARE * size] or [int(order[0])]
+    strong = [d for d in order if abs(difference[d]) >= MIN_SHARE * size] or [
+        int(order[0])
+    ]
     parts = []
     # the strongest evidence first
     for sign in (np.sign(difference[order[0]]), -np.sign(difference[order[0]])):
         attributes = [d for d in strong if np.sign(difference[d]) == sign]
         if attributes:
             cluster = first if sign < 0 else second
-            parts.append(f"for {format_cluster(cluster)}: {_join_attributes(e, attributes)}")
+            parts.append(
+                f"for {format_cluster(cluster)}: {_join_attributes(e, attributes)}"
+            )
     return f"{distance} Evidence {'; '.join(parts)}.".strip()
 
 
@@ -336,12 +346,18 @@ def _neighbor_sentences(e: ObjectExplanation) -> str:
     threshold = MIN_RELATIVE_STRENGTH * float(np.abs(e.parts[:, :2]).max())
     for k, cluster in enumerate(e.clusters[:2]):
         for sign, where, verdict in ((1, "near", "for"), (-1, "far from", "against")):
-            strength = np.where(np.array(e.attributes) == str(e.name), 0, sign * e.parts[:, k])
+            strength = np.where(
+                np.array(e.attributes) == str(e.name), 0, sign * e.parts[:, k]
+            )
             order = np.argsort(-strength, kind="stable")[:MAX_NAMED]
-            names = [printable(e.attributes[j]) for j in order if strength[j] > threshold]
+            names = [
+                printable(e.attributes[j]) for j in order if strength[j] > threshold
+            ]
             if names:
                 claim = f"evidence {verdict} {format_cluster(cluster)}"
-                sentences.append(f"It is {where} {join_words(names)}, which is {claim}.")
+                sentences.append(
+                    f"It is {where} {join_words(names)}, which is {claim}."
+                )
     return " ".join(sentences)
 
 
@@ -382,7 +398,9 @@ def _exemplar_sentence(e: ObjectExplanation) -> str:
     for exemplar in e.exemplars:
         nearest.setdefault(exemplar.cluster, exemplar.name)
     parts = [
-        f"of {format_cluster(k)} is {printable(nearest[k])}" for k in e.clusters[:3] if k in nearest
+        f"of {format_cluster(k)} is {printable(nearest[k])}"
+        for k in e.clusters[:3]
+        if k in nearest
     ]
     if not parts:
         return "These clusters have no other certain object."
@@ -403,7 +421,9 @@ def _change_sentences(e: ObjectExplanation) -> list[str]:
             continue
         # Prefer a change of one attribute, which is easier to understand, unless a change of all is
         # much smaller.
-        change = min(changes, key=lambda one: one.size * (1 if one.towards is None else 2))
+        change = min(
+            changes, key=lambda one: one.size * (1 if one.towards is None else 2)
+        )
         sentences.append(f"It would be {goal} if {_condition_text(change)}.")
     return sentences
 
@@ -414,7 +434,9 @@ def _condition_text(change: Change) -> str:
         return f"it moved {share:.0%} of the way to object {printable(change.towards)}"
     parts = [
         f"{printable(name)} were {format_cell(after)} instead of {format_cell(before)}"
-        for name, before, after in zip(change.attributes, change.before, change.after, strict=True)
+        for name, before, after in zip(
+            change.attributes, change.before, change.after, strict=True
+        )
     ]
     text = join_words(parts[:4])
     if len(parts) > 4:

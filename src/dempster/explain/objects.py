@@ -18,9 +18,18 @@ from dempster._validation import (
     integer,
     reorder_like,
 )
-from dempster.cluster.explanation import ClusterEvidence, ObjectReader, read_object, row_attributes
+from dempster.cluster.explanation import (
+    ClusterEvidence,
+    ObjectReader,
+    read_object,
+    row_attributes,
+)
 from dempster.dissimilarity.input import with_columns
-from dempster.dissimilarity.sources import AttributeSource, check_values, normalize_shares
+from dempster.dissimilarity.sources import (
+    AttributeSource,
+    check_values,
+    normalize_shares,
+)
 from dempster.dissimilarity.views import Views
 from dempster.explain import inputs
 from dempster.explain._changes import ChangeSearch, Target
@@ -33,11 +42,17 @@ from dempster.explain._evidence import (
     typical_cells,
 )
 from dempster.explain.inputs import Cells, ExplainedInput, ObjectTable
-from dempster.explain.object_explanation import ComparedObject, Exemplar, ObjectExplanation
+from dempster.explain.object_explanation import (
+    ComparedObject,
+    Exemplar,
+    ObjectExplanation,
+)
 from dempster.partition import CredalPartition
 
 MAX_COMPARED_OBJECTS = 10
-N_PROBES = 8  # number of objects whose masses are compared to recognize the training data
+N_PROBES = (
+    8  # number of objects whose masses are compared to recognize the training data
+)
 MASS_TOLERANCE = 1e-3  # tolerance for equal masses, which allows for single precision
 
 
@@ -158,14 +173,17 @@ def explain_object(
     if searched:
         targets = _select_targets(obj, exemplars, candidates)
         strengths = np.ptp(decomposed.parts, axis=1)
-        search = ChangeSearch(obj.table, obj.cells, targets, strengths, obj.certain_clusters)
+        search = ChangeSearch(
+            obj.table, obj.cells, targets, strengths, obj.certain_clusters
+        )
         smallest = search.find()
     values = None
     typical = None
     if by == "attributes":
         values = tuple(cell.tolist()[0] for cell in obj.cells)
         typical = tuple(
-            typical_cells(obj.partition, obj.table, k, obj.own_position) for k in candidates
+            typical_cells(obj.partition, obj.table, k, obj.own_position)
+            for k in candidates
         )
     return ObjectExplanation(
         name=None if obj.is_new else obj.object_name(obj.position),
@@ -186,7 +204,9 @@ def explain_object(
 
 
 def _select_candidates(
-    obj: ExplainedObject, evidence: ClusterEvidence | None, clusters: Sequence[Hashable] | None
+    obj: ExplainedObject,
+    evidence: ClusterEvidence | None,
+    clusters: Sequence[Hashable] | None,
 ) -> list[int]:
     """Return the positions of the candidate clusters, the most plausible first."""
     plausible = np.asarray(obj.masses.contour[0], dtype=float)
@@ -205,7 +225,8 @@ def _select_candidates(
         selected = members.argmax(axis=1).tolist()
         if len(selected) == 0 or len(set(selected)) < len(selected):
             raise InvalidParameterError(
-                "clusters", must=f"name at least one cluster, each once, got {list(clusters)}"
+                "clusters",
+                must=f"name at least one cluster, each once, got {list(clusters)}",
             )
         if empty := [obj.partition.frame[k] for k in selected if k not in order]:
             raise InvalidParameterError(
@@ -230,8 +251,15 @@ def _decompose(
 
     Return it, their names and the kind.
     """
-    if evidence.parts is None and obj.has_attributes and obj.among_fit and len(evidence.positions):
-        evidence = replace(evidence, parts=evidence.split_costs(obj.shares(evidence.positions)))
+    if (
+        evidence.parts is None
+        and obj.has_attributes
+        and obj.among_fit
+        and len(evidence.positions)
+    ):
+        evidence = replace(
+            evidence, parts=evidence.split_costs(obj.shares(evidence.positions))
+        )
     if evidence.parts is not None and obj.has_attributes:
         parts = evidence.parts[:, candidates]
         decomposed = replace(evidence, parts=parts, total=evidence.total[candidates])
@@ -256,7 +284,9 @@ def _find_exemplars(obj: ExplainedObject, cluster: int, number: int) -> list[Exe
     nearest = np.argsort(distance, kind="stable")[:number]
     nearest = nearest[np.isfinite(distance[nearest])]
     return [
-        Exemplar(name, obj.object_name(int(certain[j])), int(certain[j]), float(distance[j]))
+        Exemplar(
+            name, obj.object_name(int(certain[j])), int(certain[j]), float(distance[j])
+        )
         for j in nearest
     ]
 
@@ -273,11 +303,15 @@ def _select_targets(
     for k in candidates:
         if len(obj.masses.lower(frame[k])):
             continue
-        nearest = [exemplar.position for exemplar in exemplars if exemplar.cluster == frame[k]]
+        nearest = [
+            exemplar.position for exemplar in exemplars if exemplar.cluster == frame[k]
+        ]
         positions = nearest[:1]
         members = find_members(obj.partition, k, obj.own_position)
         if len(members):
-            positions.append(int(members[np.argmax(obj.partition.singleton_belief[members, k])]))
+            positions.append(
+                int(members[np.argmax(obj.partition.singleton_belief[members, k])])
+            )
         targets += [
             Target(k, frame[k], obj.object_name(j), obj.table.row(j))
             for j in dict.fromkeys(positions)
@@ -367,10 +401,14 @@ class ExplainedObject:
             if evidence is not None:
                 return evidence
         if self.row is not None:
-            return evidence_from_dissimilarities(self.partition, self.row, self.own_position)
+            return evidence_from_dissimilarities(
+                self.partition, self.row, self.own_position
+            )
         if hasattr(self.model, "predict_mass") and self.table.is_numeric:
             return None
-        return evidence_from_members(self.partition, self.table, self.cells, self.own_position)
+        return evidence_from_members(
+            self.partition, self.table, self.cells, self.own_position
+        )
 
     def evidence_along_path(self, candidates: Sequence[int]) -> ClusterEvidence:
         """Return the evidence along the path from the midpoint of two candidates to the object."""
@@ -391,7 +429,11 @@ class ExplainedObject:
     @property
     def can_predict(self) -> bool:
         """Whether the model can predict the masses of the object with other attributes."""
-        return self.row is None and self.has_attributes and hasattr(self.model, "predict_mass")
+        return (
+            self.row is None
+            and self.has_attributes
+            and hasattr(self.model, "predict_mass")
+        )
 
     def predict(self, cells: Cells) -> CredalPartition:
         """Return the predicted masses of objects with the attribute values ``cells``."""
@@ -461,7 +503,9 @@ def _column_means(numbers: np.ndarray) -> np.ndarray:
     0 for a column without values.
     """
     present = ~np.isnan(numbers)
-    return np.where(present, numbers, 0).sum(axis=0) / np.maximum(present.sum(axis=0), 1)
+    return np.where(present, numbers, 0).sum(axis=0) / np.maximum(
+        present.sum(axis=0), 1
+    )
 
 
 def _certain_clusters(partition: CredalPartition) -> np.ndarray:
@@ -486,18 +530,23 @@ def _resolve_object(
         raise InvalidInputError(
             "Complex data not supported: i must be a position, a name, or contain real numbers"
         )
-    resolved = inputs.resolve_input(estimator, "estimator", metric=metric, needs_partition=False)
+    resolved = inputs.resolve_input(
+        estimator, "estimator", metric=metric, needs_partition=False
+    )
     X, i = _resolve_views(resolved, X, i)
     if resolved.is_pairwise:
         return _resolve_among_dissimilarities(resolved, X, i, attributes, feature_names)
     if attributes is not None:
         raise InvalidParameterError(
-            "attributes", must="be None if X contains attributes; they are for dissimilarities"
+            "attributes",
+            must="be None if X contains attributes; they are for dissimilarities",
         )
     return _resolve_among_attributes(resolved, X, i, feature_names)
 
 
-def _resolve_views(resolved: ExplainedInput, X: TableLike, i: Any) -> tuple[TableLike, Any]:
+def _resolve_views(
+    resolved: ExplainedInput, X: TableLike, i: Any
+) -> tuple[TableLike, Any]:
     """Return X and i in the form that the model or partition needs if X consists of several tables.
 
     For a multi-view model, X remains a list or dictionary of tables, and the attributes of a new
@@ -517,7 +566,9 @@ def _resolve_views(resolved: ExplainedInput, X: TableLike, i: Any) -> tuple[Tabl
         return views.like_input(views.tables), i
     if not resolved.is_pairwise:
         return views.table(), views.row(i)
-    if not isinstance(i, Hashable) or isinstance(i, tuple):  # neither a position nor a name
+    if not isinstance(i, Hashable) or isinstance(
+        i, tuple
+    ):  # neither a position nor a name
         i = np.sqrt(np.square(views.row_of_dissimilarities(i)).sum(axis=0))
     return views.dissimilarities(), i
 
@@ -531,14 +582,20 @@ def _resolve_among_attributes(
     model = resolved.model
     partition = resolved.partition
     image = resolved.image_shape
-    is_evidential = hasattr(model, "credal_partition_") and hasattr(model, "predict_mass")
+    is_evidential = hasattr(model, "credal_partition_") and hasattr(
+        model, "predict_mass"
+    )
     names = feature_names
     if names is None and not hasattr(X, "columns"):
         names = getattr(model, "feature_names_in_", None)
     categorical = hasattr(model, "categories_")
-    numeric = is_evidential and not categorical and getattr(model, "metric", None) != "gower"
+    numeric = (
+        is_evidential and not categorical and getattr(model, "metric", None) != "gower"
+    )
     attributes = row_attributes(model, X) if is_evidential else X
-    table = ObjectTable(attributes, names=names, categorical=categorical, numeric=numeric)
+    table = ObjectTable(
+        attributes, names=names, categorical=categorical, numeric=numeric
+    )
     index = table.index
     if index is None and partition is not None:
         index = partition.index
@@ -576,7 +633,9 @@ def _find_in_fit(obj: ExplainedObject, names: Index) -> int:
     fitted = obj.fitted
     if names is None or obj.position < 0 or fitted is None or fitted.index is None:
         return -1
-    positions = [k for k, name in enumerate(fitted.index) if name == names[obj.position]]
+    positions = [
+        k for k, name in enumerate(fitted.index) if name == names[obj.position]
+    ]
     if len(positions) == 1:
         difference = np.abs(obj.masses.masses - fitted.masses[positions])
         if difference.max() <= MASS_TOLERANCE:
@@ -607,7 +666,8 @@ def _compute_masses(obj: ExplainedObject, position: int) -> CredalPartition:
     singleton = partition.focal_sets.singleton_index[int(np.argmax(evidence.total))]
     if singleton < 0:
         raise InvalidParameterError(
-            "i", must="be an object of the partition, because no focal set is a single cluster"
+            "i",
+            must="be an object of the partition, because no focal set is a single cluster",
         )
     masses[0, singleton] = 1
     return CredalPartition(masses, partition.focal_sets, frame=partition.frame)
@@ -628,7 +688,9 @@ def _is_data_of_fit(
         masses = model.predict_mass(X).masses[probes]
     else:
         masses = model.predict_mass(inputs.select_rows(X, probes)).masses
-    return bool(np.abs(masses - partition.masses[probes]).max(initial=0) <= MASS_TOLERANCE)
+    return bool(
+        np.abs(masses - partition.masses[probes]).max(initial=0) <= MASS_TOLERANCE
+    )
 
 
 # ---- dissimilarities -----------------------------------------------------------------------------
@@ -668,10 +730,14 @@ def _resolve_among_dissimilarities(
     if position >= 0:
         row = inputs.select_rows(X, [position])
     elif views is None:
-        row = check_values(as_reals(i, "i").astype(float, copy=False).reshape(1, -1), "i")
+        row = check_values(
+            as_reals(i, "i").astype(float, copy=False).reshape(1, -1), "i"
+        )
     else:
         row = views.like_input(list(views.row_of_dissimilarities(i)[:, None]))
-    if n_rows != n or (can_predict and not _is_data_of_fit(model, X, n, partition, position)):
+    if n_rows != n or (
+        can_predict and not _is_data_of_fit(model, X, n, partition, position)
+    ):
         position = -1
     obj = ExplainedObject(resolved, names, is_new=position < 0)
     obj.partition = partition
@@ -684,7 +750,9 @@ def _resolve_among_dissimilarities(
         obj.row = obj.reader.dissimilarities()
     if attributes is not None:
         ordered = reorder_like(attributes, names)
-        _set_attributes(obj, ObjectTable(ordered, names=feature_names, argument="attributes"))
+        _set_attributes(
+            obj, ObjectTable(ordered, names=feature_names, argument="attributes")
+        )
     obj.masses = _compute_masses(obj, position)
     return obj
 
@@ -734,7 +802,8 @@ def _expand_row(model: Any, row: Any, n: int) -> np.ndarray:
         positions = getattr(model, "landmark_indices_", np.zeros(0, dtype=int))
     if len(values) != len(positions):
         raise InvalidParameterError(
-            "i", must=f"be a position, a name, or {n} dissimilarities, got {len(values)}"
+            "i",
+            must=f"be a position, a name, or {n} dissimilarities, got {len(values)}",
         )
     out[positions] = values
     return out

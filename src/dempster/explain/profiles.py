@@ -14,7 +14,13 @@ from scipy.sparse import csr_array, vstack
 
 from dempster import _validation as rules
 from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._text import format_count, format_group, format_number, html_table, printable
+from dempster._text import (
+    format_count,
+    format_group,
+    format_number,
+    html_table,
+    printable,
+)
 from dempster._types import TableLike
 from dempster.belief.focal_sets import unique_sets
 from dempster.explain import comparisons
@@ -38,16 +44,22 @@ _STATISTICS = (
     "p",
     "p_adjusted",
 )
-MIN_DELTA = 0.147  # Cliff's delta below which a difference is negligible (Romano et al., 2006)
-MIN_NARROWING = 0.5  # smallest relative decrease of the standard deviation that is reported
+MIN_DELTA = (
+    0.147  # Cliff's delta below which a difference is negligible (Romano et al., 2006)
+)
+MIN_NARROWING = (
+    0.5  # smallest relative decrease of the standard deviation that is reported
+)
 MAX_SHOWN_GROUPS = 40
 MAX_HTML_GROUPS = 20
 MAX_HTML_FEATURES = 20
 _DOUBLE_DIPPING = (
-    "p-values of clustered attributes are too small: the clusters depend on them (double dipping)."
+    "p-values of clustered attributes are too small: the "
+    "clusters depend on them (double dipping)."
 )
 _UNKNOWN = (
-    "p-values of clustered attributes are too small; pass clustered= to mark these attributes."
+    "p-values of clustered attributes are too small; "
+    "pass clustered= to mark these attributes."
 )
 
 
@@ -56,11 +68,15 @@ class Group:
     """Objects that are assigned to the same set of clusters."""
 
     name: str
-    clusters: tuple[int, ...]  # one cluster, several for ambiguous objects, or none for outliers
+    clusters: tuple[
+        int, ...
+    ]  # one cluster, several for ambiguous objects, or none for outliers
     rows: np.ndarray  # positions of the objects
     # number of objects that may belong to the cluster; None if the group is no cluster
     n_possible: int | None = None
-    typical: list[Any] = field(default_factory=list)  # names or positions of typical objects
+    typical: list[Any] = field(
+        default_factory=list
+    )  # names or positions of typical objects
 
     @property
     def is_cluster(self) -> bool:
@@ -80,7 +96,9 @@ def find_groups(partition: CredalPartition, rule: str) -> list[Group]:
         tuple(np.flatnonzero(row).tolist()): positions
         for row, positions in zip(sets, rows, strict=True)
     }
-    ambiguous = sorted((s for s in members if len(s) > 1), key=lambda s: (-len(members[s]), s))
+    ambiguous = sorted(
+        (s for s in members if len(s) > 1), key=lambda s: (-len(members[s]), s)
+    )
     ordered = [(k,) for k in range(partition.n_clusters)] + ambiguous
     if () in members:
         ordered.append(())
@@ -90,7 +108,9 @@ def find_groups(partition: CredalPartition, rule: str) -> list[Group]:
     for clusters in ordered:
         name = format_group(clusters, partition.frame)
         counts[name] += 1
-        if counts[name] > 1:  # The name of a large set is its size, which is not unique.
+        if (
+            counts[name] > 1
+        ):  # The name of a large set is its size, which is not unique.
             name = f"{name} ({counts[name]})"
         group = Group(name, clusters, members.get(clusters, np.empty(0, dtype=np.intp)))
         if group.is_cluster:
@@ -99,7 +119,9 @@ def find_groups(partition: CredalPartition, rule: str) -> list[Group]:
     return groups
 
 
-def group_weights(partition: CredalPartition, groups: list[Group], weights: str, rule: str) -> Any:
+def group_weights(
+    partition: CredalPartition, groups: list[Group], weights: str, rule: str
+) -> Any:
     """Return the weights of the objects as a sparse array of shape (n_groups, n_objects)."""
     share: Any = None
     if weights == "possible":
@@ -109,7 +131,9 @@ def group_weights(partition: CredalPartition, groups: list[Group], weights: str,
     rows = []
     for group in groups:
         if group.is_cluster and share is not None:
-            rows.append(csr_array(np.asarray(share[:, group.clusters[0]], dtype=float)[None]))
+            rows.append(
+                csr_array(np.asarray(share[:, group.clusters[0]], dtype=float)[None])
+            )
         else:
             entries = (np.ones(len(group)), group.rows, np.array([0, len(group)]))
             rows.append(csr_array(entries, shape=(1, len(partition))))
@@ -117,7 +141,11 @@ def group_weights(partition: CredalPartition, groups: list[Group], weights: str,
 
 
 def add_typical(
-    partition: CredalPartition, groups: list[Group], distance: np.ndarray, number: int, names: Any
+    partition: CredalPartition,
+    groups: list[Group],
+    distance: np.ndarray,
+    number: int,
+    names: Any,
 ) -> None:
     """Set the typical objects of each group (see `profile`).
 
@@ -132,7 +160,9 @@ def add_typical(
         mass = np.zeros(len(group))
         if column >= 0:
             mass = np.round(partition.masses[group.rows, column], 9)
-        best = group.rows[np.lexsort((group.rows, distance[group.rows], -mass))[:number]]
+        best = group.rows[
+            np.lexsort((group.rows, distance[group.rows], -mass))[:number]
+        ]
         group.typical = [int(i) if names is None else names[i] for i in best]
 
 
@@ -141,15 +171,22 @@ def rank_attributes(
 ) -> pd.DataFrame:
     """Return a table of the attributes, sorted by how well they separate two groups."""
     table = _table_of_attributes(
-        attributes, [_compare_pair(attribute, first, second) for attribute in attributes]
+        attributes,
+        [_compare_pair(attribute, first, second) for attribute in attributes],
     )
-    table["p_adjusted"] = comparisons.adjust_p_values(table["p"].to_numpy(dtype=float), correction)
+    table["p_adjusted"] = comparisons.adjust_p_values(
+        table["p"].to_numpy(dtype=float), correction
+    )
     strength = table["delta"].abs().fillna(0)
-    order = np.lexsort((-strength.to_numpy(), -table["separation"].fillna(-1).to_numpy()))
+    order = np.lexsort(
+        (-strength.to_numpy(), -table["separation"].fillna(-1).to_numpy())
+    )
     return table.iloc[order]
 
 
-def _table_of_attributes(attributes: list[Attribute], rows: list[dict[str, Any]]) -> pd.DataFrame:
+def _table_of_attributes(
+    attributes: list[Attribute], rows: list[dict[str, Any]]
+) -> pd.DataFrame:
     names = [attribute.name for attribute in attributes]
     return pd.DataFrame(rows, index=pd.Index(names, name="attribute"))
 
@@ -177,21 +214,27 @@ def _compare_pair(attribute: Attribute, first: Group, second: Group) -> dict[str
         row["delta"] = _cliffs_delta(a, b)
         row["separation"], row["threshold"], first_is_low = _best_threshold(a, b)
         if row["separation"] > 0:
-            format_threshold = exact_text if attribute.kind == "number" else attribute.format
+            format_threshold = (
+                exact_text if attribute.kind == "number" else attribute.format
+            )
             condition = f"{attribute.name} <= {format_threshold(row['threshold'])}"
             low, high = (first, second) if first_is_low else (second, first)
             row["rule"] = f"{low.name} if {condition}, otherwise {high.name}"
         return row
     k = len(attribute.categories)
     shares = [np.bincount(x.astype(int), minlength=k) / len(x) for x in (a, b)]
-    row["p"] = comparisons.compare_groups(Attribute(attribute.name, "category", both), codes)[1]
+    row["p"] = comparisons.compare_groups(
+        Attribute(attribute.name, "category", both), codes
+    )[1]
     row["separation"] = float(np.abs(shares[0] - shares[1]).sum() / 2)
     if attribute.kind == "boolean":
         row["delta"] = float(shares[0][1] - shares[1][1])
     if row["separation"] > 0:
         more_frequent = np.flatnonzero(shares[0] > shares[1])
         ours = " or ".join(attribute.categories[k] for k in more_frequent)
-        row["rule"] = f"{first.name} if {attribute.name} is {ours}, otherwise {second.name}"
+        row["rule"] = (
+            f"{first.name} if {attribute.name} is {ours}, otherwise {second.name}"
+        )
     return row
 
 
@@ -208,7 +251,9 @@ def _best_threshold(a: np.ndarray, b: np.ndarray) -> tuple[float, float, bool]:
     values = np.unique(np.concatenate([a, b]))
     if len(values) < 2:
         return 0.0, np.nan, True
-    shares = [np.searchsorted(np.sort(x), values[:-1], side="right") / len(x) for x in (a, b)]
+    shares = [
+        np.searchsorted(np.sort(x), values[:-1], side="right") / len(x) for x in (a, b)
+    ]
     differences = shares[0] - shares[1]
     best = int(np.abs(differences).argmax())
     threshold = round_between(float(values[best]), float(values[best + 1]))
@@ -294,17 +339,25 @@ class Profile:
         index = pd.Index([group.name for group in self.groups], name="group")
         sizes: dict[str, Any] = {
             "objects": [len(group) for group in self.groups],
-            "possible": pd.array([group.n_possible for group in self.groups], dtype="Int64"),
+            "possible": pd.array(
+                [group.n_possible for group in self.groups], dtype="Int64"
+            ),
             "typical": [group.typical for group in self.groups],
         }
         is_location = statistic in ("mean", "q25", "median", "q75", "rest")
         values: dict[str, Any] = {}
-        for feature, column in zip(self.features, self.statistics[statistic].T, strict=True):
+        for feature, column in zip(
+            self.features, self.statistics[statistic].T, strict=True
+        ):
             if is_location and feature.attribute.kind == "date":
-                values[feature.label] = [feature.attribute.to_date(value) for value in column]
+                values[feature.label] = [
+                    feature.attribute.to_date(value) for value in column
+                ]
             else:
                 values[feature.label] = column
-        return pd.concat([pd.DataFrame(part, index=index) for part in (sizes, values)], axis=1)
+        return pd.concat(
+            [pd.DataFrame(part, index=index) for part in (sizes, values)], axis=1
+        )
 
     def discriminating_features(self, first: Any, second: Any) -> pd.DataFrame:
         """Return the attributes that separate two groups, sorted by decreasing separation.
@@ -325,10 +378,14 @@ class Profile:
         one = self._group(first, "first")
         other = self._group(second, "second")
         if one is other:
-            raise InvalidParameterError("second", "the name of another group than first", second)
+            raise InvalidParameterError(
+                "second", "the name of another group than first", second
+            )
         for group in (one, other):
             if not len(group):
-                raise InvalidInputError(f"{group.name!r} has no certain objects to compare")
+                raise InvalidInputError(
+                    f"{group.name!r} has no certain objects to compare"
+                )
         attributes = list(dict.fromkeys(feature.attribute for feature in self.features))
         return rank_attributes(attributes, one, other, self.correction)
 
@@ -356,9 +413,14 @@ class Profile:
             if not self.statistics["present"][g].any():
                 continue
             best = strongest_features(self, g, int(n_features))
-            lines += [f"    {_format_feature(self, g, q)}" for q in best] or ["    like the rest"]
+            lines += [f"    {_format_feature(self, g, q)}" for q in best] or [
+                "    like the rest"
+            ]
         if len(self.groups) > MAX_SHOWN_GROUPS:
-            lines += ["", f"{len(self.groups) - MAX_SHOWN_GROUPS} smaller groups are not shown"]
+            lines += [
+                "",
+                f"{len(self.groups) - MAX_SHOWN_GROUPS} smaller groups are not shown",
+            ]
         if note := _note(self):
             lines += ["", note]
         return "\n".join(lines)
@@ -375,16 +437,27 @@ class Profile:
         -------
         str
         """
-        strength = np.abs(np.nan_to_num(self.statistics["delta"])).max(axis=0, initial=0)
-        shown = np.sort(np.argsort(-strength, kind="stable")[:MAX_HTML_FEATURES]).tolist()
+        strength = np.abs(np.nan_to_num(self.statistics["delta"])).max(
+            axis=0, initial=0
+        )
+        shown = np.sort(
+            np.argsort(-strength, kind="stable")[:MAX_HTML_FEATURES]
+        ).tolist()
         features = [self.features[q] for q in shown]
         marks = ["*" if feature.attribute.clustered else "" for feature in features]
-        labels = [f"{feature.label}{mark}" for feature, mark in zip(features, marks, strict=True)]
-        rows = [_html_row(self, g, shown) for g in range(min(len(self), MAX_HTML_GROUPS))]
+        labels = [
+            f"{feature.label}{mark}"
+            for feature, mark in zip(features, marks, strict=True)
+        ]
+        rows = [
+            _html_row(self, g, shown) for g in range(min(len(self), MAX_HTML_GROUPS))
+        ]
         table = html_table(["group", "objects", "possible", "typical", *labels], rows)
         notes = []
         if len(self) > MAX_HTML_GROUPS:
-            notes.append(f"{len(self) - MAX_HTML_GROUPS:,} smaller groups are not shown.")
+            notes.append(
+                f"{len(self) - MAX_HTML_GROUPS:,} smaller groups are not shown."
+            )
         more = len(self.features) - len(shown)
         if more:
             notes.append(f"{more:,} features with smaller differences are not shown.")
@@ -419,7 +492,9 @@ class Profile:
             Object with the attributes ``axes_``, ``figure_``, ``image_``, ``groups_`` and
             ``features_``.
         """
-        from dempster.plot.explanation import ProfileDisplay  # dempster.plot imports this package
+        from dempster.plot.explanation import (
+            ProfileDisplay,
+        )  # dempster.plot imports this package
 
         return ProfileDisplay(self).plot(axes=axes, kind=kind, **options)
 
@@ -432,13 +507,17 @@ class Profile:
     def _group(self, name: Any, argument: str) -> Group:
         if rules.hashable.test(name) and not rules.is_missing(name):
             clusters = [
-                (self.partition.frame[g.clusters[0]], g) for g in self.groups if g.is_cluster
+                (self.partition.frame[g.clusters[0]], g)
+                for g in self.groups
+                if g.is_cluster
             ]
             for candidate, group in [*clusters, *((g.name, g) for g in self.groups)]:
                 if rules.are_labels_equal(candidate, name):
                     return group
         names = ", ".join(repr(group.name) for group in self.groups[:20])
-        raise InvalidParameterError(argument, f"the name of a cluster or group ({names})", name)
+        raise InvalidParameterError(
+            argument, f"the name of a cluster or group ({names})", name
+        )
 
 
 def profile(
@@ -522,7 +601,9 @@ def profile(
     X = join_attributes(X)
     columns = read_attributes(X, dates=True)
     credal = resolved.align_partition(X, len(columns[0]))
-    attributes = [comparisons.encode_column(column, max_categories) for column in columns]
+    attributes = [
+        comparisons.encode_column(column, max_categories) for column in columns
+    ]
     flags = _are_clustered(partition, clustered, attributes)
     for attribute, is_clustered in zip(attributes, flags, strict=True):
         attribute.clustered = is_clustered
@@ -542,7 +623,9 @@ def profile(
 
 def _statistics(
     features: list[Feature], weights: Any, codes: np.ndarray, n_groups: int
-) -> tuple[dict[str, np.ndarray], np.ndarray, dict[Attribute, tuple[str, float, float]]]:
+) -> tuple[
+    dict[str, np.ndarray], np.ndarray, dict[Attribute, tuple[str, float, float]]
+]:
     """Return the statistics, the distances of the objects to their group means, and the tests.
 
     The statistics are arrays of shape (n_groups, n_features), in a dictionary by name. The
@@ -564,17 +647,23 @@ def _statistics(
             size = float(np.abs(ranked.values).max(initial=0)) or 1.0
             spread = size * float((ranked.values / size).std()) if len(ranked) else 0.0
             if spread > 0:
-                distance += np.nan_to_num((values - statistics["mean"][codes]) / spread) ** 2
+                distance += (
+                    np.nan_to_num((values - statistics["mean"][codes]) / spread) ** 2
+                )
         else:
             statistics["p"] = comparisons.compare_shares(values, codes, n_groups)
         columns.append(statistics)
     names = [name for name in _STATISTICS if name != "p_adjusted"]
-    table = {name: np.column_stack([column[name] for column in columns]) for name in names}
+    table = {
+        name: np.column_stack([column[name] for column in columns]) for name in names
+    }
     return table, distance, tests
 
 
 def _attribute_table(
-    attributes: list[Attribute], tests: dict[Attribute, tuple[str, float, float]], correction: str
+    attributes: list[Attribute],
+    tests: dict[Attribute, tuple[str, float, float]],
+    correction: str,
 ) -> pd.DataFrame:
     rows = []
     for attribute in attributes:
@@ -590,7 +679,9 @@ def _attribute_table(
             }
         )
     table = _table_of_attributes(attributes, rows)
-    table["p_adjusted"] = comparisons.adjust_p_values(table["p"].to_numpy(dtype=float), correction)
+    table["p_adjusted"] = comparisons.adjust_p_values(
+        table["p"].to_numpy(dtype=float), correction
+    )
     return table
 
 
@@ -634,7 +725,9 @@ def _list_typical(group: Group) -> str:
 
 def strongest_features(profile: Profile, g: int, limit: int) -> list[int]:
     """Return the positions of the features in which a group differs most in location or spread."""
-    delta, std, rest_std = (profile.statistics[name][g] for name in ("delta", "std", "rest_std"))
+    delta, std, rest_std = (
+        profile.statistics[name][g] for name in ("delta", "std", "rest_std")
+    )
     with np.errstate(invalid="ignore", divide="ignore"):
         narrow = 1 - std / rest_std
     is_number = np.array([feature.attribute.is_number for feature in profile.features])
@@ -651,7 +744,9 @@ def _format_feature(profile: Profile, g: int, q: int) -> str:
     """
     feature = profile.features[q]
     names = ("mean", "std", "rest", "rest_std", "delta", "p_adjusted")
-    mean, std, rest, rest_std, delta, p = (float(profile.statistics[n][g, q]) for n in names)
+    mean, std, rest, rest_std, delta, p = (
+        float(profile.statistics[n][g, q]) for n in names
+    )
     text = f"{feature.label}: {_format_mean(feature, mean, std)}"
     text += f", rest {_format_mean(feature, rest, rest_std)}"
     if not feature.attribute.is_number:
@@ -660,7 +755,9 @@ def _format_feature(profile: Profile, g: int, q: int) -> str:
         # The p-value is omitted, because the test compares only the location.
         return f"{text}; narrower range"
     direction = "higher" if delta > 0 else "lower"
-    return f"{text}; {direction} in {(1 + abs(delta)) / 2:.0%} of pairs ({_format_p(p)})"
+    return (
+        f"{text}; {direction} in {(1 + abs(delta)) / 2:.0%} of pairs ({_format_p(p)})"
+    )
 
 
 def _format_mean(feature: Feature, mean: float, std: float) -> str:

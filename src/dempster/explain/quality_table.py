@@ -16,12 +16,19 @@ from dempster.belief import FocalSets
 from dempster.dissimilarity.views import joined_views
 from dempster.explain.inputs import resolve_input
 from dempster.explain.resamples import Stability
-from dempster.explain.scores import format_scores, retention_curve, set_scores, validate_classes
+from dempster.explain.scores import (
+    format_scores,
+    retention_curve,
+    set_scores,
+    validate_classes,
+)
 from dempster.explain.silhouette import credal_silhouette
 from dempster.partition import CredalPartition
 
 N_SHUFFLES = 5
-MAX_SHUFFLED_SILHOUETTES = 1_000  # maximum number of objects for the silhouettes of shuffled masses
+MAX_SHUFFLED_SILHOUETTES = (
+    1_000  # maximum number of objects for the silhouettes of shuffled masses
+)
 _KEPT = 0.8
 # Each measure has the direction in which it is better, and the label of its row in the text.
 _MEASURES = {
@@ -106,7 +113,9 @@ class Quality:
     __str__ = to_text
 
     def __repr__(self) -> str:
-        measures = ", ".join(f"{key}={value:.3f}" for key, value in self.partition.items())
+        measures = ", ".join(
+            f"{key}={value:.3f}" for key, value in self.partition.items()
+        )
         return f"Quality({measures})"
 
 
@@ -173,7 +182,8 @@ def quality(
             raise InvalidParameterError("stability", expected, stability)
         if len(stability) != n:
             raise InvalidParameterError(
-                "stability", must=f"have the {n} objects of the partition, got {len(stability)}"
+                "stability",
+                must=f"have the {n} objects of the partition, got {len(stability)}",
             )
     X = joined_views(X, metric)
     rng = as_generator(random_state)
@@ -216,7 +226,8 @@ def quality(
         for _ in range(N_SHUFFLES)
     ]
     shuffled = {
-        name: float(np.mean([shuffle[name] for shuffle in shuffles])) for name in shuffles[0]
+        name: float(np.mean([shuffle[name] for shuffle in shuffles]))
+        for name in shuffles[0]
     }
     ordered = {name: measures[name] for name in _MEASURES if name in measures}
     return Quality(ordered, alone, shuffled)

@@ -31,7 +31,12 @@ from dempster._validation import (
 from dempster.constraints import Constraints
 from dempster.dissimilarity.views import Views, square_part
 from dempster.explain.inputs import resolve_input
-from dempster.explain.scores import count_pairs, doubt_scores, match_one_to_one, mean_of_present
+from dempster.explain.scores import (
+    count_pairs,
+    doubt_scores,
+    match_one_to_one,
+    mean_of_present,
+)
 from dempster.optimize.blocks import n_threads, run_fits_in_threads
 from dempster.partition import CredalPartition
 from dempster.partition.compare import jousselme_distances
@@ -75,7 +80,8 @@ class Resampling:
     @cached_property
     def _views(self) -> Views | None:
         is_multi_view = any(
-            name.split("__")[-1] == "views" for name in self.estimator.get_params(deep=True)
+            name.split("__")[-1] == "views"
+            for name in self.estimator.get_params(deep=True)
         )
         if is_multi_view or isinstance(self.X, dict):
             return Views.from_input(self.X)
@@ -93,16 +99,24 @@ class Resampling:
         """
         model = _set_params(clone(self.estimator), {"verbose": False})
         _set_seeds(model, np.random.default_rng(seed), all_steps=False)
-        partition = resolve_input(model.fit(self.X, **self.fit_params), "estimator").partition
+        partition = resolve_input(
+            model.fit(self.X, **self.fit_params), "estimator"
+        ).partition
         if len(partition) != self.n_objects:
             sizes = f"{len(partition):,} objects for {self.n_objects:,} rows"
             raise InvalidParameterError(
-                "X", must=f"contain one object in each row, but the partition has {sizes}"
+                "X",
+                must=f"contain one object in each row, but the partition has {sizes}",
             )
         return partition
 
     def refits(
-        self, n_resamples: int, size: int, bootstrap: bool, seed: int, n_jobs: int | None
+        self,
+        n_resamples: int,
+        size: int,
+        bootstrap: bool,
+        seed: int,
+        n_jobs: int | None,
     ) -> Iterator[Refit]:
         """Yield the results of fits to random samples of ``size`` objects.
 
@@ -111,7 +125,9 @@ class Resampling:
         threads = min(n_threads(n_jobs), n_resamples)
         params: dict[str, Any] = {"verbose": False}
         if threads > 1:
-            params["n_jobs"] = 1  # Nested thread pools would compete for the same processors.
+            params["n_jobs"] = (
+                1  # Nested thread pools would compete for the same processors.
+            )
         arguments = (([seed, b], size, bootstrap, params) for b in range(n_resamples))
         return run_fits_in_threads(self._refit, arguments, threads)
 
@@ -120,7 +136,11 @@ class Resampling:
     ) -> Refit:
         rng = np.random.default_rng(np.random.SeedSequence(entropy))
         n = self.n_objects
-        rows = rng.integers(n, size=size) if bootstrap else rng.choice(n, size, replace=False)
+        rows = (
+            rng.integers(n, size=size)
+            if bootstrap
+            else rng.choice(n, size, replace=False)
+        )
         rows.sort()
         model = _set_params(clone(self.estimator), params)
         _set_seeds(model, rng)
@@ -150,7 +170,9 @@ class Resampling:
 
     def select_params(self, rows: np.ndarray) -> dict[str, Any]:
         """Return the arguments of `fit`, such as weights or constraints, for the given objects."""
-        return {name: self._select(value, rows) for name, value in self.fit_params.items()}
+        return {
+            name: self._select(value, rows) for name, value in self.fit_params.items()
+        }
 
     def _select(self, value: Any, rows: np.ndarray) -> Any:
         n = self.n_objects
@@ -180,7 +202,9 @@ def _set_params(model: Any, params: dict[str, Any]) -> Any:
 def _set_seeds(model: Any, rng: np.random.Generator, *, all_steps: bool = True) -> None:
     """Set the seeds of all steps of a model, or only of the steps without a seed."""
     parameters = model.get_params(deep=True)
-    names = sorted(name for name in parameters if name.split("__")[-1] == "random_state")
+    names = sorted(
+        name for name in parameters if name.split("__")[-1] == "random_state"
+    )
     for name in names:
         seed = int(rng.integers(np.iinfo(np.int32).max))
         if all_steps or parameters[name] is None:
@@ -324,7 +348,9 @@ class Stability:
             "recovered": (self.jaccard >= MIN_RECOVERED).sum(axis=0),
             "objects": [mean_of_present(self.objects[labels == k]) for k in range(c)],
         }
-        return pd.DataFrame(columns, index=pd.Index(list(self.partition.frame), name="cluster"))
+        return pd.DataFrame(
+            columns, index=pd.Index(list(self.partition.frame), name="cluster")
+        )
 
     def to_text(self) -> str:
         """Return a summary of clusters, objects and pairs as text.
@@ -341,12 +367,18 @@ class Stability:
         ]
         for name, row in zip(names, table.itertuples(), strict=True):
             counts = f"{row.dissolved:9d}  {row.recovered:9d}"
-            lines.append(f"{name:{width}}  {row.n_objects:7d}  {row.jaccard:7.3f}  {counts}")
-        index = range(len(self)) if self.partition.index is None else self.partition.index
+            lines.append(
+                f"{name:{width}}  {row.n_objects:7d}  {row.jaccard:7.3f}  {counts}"
+            )
+        index = (
+            range(len(self)) if self.partition.index is None else self.partition.index
+        )
         changed = f"{len(self.changing):,} changed"
         if len(self.changing):
             named = [printable(index[i]) for i in self.changing[:MAX_NAMED_OBJECTS]]
-            changed += f": {join_some(named, MAX_NAMED_OBJECTS, total=len(self.changing))}"
+            changed += (
+                f": {join_some(named, MAX_NAMED_OBJECTS, total=len(self.changing))}"
+            )
         rand = mean_of_present(self.rand)
         among = self.mean_pairwise_rand
         lines += [
@@ -357,7 +389,9 @@ class Stability:
         correlation = self.doubt_correlation
         if np.isfinite(correlation):
             meaning = "1: doubt predicts the changes"
-            lines.append(f"rank correlation of doubt and change {correlation:.2f} ({meaning})")
+            lines.append(
+                f"rank correlation of doubt and change {correlation:.2f} ({meaning})"
+            )
         return "\n".join(lines).replace(" nan", "   -")
 
     def plot(self, *, axes: Any = None, **options: Any) -> Any:
@@ -382,7 +416,9 @@ class Stability:
             Object with the attributes ``axes_``, ``figure_``, ``cluster_points_``,
             ``object_points_`` and ``mean_line_``.
         """
-        from dempster.plot.quality import StabilityDisplay  # dempster.plot imports this package
+        from dempster.plot.quality import (
+            StabilityDisplay,
+        )  # dempster.plot imports this package
 
         return StabilityDisplay(self).plot(axes=axes, **options)
 
@@ -503,7 +539,9 @@ def stability(
     else:
         pairs = sample_pairs(n, max_pairs, as_generator(seed))
     reference = method.fit_reference(seed)
-    refits: Iterable[Refit] = method.refits(n_resamples, size, bool(bootstrap), seed, n_jobs)
+    refits: Iterable[Refit] = method.refits(
+        n_resamples, size, bool(bootstrap), seed, n_jobs
+    )
     if verbose:
         from tqdm.auto import tqdm
 
@@ -530,7 +568,9 @@ def _compare_refits(
         labels = partition.labels_with_outliers
         counts = count_pairs(before, labels, reference.n_clusters, partition.n_clusters)
         drawn[objects] += 1
-        kept[objects] += _relabel(labels, match_one_to_one(counts), partition.n_clusters) == before
+        kept[objects] += (
+            _relabel(labels, match_one_to_one(counts), partition.n_clusters) == before
+        )
         jaccard.append(_jaccard_indices(counts, before, labels))
         position = np.full(n, -1)
         position[objects] = np.arange(len(objects))
@@ -551,7 +591,9 @@ def _compare_refits(
         jaccard=np.array(jaccard),
         pairs=pairs,
         together=_divide(together, both_drawn),
-        rand=np.array([_credal_rand(masses, reference_relations) for masses in relations]),
+        rand=np.array(
+            [_credal_rand(masses, reference_relations) for masses in relations]
+        ),
         rand_between=between,
     )
 
@@ -568,7 +610,9 @@ def _relabel(labels: np.ndarray, partner: np.ndarray, n_clusters: int) -> np.nda
     return new_label[labels]
 
 
-def _jaccard_indices(counts: np.ndarray, reference: np.ndarray, labels: np.ndarray) -> np.ndarray:
+def _jaccard_indices(
+    counts: np.ndarray, reference: np.ndarray, labels: np.ndarray
+) -> np.ndarray:
     """Return the Jaccard index of each reference cluster with the most similar cluster.
 
     NaN for empty clusters.

@@ -97,10 +97,14 @@ def match_clusters(classes: np.ndarray, labels: np.ndarray) -> np.ndarray:
 def format_scores(table: pd.DataFrame, labels: Sequence[str], width: int) -> list[str]:
     """Format a table of numbers, with a label for each row, as a header and a line for each row."""
     label_width = max(map(len, labels))
-    lines = [" " * label_width + "".join(f"  {name:>{width}}" for name in table.columns)]
+    lines = [
+        " " * label_width + "".join(f"  {name:>{width}}" for name in table.columns)
+    ]
     for label, values in zip(labels, table.to_numpy(), strict=True):
         cells = ["-" if np.isnan(value) else f"{value:.3f}" for value in values]
-        lines.append(f"{label:{label_width}}" + "".join(f"  {cell:>{width}}" for cell in cells))
+        lines.append(
+            f"{label:{label_width}}" + "".join(f"  {cell:>{width}}" for cell in cells)
+        )
     return lines
 
 
@@ -167,7 +171,9 @@ class SetScores(SetScore):
         pandas.DataFrame
         """
         columns: dict[str, SetScore] = {"partition": self, **self.baselines}
-        rows = [[getattr(scores, key) for scores in columns.values()] for key in _LABELS]
+        rows = [
+            [getattr(scores, key) for scores in columns.values()] for key in _LABELS
+        ]
         return pd.DataFrame(rows, index=list(_LABELS), columns=list(columns))
 
     def to_text(self) -> str:
@@ -178,7 +184,9 @@ class SetScores(SetScore):
         str
         """
         lines = format_scores(self.to_frame(), list(_LABELS.values()), 13)
-        pairs = ", ".join(f"{printable(k)} = {printable(v)}" for k, v in self.class_of.items())
+        pairs = ", ".join(
+            f"{printable(k)} = {printable(v)}" for k, v in self.class_of.items()
+        )
         return "\n".join([*lines, f"clusters matched with classes: {pairs or 'none'}"])
 
     __str__ = to_text
@@ -252,12 +260,14 @@ def set_scores(
     rules.check_choice(matching, "matching", _MATCHINGS)
     rules.check(noise, "noise", rules.hashable)
     has_class = np.array(
-        [not rules.are_labels_equal(label, noise) for label in classes.tolist()], dtype=bool
+        [not rules.are_labels_equal(label, noise) for label in classes.tolist()],
+        dtype=bool,
     )
     names, codes = encode_classes(classes[has_class])
     if len(names) == 0:
         raise InvalidParameterError(
-            "y", must=f"contain at least one object of a class, but all are noise ({noise!r})"
+            "y",
+            must=f"contain at least one object of a class, but all are noise ({noise!r})",
         )
     truth = np.full(len(classes), -1)
     truth[has_class] = codes
@@ -271,7 +281,9 @@ def set_scores(
     # The columns are the classes, followed by one column for each cluster without a class.
     column = np.where(class_of >= 0, class_of, k + np.arange(c))
     one_hot = np.eye(k + c, dtype=bool)
-    sets = credal.assignment(rule, keep_outliers=False).astype(float) @ one_hot[column] > 0
+    sets = (
+        credal.assignment(rule, keep_outliers=False).astype(float) @ one_hot[column] > 0
+    )
     labels = column[credal.labels]
     largest = np.full(len(truth), np.bincount(codes).argmax())
     all_classes = np.zeros_like(sets)
@@ -283,7 +295,9 @@ def set_scores(
             "all classes": _score(all_classes, truth, largest),
             "largest class": _score(one_hot[largest], truth, largest),
         },
-        class_of={credal.frame[j]: names[class_of[j]] for j in range(c) if class_of[j] >= 0},
+        class_of={
+            credal.frame[j]: names[class_of[j]] for j in range(c) if class_of[j] >= 0
+        },
     )
 
 
@@ -375,7 +389,10 @@ class RetentionCurve:
     def __post_init__(self) -> None:
         rules.convert_fields(self, share="k", quality="k")
         rules.check_choice(self.measure, "measure", _MEASURES)
-        if not ((self.share > 0) & (self.share <= 1)).all() or (np.diff(self.share) <= 0).any():
+        if (
+            not ((self.share > 0) & (self.share <= 1)).all()
+            or (np.diff(self.share) <= 0).any()
+        ):
             raise InvalidParameterError(
                 "share", "increasing numbers above 0 and at most 1", self.share
             )
@@ -394,8 +411,13 @@ class RetentionCurve:
         """
         low = self.share[0]
         high = self.share[-1]
-        if not rules.is_number(share) or not low - _ROUNDING <= share <= high + _ROUNDING:
-            raise InvalidParameterError("share", f"a number from {low:g} to {high:g}", share)
+        if (
+            not rules.is_number(share)
+            or not low - _ROUNDING <= share <= high + _ROUNDING
+        ):
+            raise InvalidParameterError(
+                "share", f"a number from {low:g} to {high:g}", share
+            )
         return float(np.interp(share, self.share, self.quality))
 
     @property
@@ -413,7 +435,9 @@ class RetentionCurve:
         -------
         pandas.DataFrame
         """
-        return pd.DataFrame({self.measure: self.quality}, index=pd.Index(self.share, name="share"))
+        return pd.DataFrame(
+            {self.measure: self.quality}, index=pd.Index(self.share, name="share")
+        )
 
     def plot(self, name: str = "partition", *, ax: Any = None, **options: Any) -> Any:
         """Plot the quality against the share of retained objects.
@@ -533,7 +557,9 @@ def retention_curve(
     order = np.lexsort((np.random.default_rng(0).permutation(n), ranking))
     selections = [order[: max(int(share * n + _ROUNDING), 1)] for share in kept]
     if quality == "ari":
-        values = [adjusted_rand_score(classes[rows], labels[rows]) for rows in selections]
+        values = [
+            adjusted_rand_score(classes[rows], labels[rows]) for rows in selections
+        ]
     else:
         is_right = labels == match_clusters(classes, labels)[classes]
         values = [is_right[rows].mean() for rows in selections]

@@ -24,7 +24,9 @@ from dempster.explain.inputs import resolve_input
 from dempster.explain.scores import doubt_scores, mean_of_present
 from dempster.partition import CredalPartition
 
-MAX_EXACT_OBJECTS = 10_000  # maximum number of objects without sampling for sample_size="auto"
+MAX_EXACT_OBJECTS = (
+    10_000  # maximum number of objects without sampling for sample_size="auto"
+)
 AUTO_SAMPLE_SIZE = 5_000
 MAX_BLOCK_CELLS = 1 << 22  # maximum number of dissimilarities in a block
 
@@ -64,7 +66,9 @@ class CredalSilhouette:
 
         0 for outliers, 1 for certain objects.
         """
-        return self.partition.focal_sets.cardinality[self.partition.best_set[self.objects]]
+        return self.partition.focal_sets.cardinality[
+            self.partition.best_set[self.objects]
+        ]
 
     @property
     def mean(self) -> float:
@@ -116,10 +120,16 @@ class CredalSilhouette:
         columns = {
             "certain": certain.sum(axis=0),
             "possible": possible.sum(axis=0),
-            "certain_mean": [mean_of_present(self.values[members]) for members in certain.T],
-            "possible_mean": [mean_of_present(self.values[members]) for members in possible.T],
+            "certain_mean": [
+                mean_of_present(self.values[members]) for members in certain.T
+            ],
+            "possible_mean": [
+                mean_of_present(self.values[members]) for members in possible.T
+            ],
         }
-        return pd.DataFrame(columns, index=pd.Index(list(self.partition.frame), name="cluster"))
+        return pd.DataFrame(
+            columns, index=pd.Index(list(self.partition.frame), name="cluster")
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """Return a table with the set, label, doubt and silhouettes of each evaluated object.
@@ -137,7 +147,9 @@ class CredalSilhouette:
             "silhouette": self.values,
             "label_silhouette": self.label_values,
         }
-        return pd.DataFrame(columns, index=self.objects if own.index is None else own.index)
+        return pd.DataFrame(
+            columns, index=self.objects if own.index is None else own.index
+        )
 
     def to_text(self) -> str:
         """Return the means, and a line for each cluster, as text.
@@ -183,7 +195,9 @@ class CredalSilhouette:
         display
             Object with the attributes ``ax_``, ``figure_``, ``bars_`` and ``lines_``.
         """
-        from dempster.plot.quality import SilhouetteDisplay  # dempster.plot imports this package
+        from dempster.plot.quality import (
+            SilhouetteDisplay,
+        )  # dempster.plot imports this package
 
         return SilhouetteDisplay(self).plot(ax=ax, **options)
 
@@ -274,11 +288,14 @@ def credal_silhouette(
         raise InvalidParameterError("partition", must="contain at least one object")
     X = joined_views(X, metric)
     remedy = "; use their mean, (X + X.T) / 2"
-    source = DissimilarityInput(metric, centered=True, remedy=remedy).training(BaseEstimator(), X)
+    source = DissimilarityInput(metric, centered=True, remedy=remedy).training(
+        BaseEstimator(), X
+    )
     assert not isinstance(source, SparseSource)
     if len(source) != len(credal):
         raise InvalidParameterError(
-            "X", must=f"contain the {len(credal)} objects of the partition, got {len(source)}"
+            "X",
+            must=f"contain the {len(credal)} objects of the partition, got {len(source)}",
         )
     n = len(credal)
     position = match_names(row_index(X), credal.index)  # of each object in X
@@ -299,9 +316,13 @@ def credal_silhouette(
     values = np.empty(len(objects))
     label_values = np.empty(len(objects))
     singletons = np.eye(credal.n_clusters)
-    for rows, distances in _mean_dissimilarities(source, position, objects, others, counts, credal):
+    for rows, distances in _mean_dissimilarities(
+        source, position, objects, others, counts, credal
+    ):
         masses = credal.masses[objects[rows]].astype(float)
-        values[rows] = _silhouettes_of_masses(distances, masses, credal.focal_sets.membership)
+        values[rows] = _silhouettes_of_masses(
+            distances, masses, credal.focal_sets.membership
+        )
         label_values[rows] = _silhouettes_of_masses(
             distances, singletons[credal.labels[objects[rows]]], singletons > 0
         )
@@ -322,7 +343,9 @@ def _mean_dissimilarities(
     object. The means are computed from the sample ``others``, and ``counts`` contains the number of
     objects that each of them represents.
     """
-    weights = partition[others].pignistic(normalized=False).astype(float) * counts[:, None]
+    weights = (
+        partition[others].pignistic(normalized=False).astype(float) * counts[:, None]
+    )
     total = weights.sum(axis=0)
     tiny = 1e-9 * max(float(total.max(initial=0.0)), 1.0)
     column = np.full(len(partition), -1)
@@ -330,14 +353,19 @@ def _mean_dissimilarities(
     size = max(1, MAX_BLOCK_CELLS // len(others))
     for start in range(0, len(objects), size):
         rows = slice(start, min(start + size, len(objects)))
-        block = np.array(source.block(position[objects[rows]], position[others]), dtype=float)
+        block = np.array(
+            source.block(position[objects[rows]], position[others]), dtype=float
+        )
         own = column[objects[rows]]
         is_among = np.flatnonzero(own >= 0)
         block[is_among, own[is_among]] = 0
         rest = np.tile(total, (len(block), 1))
         rest[is_among] -= weights[own[is_among]]
         sums = block @ weights
-        yield rows, np.divide(sums, rest, out=np.full_like(sums, np.nan), where=rest > tiny)
+        yield (
+            rows,
+            np.divide(sums, rest, out=np.full_like(sums, np.nan), where=rest > tiny),
+        )
 
 
 def _silhouettes_of_masses(
@@ -366,7 +394,9 @@ def _silhouettes_of_set(distances: np.ndarray, members: np.ndarray) -> np.ndarra
     largest = np.maximum(own, nearest)
     # The silhouette is 0 if a distance is NaN or infinite, or if both distances are 0.
     is_comparable = np.isfinite(largest) & (largest > 0)
-    values = np.divide(nearest - own, largest, out=np.zeros_like(own), where=is_comparable)
+    values = np.divide(
+        nearest - own, largest, out=np.zeros_like(own), where=is_comparable
+    )
     return np.mean(values, axis=0)
 
 

@@ -25,7 +25,9 @@ except ImportError:  # The functions then raise an error that names the extra.
 
 __all__ = ["cluster", "get_partition", "AnnDataNamespace"]
 
-_MAX_COLUMNS = 50  # X is used without a representation up to this number of columns, as in scanpy.
+_MAX_COLUMNS = (
+    50  # X is used without a representation up to this number of columns, as in scanpy.
+)
 _OUTLIER = "outlier"  # name of the empty set
 _MAX_LANDMARKS = 1000  # cells to which the distances along a graph are computed
 _PATHS_AT_ONCE = 50  # landmarks from which paths are searched at the same time
@@ -103,7 +105,9 @@ def cluster(
     """
     _check_anndata(adata)
     if not (isinstance(method, type) and hasattr(method, "predict_mass")):
-        raise InvalidParameterError("method", "a class of dempster.cluster, such as EVCLUS", method)
+        raise InvalidParameterError(
+            "method", "a class of dempster.cluster, such as EVCLUS", method
+        )
     if neighbors_key is None:
         use_rep = _resolve_representation(adata, use_rep)
         values = adata.X if use_rep == "X" else adata.obsm[use_rep]
@@ -136,7 +140,9 @@ def cluster(
         "sets": np.array(sets, dtype=object),
         "method": method.__name__,
         **origin,
-        "parameters": {name: value for name, value in used.items() if value is not None},
+        "parameters": {
+            name: value for name, value in used.items() if value is not None
+        },
         "version": __version__,
     }
     return model
@@ -169,8 +175,13 @@ def get_partition(adata: anndata.AnnData, key: str = "dempster") -> CredalPartit
             must="be the result of one call of cluster; "
             f"the parts of {key!r} were concatenated and have different sets",
         )
-    sets = [() if name == _OUTLIER else tuple(map(int, name.split("|"))) for name in masses.columns]
-    family = FocalSets.from_sets(1 + max(max(clusters, default=0) for clusters in sets), sets)
+    sets = [
+        () if name == _OUTLIER else tuple(map(int, name.split("|")))
+        for name in masses.columns
+    ]
+    family = FocalSets.from_sets(
+        1 + max(max(clusters, default=0) for clusters in sets), sets
+    )
     return CredalPartition(masses.to_numpy(), family, index=list(adata.obs_names))
 
 
@@ -263,7 +274,10 @@ class AnnDataNamespace:
         ObjectExplanation
         """
         return explain.explain_object(
-            self.get_partition(key), self._adata[:, list(genes)].to_df(), cell, **options
+            self.get_partition(key),
+            self._adata[:, list(genes)].to_df(),
+            cell,
+            **options,
         )
 
 
@@ -315,7 +329,9 @@ def _path_lengths(
     landmarks = np.arange(adata.n_obs)
     if adata.n_obs > _MAX_LANDMARKS:
         landmarks = np.sort(
-            as_generator(random_state).choice(adata.n_obs, _MAX_LANDMARKS, replace=False)
+            as_generator(random_state).choice(
+                adata.n_obs, _MAX_LANDMARKS, replace=False
+            )
         )
     D = np.empty((adata.n_obs, len(landmarks)), np.float32)
     for start in range(0, len(landmarks), _PATHS_AT_ONCE):

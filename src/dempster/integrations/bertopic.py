@@ -57,7 +57,9 @@ class TopicClusterer(DocumentedEstimator, BaseEstimator):
     ((150, 3), 1)
     """
 
-    _doc_link_template = ADDRESS + "/api/generated/dempster.integrations.bertopic.{name}.html"
+    _doc_link_template = (
+        ADDRESS + "/api/generated/dempster.integrations.bertopic.{name}.html"
+    )
 
     def __init__(self, clusterer: Any = None, *, outliers: bool = True):
         self.clusterer = clusterer
@@ -135,7 +137,9 @@ def find_topics(
     try:
         from bertopic import BERTopic
     except ImportError as error:
-        raise MissingExtraError("dempster.integrations.bertopic", "bertopic", "topics") from error
+        raise MissingExtraError(
+            "dempster.integrations.bertopic", "bertopic", "topics"
+        ) from error
     rule.check(topic_model, "topic_model", rule.kind(BERTopic))
     clusterer = topic_model.hdbscan_model
     if not isinstance(clusterer, TopicClusterer):
@@ -158,6 +162,7 @@ def find_topics(
     # discarded it (-1).
     topic_of = topic_model.topic_mapper_.get_mappings()
     sets = [
-        {int(topic_of.get(k, -1)) for k in clusters} - {-1} for clusters in partition.focal_sets
+        {int(topic_of.get(k, -1)) for k in clusters} - {-1}
+        for clusters in partition.focal_sets
     ]
     return [tuple(sorted(sets[i])) for i in partition.best_set]

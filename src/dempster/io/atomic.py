@@ -43,7 +43,9 @@ def atomic_writes(paths: Iterable[FilePath]) -> Iterator[list[Path]]:
     """
     targets = [_validate_target(path) for path in paths]
     if len(set(targets)) < len(targets):
-        raise InvalidParameterError("paths", "different files", [str(target) for target in targets])
+        raise InvalidParameterError(
+            "paths", "different files", [str(target) for target in targets]
+        )
     temporaries: list[Path] = []
     try:
         for target in targets:
@@ -103,7 +105,9 @@ def wrap_read_errors(path: Path) -> Iterator[None]:
         ) from error
     except InvalidParameterError as error:
         message = f"cannot read {path.name}: {error}"
-        raise InvalidParameterError(error.name, message=message, settings=error.settings) from error
+        raise InvalidParameterError(
+            error.name, message=message, settings=error.settings
+        ) from error
     except Exception as error:
         if isinstance(error, OSError) and error.filename is not None:
             raise  # The error comes from the file system, not from the content of the file.
@@ -123,7 +127,9 @@ def write_atomically(path: Path) -> Iterator[Path]:
         except ImportError as error:
             raise MissingExtraError(path.name, "pyarrow", "parquet") from error
         except UnicodeEncodeError as error:
-            character = error.object[error.start : error.end].encode("unicode_escape").decode()
+            character = (
+                error.object[error.start : error.end].encode("unicode_escape").decode()
+            )
             raise InvalidInputError(
                 f"cannot write {path.name}: UTF-8 cannot encode {character} in a name"
             ) from error
@@ -147,7 +153,9 @@ def _validate_target(path: FilePath) -> Path:
 
 def _temporary_path(target: Path) -> Path:
     """Return a new path in the folder of the target, because a rename needs one file system."""
-    return target.with_name(_PREFIX + secrets.token_hex(6) + "".join(target.suffixes[-2:])[-20:])
+    return target.with_name(
+        _PREFIX + secrets.token_hex(6) + "".join(target.suffixes[-2:])[-20:]
+    )
 
 
 def _create(temporary: Path, like: Path) -> None:
@@ -155,7 +163,9 @@ def _create(temporary: Path, like: Path) -> None:
     try:
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     except OSError as error:
-        error.filename = str(like)  # The user does not know the name of the temporary file.
+        error.filename = str(
+            like
+        )  # The user does not know the name of the temporary file.
         raise
     if like.exists():
         with contextlib.suppress(OSError):
@@ -163,7 +173,9 @@ def _create(temporary: Path, like: Path) -> None:
 
 
 def _flush_to_disk(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY if path.is_dir() or os.name != "nt" else os.O_RDWR)
+    descriptor = os.open(
+        path, os.O_RDONLY if path.is_dir() or os.name != "nt" else os.O_RDWR
+    )
     try:
         os.fsync(descriptor)
     finally:

@@ -17,8 +17,20 @@ from pathlib import Path
 
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._text import format_count
-from dempster.io.numbers import MISSING_WORDS, UNITS, choose_decimal, is_number, looks_like_number
-from dempster.io.text import BLANKS, MAX_LINE_CHARACTERS, has_open_quote, open_text, split_cells
+from dempster.io.numbers import (
+    MISSING_WORDS,
+    UNITS,
+    choose_decimal,
+    is_number,
+    looks_like_number,
+)
+from dempster.io.text import (
+    BLANKS,
+    MAX_LINE_CHARACTERS,
+    has_open_quote,
+    open_text,
+    split_cells,
+)
 
 _DELIMITERS = (",", ";", "\t", "|")
 # delimiter for files with one column; text files do not contain this character
@@ -47,7 +59,9 @@ class Dialect:
     decimal: str  # decimal mark, "." or ","
     has_header: bool
     first_line: list[str]  # cells
-    row_names: bool = False  # whether lines start with a row name, for which the header has no cell
+    row_names: bool = (
+        False  # whether lines start with a row name, for which the header has no cell
+    )
     trailing: bool = False  # whether all lines except the header end with a delimiter
 
 
@@ -156,13 +170,19 @@ def _split_by(
     return reading
 
 
-def _detect_delimiter(lines: list[str], header: bool | None, decimal: str | None) -> _Reading:
+def _detect_delimiter(
+    lines: list[str], header: bool | None, decimal: str | None
+) -> _Reading:
     """Return the best reading of the lines; raise an error if there is none or a second one."""
     is_quoted = any('"' in line for line in lines)
     possible = [*(mark for mark in _DELIMITERS if mark != decimal or is_quoted), BLANKS]
     candidates = [_read(lines, delimiter, header, decimal) for delimiter in possible]
     readings = [one for one in candidates if one is not None and len(one.cells[-1]) > 1]
-    if readings and readings[-1].delimiter == BLANKS and not _may_be_blanks(readings, lines):
+    if (
+        readings
+        and readings[-1].delimiter == BLANKS
+        and not _may_be_blanks(readings, lines)
+    ):
         readings.pop()
     column = _read_one_column(lines, decimal)
     if column is not None:
@@ -170,7 +190,11 @@ def _detect_delimiter(lines: list[str], header: bool | None, decimal: str | None
     if not readings:
         raise InvalidInputError(_explain_sample(lines))
     # A cell with an odd number of quotation marks was split inside a quoted text.
-    whole = [one for one in readings if not any(c.count('"') % 2 for row in one.cells for c in row)]
+    whole = [
+        one
+        for one in readings
+        if not any(c.count('"') % 2 for row in one.cells for c in row)
+    ]
     readings = whole or readings
     best = max(readings, key=lambda reading: reading.score)
     for reading in readings:
@@ -186,7 +210,9 @@ def _detect_delimiter(lines: list[str], header: bool | None, decimal: str | None
     return best
 
 
-def _check_quoted_lines(lines: list[str], header: bool | None, decimal: str | None) -> None:
+def _check_quoted_lines(
+    lines: list[str], header: bool | None, decimal: str | None
+) -> None:
     """Raise an error if the content of quoted lines is a table with numbers."""
     for delimiter in _DELIMITERS:
         reading = _read(lines, delimiter, header, decimal)
@@ -209,7 +235,9 @@ def _read(
     is_longer = width == first + 1
     is_even = set(others) <= {width} and width == first + is_longer
     trailing = (
-        is_longer and cells[0][-1].strip() != "" and all(row[-1].strip() == "" for row in cells[1:])
+        is_longer
+        and cells[0][-1].strip() != ""
+        and all(row[-1].strip() == "" for row in cells[1:])
     )
     row_names = is_longer and not trailing
     if not is_even and (width != first or delimiter == BLANKS):
@@ -245,7 +273,8 @@ def _coverage(cells: Sequence[Sequence[str]], decimal: str | None) -> float:
     body = [cell.strip() for row in cells[1:] or cells for cell in row]
     body = [cell for cell in body if cell.lower() not in MISSING_WORDS]
     n_numeric = max(
-        sum(len(cell) for cell in body if is_number(cell, mark)) for mark in decimal or ".,"
+        sum(len(cell) for cell in body if is_number(cell, mark))
+        for mark in decimal or ".,"
     )
     return n_numeric / max(sum(map(len, body)), 1)
 
@@ -277,14 +306,22 @@ def _read_one_column(lines: list[str], decimal: str | None) -> _Reading | None:
     if any('"' in line for line in unquoted):
         return None  # Quotation marks inside a line show that it has several cells.
     cells = split_cells(lines, _ONE_COLUMN)
-    values = [row[0].strip() for row in cells if row[0].strip().lower() not in MISSING_WORDS]
+    values = [
+        row[0].strip() for row in cells if row[0].strip().lower() not in MISSING_WORDS
+    ]
     heading = cells[0][0].strip()
-    has_heading = not looks_like_number(heading) and heading.lower() not in MISSING_WORDS
+    has_heading = (
+        not looks_like_number(heading) and heading.lower() not in MISSING_WORDS
+    )
     level = 1
     if any(delimiter in line for line in unquoted for delimiter in _DELIMITERS):
         body = values[has_heading:]
-        is_numeric = any(all(is_number(cell, mark) for cell in body) for mark in decimal or ".,")
-        is_split = has_heading and any(delimiter in heading for delimiter in _DELIMITERS)
+        is_numeric = any(
+            all(is_number(cell, mark) for cell in body) for mark in decimal or ".,"
+        )
+        is_split = has_heading and any(
+            delimiter in heading for delimiter in _DELIMITERS
+        )
         if not body or not is_numeric or is_split:
             return None
         level = int(has_heading)
@@ -304,16 +341,23 @@ def _are_fractions(values: list[str]) -> bool:
     decimals = [match[1] for match in matches if match]
     if len(decimals) < len(values):
         return False
-    if len(decimals) == 1 or any(re.match(r"0\d|\d+[eE]", digits) for digits in decimals):
+    if len(decimals) == 1 or any(
+        re.match(r"0\d|\d+[eE]", digits) for digits in decimals
+    ):
         return True
     same_length = len(decimals) > 2 and len(set(map(len, decimals))) == 1
     return same_length and (len(decimals[0]) > 1 or set(decimals) == {"0"})
 
 
-def _ambiguous(lines: Sequence[str], best: _Reading, rival: _Reading) -> InvalidParameterError:
+def _ambiguous(
+    lines: Sequence[str], best: _Reading, rival: _Reading
+) -> InvalidParameterError:
     """Return an error that shows two ways to split a line, and the option for each of them."""
     options = [_option(best, rival), _option(rival, best)]
-    shown = [" and ".join(cell.strip() for cell in one.cells[-1][:4]) for one in (best, rival)]
+    shown = [
+        " and ".join(cell.strip() for cell in one.cells[-1][:4])
+        for one in (best, rival)
+    ]
     (name, value), (other_name, other_value) = options
     settings = {name: (value, other_value)} if name == other_name else dict(options)
     return InvalidParameterError(
@@ -374,7 +418,8 @@ def has_header(
     repeated = [
         word
         for j, word in enumerate(first)
-        if word and any(len(row) == len(first) and row[j].strip() == word for row in rows)
+        if word
+        and any(len(row) == len(first) and row[j].strip() == word for row in rows)
     ]
     # Repeated words may be categories instead of column names.
     if repeated and 2 * len(repeated) >= len(words):
@@ -409,7 +454,9 @@ def _starts_with_names(rows: Sequence[Sequence[str]]) -> bool:
     has_numbers = [any(map(looks_like_number, row)) for row in rows]
     if has_numbers[0] or not any(has_numbers):
         return False
-    return not any(cell.strip().lower() in MISSING_WORDS | {"true", "false"} for cell in rows[0])
+    return not any(
+        cell.strip().lower() in MISSING_WORDS | {"true", "false"} for cell in rows[0]
+    )
 
 
 # ---- uneven lines --------------------------------------------------------------------------------

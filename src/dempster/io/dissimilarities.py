@@ -94,7 +94,11 @@ def read_dissimilarities(
             if triangle is not None:
                 return triangle
             header = _has_header(path, delimiter, decimal)
-    options: dict[str, Any] = {"header": header, "delimiter": delimiter, "decimal": decimal}
+    options: dict[str, Any] = {
+        "header": header,
+        "delimiter": delimiter,
+        "decimal": decimal,
+    }
     table = read_quietly(path, index_col=index_col, **options)
     if index_col is None and _starts_with_names(table):
         table = read_quietly(path, index_col=table.columns[0], **options)
@@ -205,10 +209,14 @@ def _read_matlab(path: Path) -> Any:
     from scipy import io
 
     variables = {
-        name: value for name, value in io.loadmat(path).items() if not name.startswith("__")
+        name: value
+        for name, value in io.loadmat(path).items()
+        if not name.startswith("__")
     }
     for value in variables.values():
-        if value.dtype.names and {"data", "nlab"} <= set(value.dtype.names):  # a dataset of PRTools
+        if value.dtype.names and {"data", "nlab"} <= set(
+            value.dtype.names
+        ):  # a dataset of PRTools
             variables = {name: value[name].item() for name in ("data", "nlab")}
     matrices = [
         name
@@ -221,13 +229,19 @@ def _read_matlab(path: Path) -> Any:
             f"the file must contain one square matrix of dissimilarities, got {found}"
         )
     frame = _to_frame(variables[matrices[0]])
-    classes = [value.ravel() for value in variables.values() if value.size == frame.shape[0]]
+    classes = [
+        value.ravel() for value in variables.values() if value.size == frame.shape[0]
+    ]
     if len(classes) == 1 and hasattr(frame, "attrs"):
         frame.attrs["classes"] = classes[0]
     return frame
 
 
-_MATRIX_READERS = {"market": _read_market, "sparse": _read_sparse, "matlab": _read_matlab}
+_MATRIX_READERS = {
+    "market": _read_market,
+    "sparse": _read_sparse,
+    "matlab": _read_matlab,
+}
 
 
 def _to_frame(matrix: Any) -> Any:
@@ -243,7 +257,9 @@ def _to_frame(matrix: Any) -> Any:
         n = matrix.shape[0]
         coo = sparse.coo_matrix(matrix)
         is_pair = coo.row != coo.col
-        if np.unique(coo.row[is_pair].astype(np.int64) * n + coo.col[is_pair]).size < n * (n - 1):
+        if np.unique(
+            coo.row[is_pair].astype(np.int64) * n + coo.col[is_pair]
+        ).size < n * (n - 1):
             return sparse.csr_matrix(matrix)
         matrix = coo.toarray()
     return pd.DataFrame(np.asarray(matrix, dtype=float))

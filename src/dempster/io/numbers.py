@@ -23,12 +23,25 @@ _ERRORS = {
     *("#null!", "#n/a", "#nv", "#div/0!", "#num!", "#zahl!"),
     *("#value!", "#wert!", "#valeur!", "#ref!", "#bezug!"),
 }
-MISSING_WORDS = {"", "na", "n/a", "nan", "null", "none", "<na>", "?", "-", "."} | _ERRORS
+MISSING_WORDS = {
+    "",
+    "na",
+    "n/a",
+    "nan",
+    "null",
+    "none",
+    "<na>",
+    "?",
+    "-",
+    ".",
+} | _ERRORS
 _MISSING_CELLS = MISSING_WORDS | {
     *("--", "—", "–", "n.a.", "n.a", "n.d.", "n.d", "missing", "unknown")
 }
 MAX_SAMPLE_CELLS = 1000
-_SEPARATORS = "\u0020\u00a0\u202f\u2009'’"  # thousands separators besides comma and point
+_SEPARATORS = (
+    "\u0020\u00a0\u202f\u2009'’"  # thousands separators besides comma and point
+)
 UNITS = "€$£¥%"
 _REMOVE_UNITS = str.maketrans("", "", UNITS)
 _SIGNS = " ()[]<>=≤≥~≈±+-−*\"'" + UNITS  # characters that may stand beside a number
@@ -73,10 +86,10 @@ def _pattern(decimal: str) -> re.Pattern[str]:
     number = rf"(?:(?:{groups}|[0-9]+)(?:{mark}[0-9]*)?|{mark}[0-9]+){power}"
     blank = "[\u0020\u00a0\u202f\u2009]?"
     # The sign is before the currency, as in -€5, or after it, as in € -5.
-    before = (
-        rf"(?P<sign>[-+−–]?)(?P<before>[€$£¥]?){blank}|(?P<first>[€$£¥]){blank}(?P<then>[-+−–])"
-    )
-    return re.compile(rf"(?:{before})(?P<number>{number})(?P<unit>{blank}(?:%|€|\$|£|¥))?")
+    sign_first = rf"(?P<sign>[-+−–]?)(?P<before>[€$£¥]?){blank}"
+    sign_second = rf"(?P<first>[€$£¥]){blank}(?P<then>[-+−–])"
+    unit = rf"(?P<unit>{blank}(?:%|€|\$|£|¥))?"
+    return re.compile(rf"(?:{sign_first}|{sign_second})(?P<number>{number}){unit}")
 
 
 # ---- the decimal mark of a table -----------------------------------------------------------------
@@ -92,7 +105,10 @@ def choose_decimal(delimiter: str, columns: Iterable[Sequence[str]]) -> str:
     a comma (the cell is then quoted). For other delimiters an error is raised.
     """
     columns = [
-        [_BLANK_IN_NUMBER.sub("", cell.translate(_REMOVE_UNITS)).strip() for cell in cells]
+        [
+            _BLANK_IN_NUMBER.sub("", cell.translate(_REMOVE_UNITS)).strip()
+            for cell in cells
+        ]
         for cells in columns
     ]
     mark = _find_mark(delimiter, [cell for column in columns for cell in column])
@@ -105,9 +121,13 @@ def choose_decimal(delimiter: str, columns: Iterable[Sequence[str]]) -> str:
 def _find_mark(delimiter: str, cells: list[str]) -> str:
     points = [cell for cell in cells if _DECIMALS["."].fullmatch(cell)]
     commas = [
-        cell for cell in cells if _DECIMALS[","].fullmatch(cell) or _GROUPS[","].fullmatch(cell)
+        cell
+        for cell in cells
+        if _DECIMALS[","].fullmatch(cell) or _GROUPS[","].fullmatch(cell)
     ]
-    has_several_points = any(cell.count(".") > 1 and _GROUPS["."].fullmatch(cell) for cell in cells)
+    has_several_points = any(
+        cell.count(".") > 1 and _GROUPS["."].fullmatch(cell) for cell in cells
+    )
     is_grouped = all(map(_GROUPS[","].fullmatch, commas))
     if not all(map(_GROUPS["."].fullmatch, points)) or (delimiter == "," and points):
         return "."
@@ -132,7 +152,11 @@ def _check_grouped_integers(column: Sequence[str], mark: str) -> None:
     This is possible if exactly the numbers above 999 contain the mark, always before three digits.
     """
     marked = [cell for cell in column if mark in cell]
-    small = [cell for cell in column if re.fullmatch(r"[-+]?\d{1,3}", cell) and cell.strip("+-0")]
+    small = [
+        cell
+        for cell in column
+        if re.fullmatch(r"[-+]?\d{1,3}", cell) and cell.strip("+-0")
+    ]
     # Zeros are not counted, because they have the same value with either mark.
     n_values = sum(cell.strip("+-0").lower() not in MISSING_WORDS for cell in column)
     if (
@@ -169,7 +193,8 @@ def parse_numbers(column: pd.Series, decimal: str) -> tuple[np.ndarray, str] | N
 
     codes, cells = pd.factorize(column)
     if not all(
-        isinstance(cell, str | int | float) and not isinstance(cell, bool) for cell in cells
+        isinstance(cell, str | int | float) and not isinstance(cell, bool)
+        for cell in cells
     ):
         return None
     texts = [_to_text(cell, decimal) for cell in cells]
@@ -180,7 +205,10 @@ def parse_numbers(column: pd.Series, decimal: str) -> tuple[np.ndarray, str] | N
             return None
         matches.append(match)
     found = [match for match in matches if match is not None]
-    units = {(match["unit"] or match["before"] or match["first"] or "").strip() for match in found}
+    units = {
+        (match["unit"] or match["before"] or match["first"] or "").strip()
+        for match in found
+    }
     if len(units) != 1:
         return None
     # The code of an empty cell is -1.
@@ -191,7 +219,9 @@ def parse_numbers(column: pd.Series, decimal: str) -> tuple[np.ndarray, str] | N
     grouped = [match.group() for match in found if match["apart"]]
     if grouped:
         parts.append(f"{grouped[0]} has thousands separators")
-    missing = [text for text, match in zip(texts, matches, strict=True) if match is None]
+    missing = [
+        text for text, match in zip(texts, matches, strict=True) if match is None
+    ]
     if missing:
         parts.append(f"'{missing[0]}' is a missing value")
     commas = [text for text in texts if "," in text]

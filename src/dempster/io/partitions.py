@@ -29,7 +29,12 @@ from dempster._validation import check, check_memory, format_value, integer
 from dempster.belief import FocalSets
 from dempster.io.atomic import as_file, as_path, wrap_read_errors, write_atomically
 from dempster.io.dialect import Dialect, sniff
-from dempster.io.tables import detect_format, exact_float_options, parse_index, parse_scalar
+from dempster.io.tables import (
+    detect_format,
+    exact_float_options,
+    parse_index,
+    parse_scalar,
+)
 from dempster.io.text import open_text, split_cells
 from dempster.partition import CredalPartition
 from dempster.partition.lazy import family_with_frame, top_masses
@@ -38,7 +43,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-PARTITION_FORMATS = {".csv": "text", ".tsv": "text", ".parquet": "parquet", ".npz": "npz"}
+PARTITION_FORMATS = {
+    ".csv": "text",
+    ".tsv": "text",
+    ".parquet": "parquet",
+    ".npz": "npz",
+}
 _SETS = "conformal_set"  # heading of the column of sets that `write_partition` gets as an argument
 _DERIVED = ("label", "label_with_outliers", "assignment", _SETS)
 # headings of a first column with positions 0, 1, ... or with names
@@ -52,9 +62,15 @@ _FRAME = "frame="
 _NAME = re.compile(r'"(?:[^"\\]|\\.)*"|[^,{}"\\]+')
 _SPECIAL = re.compile(r'[,{}"\\\x00-\x1f\x7f\u2028\u2029\ud800-\udfff]')
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
-_FULL_FORMAT = "write_top_masses stores no other names; use write_partition to store all masses"
-_SPARSE_KEY = b"dempster-sparse"  # metadata key of the Parquet files of `write_top_masses`
-_MAX_ROUNDING_UNITS = 64  # Masses are not normalized again if the sum is one within this error.
+_FULL_FORMAT = (
+    "write_top_masses stores no other names; use write_partition to store all masses"
+)
+_SPARSE_KEY = (
+    b"dempster-sparse"  # metadata key of the Parquet files of `write_top_masses`
+)
+_MAX_ROUNDING_UNITS = (
+    64  # Masses are not normalized again if the sum is one within this error.
+)
 
 
 def write_partition(
@@ -143,7 +159,9 @@ def read_partition(path: FilePath) -> CredalPartition:
     path = as_file(path)
     kind = detect_format(path, PARTITION_FORMATS)
     with wrap_read_errors(path):
-        return {"text": _read_text, "parquet": _read_parquet, "npz": _read_npz}[kind](path)
+        return {"text": _read_text, "parquet": _read_parquet, "npz": _read_npz}[kind](
+            path
+        )
 
 
 def check_partition(partition: CredalPartition) -> None:
@@ -161,7 +179,9 @@ def encode_name(name: Hashable) -> str:
     if isinstance(value, bool | int | float):
         return repr(value)
     if not isinstance(value, str):
-        raise InvalidInputError(f"cluster names must be text or numbers, got {format_value(name)}")
+        raise InvalidInputError(
+            f"cluster names must be text or numbers, got {format_value(name)}"
+        )
     is_plain = value != "" and value == value.strip() and not _SPECIAL.search(value)
     if is_plain and decode_name(value) == value:
         return value
@@ -214,11 +234,15 @@ def is_set_heading(text: str) -> bool:
     return text in (_EMPTY, _WHOLE) or (text.startswith("{") and text.endswith("}"))
 
 
-def decode_headings(headings: Sequence[str]) -> tuple[list[int], FocalSets, tuple[Hashable, ...]]:
+def decode_headings(
+    headings: Sequence[str],
+) -> tuple[list[int], FocalSets, tuple[Hashable, ...]]:
     """Return the positions of the columns of masses, their sets, and the names of the clusters."""
     positions = [i for i, heading in enumerate(headings) if is_set_heading(heading)]
     if not positions:
-        raise InvalidInputError("no column heading is a set of clusters, such as {0} or {0,1}")
+        raise InvalidInputError(
+            "no column heading is a set of clusters, such as {0} or {0,1}"
+        )
     sets = [_members(headings[i]) for i in positions]
     frame = _names_in_order(sets)
     for heading in headings:
@@ -226,7 +250,9 @@ def decode_headings(headings: Sequence[str]) -> tuple[list[int], FocalSets, tupl
             frame = _members(heading.removeprefix(_FRAME)) or []
     order = {name: k for k, name in enumerate(frame)}
     if not frame or len(order) < len(frame):
-        raise InvalidInputError("the column headings do not contain unique names of the clusters")
+        raise InvalidInputError(
+            "the column headings do not contain unique names of the clusters"
+        )
     rows = np.zeros((len(positions), len(frame)), dtype=bool)
     for row, members in zip(rows, sets, strict=True):
         if members is None:
@@ -234,7 +260,9 @@ def decode_headings(headings: Sequence[str]) -> tuple[list[int], FocalSets, tupl
             continue
         for name in members:
             if name not in order:
-                raise InvalidInputError(f"cluster {name} is not in the frame {{{','.join(frame)}}}")
+                raise InvalidInputError(
+                    f"cluster {name} is not in the frame {{{','.join(frame)}}}"
+                )
             row[order[name]] = True
     return positions, FocalSets(rows), tuple(decode_name(name) for name in frame)
 
@@ -277,7 +305,9 @@ def _to_table(partition: CredalPartition, sets: np.ndarray | None) -> pd.DataFra
         heading: names,
         "label": clusters[partition.labels],
         "label_with_outliers": clusters[partition.labels_with_outliers],
-        "assignment": np.array(partition.focal_sets.names(partition.frame))[partition.best_set],
+        "assignment": np.array(partition.focal_sets.names(partition.frame))[
+            partition.best_set
+        ],
     }
     if sets is not None:
         distinct, which = np.unique(sets, axis=0, return_inverse=True)
@@ -302,15 +332,21 @@ def _object_names(partition: CredalPartition) -> tuple[str, Any]:
         heading = _OBJECT
     values = np.asarray(partition.index)
     if values.ndim != 1 or values.dtype.kind not in "iufMm":
-        values = np.array([str(_to_python(name)) for name in partition.index], dtype=object)
-        if len(set(values)) < len({(type(name), str(name)) for name in partition.index}):
+        values = np.array(
+            [str(_to_python(name)) for name in partition.index], dtype=object
+        )
+        if len(set(values)) < len(
+            {(type(name), str(name)) for name in partition.index}
+        ):
             raise InvalidInputError(
                 "index contains different names with the same text, such as 1 and '1'; convert all"
             )
     return heading, values
 
 
-def _write_text(partition: CredalPartition, path: Path, sets: np.ndarray | None) -> None:
+def _write_text(
+    partition: CredalPartition, path: Path, sets: np.ndarray | None
+) -> None:
     table = _to_table(partition, sets)
     names = table.iloc[:, 0]
     # Some programs treat a carriage return as the end of a line, unless the cell is quoted.
@@ -327,7 +363,9 @@ def _write_text(partition: CredalPartition, path: Path, sets: np.ndarray | None)
         if name in table and table[name].dtype.kind not in "iuf":
             table[name] = [encode_cell(str(cell)) for cell in table[name]]
     table = table.rename(columns={table.columns[0]: encode_cell(str(table.columns[0]))})
-    table = table.astype(dict.fromkeys(table.columns[table.dtypes == np.float32], float))
+    table = table.astype(
+        dict.fromkeys(table.columns[table.dtypes == np.float32], float)
+    )
     with open(path, "w", encoding="utf-8", newline="") as file:
         table.to_csv(
             file,
@@ -400,10 +438,16 @@ def _read_text(path: Path) -> CredalPartition:
 
 
 def _has_names(headings: list[str], positions: list[int]) -> bool:
-    return 0 not in positions and headings[0] not in _DERIVED and not headings[0].startswith(_FRAME)
+    return (
+        0 not in positions
+        and headings[0] not in _DERIVED
+        and not headings[0].startswith(_FRAME)
+    )
 
 
-def _write_parquet(partition: CredalPartition, path: Path, sets: np.ndarray | None) -> None:
+def _write_parquet(
+    partition: CredalPartition, path: Path, sets: np.ndarray | None
+) -> None:
     table = _to_table(partition, sets)
     table.attrs = {"dempster": _plain_metadata(partition)}
     table.to_parquet(path, index=False)
@@ -479,16 +523,23 @@ def write_top_masses(partition: CredalPartition, path: FilePath, top: int) -> No
     if path.suffix.lower() != ".parquet":
         raise InvalidParameterError("path", must=f"end in .parquet, got {path.name!r}")
     if partition.frame != tuple(range(partition.n_clusters)):
-        raise InvalidParameterError("partition", must=f"have clusters 0, 1, ...; {_FULL_FORMAT}")
+        raise InvalidParameterError(
+            "partition", must=f"have clusters 0, 1, ...; {_FULL_FORMAT}"
+        )
     names = _object_names(partition)[1]
     if names.dtype.kind not in "iu":
         raise InvalidParameterError(
-            "partition", must=f"have objects with integer names or without names; {_FULL_FORMAT}"
+            "partition",
+            must=f"have objects with integer names or without names; {_FULL_FORMAT}",
         )
     family = family_with_frame(partition.focal_sets)
     masses = top_masses(partition.masses, partition.focal_sets, top)
     sets = [list(map(int, members)) for members in family]
-    content = {"n_clusters": family.n_clusters, "focal_sets": sets, **partition.metadata}
+    content = {
+        "n_clusters": family.n_clusters,
+        "focal_sets": sets,
+        **partition.metadata,
+    }
     with write_atomically(path) as temporary:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -498,8 +549,12 @@ def write_top_masses(partition: CredalPartition, path: FilePath, top: int) -> No
             _POSITION: pa.array(names),
             "label": pa.array(partition.labels),
             "label_with_outliers": pa.array(partition.labels_with_outliers),
-            "assignment": pa.array(np.array(partition.focal_sets.names())[partition.best_set]),
-            "sets": pa.ListArray.from_arrays(ends, pa.array(masses.indices.astype(np.int32))),
+            "assignment": pa.array(
+                np.array(partition.focal_sets.names())[partition.best_set]
+            ),
+            "sets": pa.ListArray.from_arrays(
+                ends, pa.array(masses.indices.astype(np.int32))
+            ),
             "masses": pa.ListArray.from_arrays(ends, pa.array(masses.data)),
         }
         table = pa.table(columns).replace_schema_metadata(
@@ -514,7 +569,9 @@ def _read_sparse(path: Path) -> CredalPartition:
 
     table = pq.read_table(path).combine_chunks()
     metadata = json.loads(table.schema.metadata[_SPARSE_KEY])
-    family = FocalSets.from_sets(int(metadata.pop("n_clusters")), metadata.pop("focal_sets"))
+    family = FocalSets.from_sets(
+        int(metadata.pop("n_clusters")), metadata.pop("focal_sets")
+    )
     sets, values = (table.column(name).combine_chunks() for name in ("sets", "masses"))
     columns = sets.flatten().to_numpy()
     ends = np.append(0, np.cumsum(sets.value_lengths().to_numpy()))
@@ -524,10 +581,16 @@ def _read_sparse(path: Path) -> CredalPartition:
     ):
         raise InvalidInputError("the file is damaged: its masses do not match its sets")
     n_bytes = data.dtype.itemsize * len(sets) * len(family)
-    check_memory(n_bytes, "the masses of the file", "write the partition in smaller parts")
-    masses = sparse.csr_array((data, columns, ends), shape=(len(sets), len(family))).toarray()
+    check_memory(
+        n_bytes, "the masses of the file", "write the partition in smaller parts"
+    )
+    masses = sparse.csr_array(
+        (data, columns, ends), shape=(len(sets), len(family))
+    ).toarray()
     index = _to_index(table.column(0).to_numpy(), _POSITION)
-    return _make_partition(masses, family, index, tuple(range(family.n_clusters)), metadata)
+    return _make_partition(
+        masses, family, index, tuple(range(family.n_clusters)), metadata
+    )
 
 
 # ---- archives ------------------------------------------------------------------------------------
@@ -555,7 +618,9 @@ def _write_npz(partition: CredalPartition, path: Path, sets: np.ndarray | None) 
 def _check_sizes(archive: Any) -> None:
     """Raise an error if the arrays are too large or inconsistent, before they are read."""
     files = {f"{key}.npy" for key in _ARRAYS}
-    total = sum(one.file_size for one in archive.zip.infolist() if one.filename in files)
+    total = sum(
+        one.file_size for one in archive.zip.infolist() if one.filename in files
+    )
     check_memory(total, "the arrays of the archive", "write the partition in parts")
     masses = _read_shape(archive, "masses")
     membership = _read_shape(archive, "membership")
@@ -573,7 +638,9 @@ def _read_shape(archive: Any, key: str) -> tuple[int, ...]:
 
 def _read_npz(path: Path) -> CredalPartition:
     with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
-        missing = [key for key in ("masses", "membership", "frame") if key not in archive]
+        missing = [
+            key for key in ("masses", "membership", "frame") if key not in archive
+        ]
         if missing:
             raise InvalidInputError(
                 f"the archive contains no partition; it lacks {', '.join(missing)}"
@@ -594,7 +661,11 @@ def _read_npz(path: Path) -> CredalPartition:
 
 
 def _make_partition(
-    masses: np.ndarray, family: FocalSets, index: Any, frame: tuple, metadata: dict | None = None
+    masses: np.ndarray,
+    family: FocalSets,
+    index: Any,
+    frame: tuple,
+    metadata: dict | None = None,
 ) -> CredalPartition:
     """Return the partition with validated masses.
 
@@ -603,9 +674,14 @@ def _make_partition(
     checked = CredalPartition(masses, family, index, frame=frame, metadata=metadata)
     if masses.dtype != checked.masses.dtype or masses.size == 0 or masses.min() < 0:
         return checked
-    if np.abs(masses - checked.masses).max() > _MAX_ROUNDING_UNITS * np.finfo(masses.dtype).eps:
+    if (
+        np.abs(masses - checked.masses).max()
+        > _MAX_ROUNDING_UNITS * np.finfo(masses.dtype).eps
+    ):
         return checked
-    return CredalPartition.unchecked(np.array(masses), family, index, frame, metadata=metadata)
+    return CredalPartition.unchecked(
+        np.array(masses), family, index, frame, metadata=metadata
+    )
 
 
 def _plain_metadata(partition: CredalPartition) -> dict[str, Any]:

@@ -48,7 +48,13 @@ _BASE_NAMESPACE = 250
 _NAMESPACE = 249
 _ATTRIBUTED_PAIRS = 239
 _NOTHING = {_NULL, _GLOBAL, _EMPTY_ENV, _BASE_ENV, _BASE_NAMESPACE}
-_NUMBERS = {_LOGICAL: ">i4", _INTEGER: ">i4", _REAL: ">f8", _COMPLEX: ">c16", _RAW: "u1"}
+_NUMBERS = {
+    _LOGICAL: ">i4",
+    _INTEGER: ">i4",
+    _REAL: ">f8",
+    _COMPLEX: ">c16",
+    _RAW: "u1",
+}
 _IS_OBJECT = 1 << 8
 _HAS_ATTRIBUTES = 1 << 9
 _HAS_TAG = 1 << 10
@@ -214,7 +220,9 @@ def _dimension_names(matrix: RValue) -> list[list[str]]:
     names = matrix.attributes.get("dimnames")
     if not isinstance(names, RValue):
         return [[], []]
-    return [[str(text) for text in part.values] if part else [] for part in names.values]
+    return [
+        [str(text) for text in part.values] if part else [] for part in names.values
+    ]
 
 
 def _to_scalar(value: RValue | None) -> Any:
@@ -282,7 +290,8 @@ def _to_r(partition: CredalPartition) -> RValue:
         "method": RValue([str(partition.metadata.get("method", "dempster"))]),
     }
     return RValue(
-        list(fields.values()), {"names": RValue(list(fields)), "class": RValue(["credpart"])}
+        list(fields.values()),
+        {"names": RValue(list(fields)), "class": RValue(["credpart"])},
     )
 
 
@@ -296,7 +305,9 @@ def _with_empty_set_first(partition: CredalPartition) -> CredalPartition:
         first = np.zeros(len(masses))
     else:
         first = masses[:, empty]
-    rows = np.vstack([np.zeros((1, family.n_clusters), dtype=bool), family.membership[others]])
+    rows = np.vstack(
+        [np.zeros((1, family.n_clusters), dtype=bool), family.membership[others]]
+    )
     return CredalPartition.unchecked(
         np.column_stack([first, masses[:, others]]),
         FocalSets(rows),
@@ -337,7 +348,9 @@ def _approximations(sets: np.ndarray, suffix: str) -> dict[str, RValue]:
     """Return the positions of the objects in the lower and upper approximations of the clusters."""
     is_single = sets.sum(axis=1) == 1
     return {
-        f"lower.approx{suffix}": RValue([_positions(column & is_single) for column in sets.T]),
+        f"lower.approx{suffix}": RValue(
+            [_positions(column & is_single) for column in sets.T]
+        ),
         f"upper.approx{suffix}": RValue([_positions(column) for column in sets.T]),
     }
 
@@ -462,7 +475,9 @@ class _Reader:
             values: Any = np.frombuffer(content, dtype).astype(dtype.newbyteorder("="))
         elif kind in (_STRING, _LIST):
             n = self._read_length()
-            if n > len(self._data):  # A damaged file may contain a length larger than the file.
+            if n > len(
+                self._data
+            ):  # A damaged file may contain a length larger than the file.
                 raise IndexError
             values = [self.read_item() for _ in range(n)]
         else:
@@ -493,7 +508,9 @@ class _Reader:
             self._references.append(self.read_item())
         else:
             self._read_integer()
-            self._references.append([self.read_item() for _ in range(self._read_integer())])
+            self._references.append(
+                [self.read_item() for _ in range(self._read_integer())]
+            )
         return self._references[-1]
 
     def _read_pairs(self, flags: int, attributed: bool) -> list[tuple[str, Any]]:
@@ -562,7 +579,9 @@ def _write_item(value: RValue | None, parts: list[bytes]) -> None:
         flags |= _IS_OBJECT
     values = value.values
     if isinstance(values, np.ndarray):
-        kind = {"b": _LOGICAL, "i": _INTEGER, "u": _INTEGER, "f": _REAL}[values.dtype.kind]
+        kind = {"b": _LOGICAL, "i": _INTEGER, "u": _INTEGER, "f": _REAL}[
+            values.dtype.kind
+        ]
         parts += [
             struct.pack(">ii", kind | flags, len(values)),
             values.astype(_NUMBERS[kind]).tobytes(),

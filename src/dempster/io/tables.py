@@ -17,7 +17,12 @@ from dempster._text import join_some, quote_names
 from dempster._types import FilePath
 from dempster.io.atomic import as_file, wrap_read_errors
 from dempster.io.dialect import Dialect, explain_uneven_lines, has_header, sniff
-from dempster.io.numbers import choose_decimal, looks_like_number, parse_numbers, warn_about_text
+from dempster.io.numbers import (
+    choose_decimal,
+    looks_like_number,
+    parse_numbers,
+    warn_about_text,
+)
 from dempster.io.text import BLANKS, check_compression_ratio, open_text, text_encoding
 
 if TYPE_CHECKING:
@@ -114,7 +119,9 @@ def read_table(
     {'rose': {'length': 1.5, 'width': 2}, 'tulip': {'length': 3.25, 'width': 4}}
     """
     path = as_file(path)
-    table = read_quietly(path, columns, index_col, header, delimiter, decimal, sheet, na_values)
+    table = read_quietly(
+        path, columns, index_col, header, delimiter, decimal, sheet, na_values
+    )
     if detect_format(path, TABLE_FORMATS) in ("text", "excel"):
         warn_about_text(table[_text_columns(table)], path.name)
     return table
@@ -136,7 +143,9 @@ def read_quietly(
         index_col = index_col.strip()  # Spaces around column names are removed, too.
     if columns is not None:
         columns = _validate_columns(columns)
-    rule.check(sheet, "sheet", rule.choice(None) | rule.kind(str, words="the name of a sheet"))
+    rule.check(
+        sheet, "sheet", rule.choice(None) | rule.kind(str, words="the name of a sheet")
+    )
     missing = list(rule.as_names(na_values, "na_values", "a list of texts"))
     file_format = detect_format(path, TABLE_FORMATS)
     with wrap_read_errors(path):
@@ -158,23 +167,33 @@ def read_quietly(
     return _select(table, columns, index_col, path)
 
 
-def check_read_options(index_col: Any, header: Any, delimiter: Any, decimal: Any) -> None:
+def check_read_options(
+    index_col: Any, header: Any, delimiter: Any, decimal: Any
+) -> None:
     """Raise InvalidParameterError if an option for reading files is invalid."""
     none = rule.choice(None)
-    rule.check(header, "header", none | rule.kind(bool, np.bool_, words="True or False"))
+    rule.check(
+        header, "header", none | rule.kind(bool, np.bool_, words="True or False")
+    )
     rule.check(decimal, "decimal", none | rule.choice(".", ","))
-    rule.check(index_col, "index_col", none | rule.kind(str, words="the name of a column"))
+    rule.check(
+        index_col, "index_col", none | rule.kind(str, words="the name of a column")
+    )
     if delimiter is None:
         return
     if not isinstance(delimiter, str) or not _DELIMITER.fullmatch(delimiter):
         raise InvalidParameterError(
-            "delimiter", "one character other than a letter, digit, quote or dot", delimiter
+            "delimiter",
+            "one character other than a letter, digit, quote or dot",
+            delimiter,
         )
     if delimiter == decimal:
         raise InvalidParameterError("delimiter", "different from decimal", delimiter)
 
 
-def read_names(path: Path, table: pd.DataFrame, columns: Sequence[int]) -> list[list[str]]:
+def read_names(
+    path: Path, table: pd.DataFrame, columns: Sequence[int]
+) -> list[list[str]]:
     """Read the columns at the given positions as text, so that 007 and NA are not changed."""
     header = table.attrs.get("header")
     names = [table.columns[j] for j in columns]
@@ -185,9 +204,13 @@ def read_names(path: Path, table: pd.DataFrame, columns: Sequence[int]) -> list[
 
 
 def _validate_columns(columns: Any) -> list[str]:
-    names = [name.strip() for name in rule.as_names(columns, "columns", "names of columns")]
+    names = [
+        name.strip() for name in rule.as_names(columns, "columns", "names of columns")
+    ]
     if not names or len(set(names)) < len(names):
-        raise InvalidParameterError("columns", "unique names of columns, at least one", names)
+        raise InvalidParameterError(
+            "columns", "unique names of columns, at least one", names
+        )
     return names
 
 
@@ -246,12 +269,23 @@ def exact_float_options() -> dict[str, Any]:
 def _is_any_of(table: pd.DataFrame, texts: list[str]) -> pd.DataFrame:
     """Return which cells are equal to one of the texts, or to the number in one of them."""
     return table.isin(
-        [*texts, *(value for value in map(parse_scalar, texts) if not isinstance(value, str))]
+        [
+            *texts,
+            *(
+                value
+                for value in map(parse_scalar, texts)
+                if not isinstance(value, str)
+            ),
+        ]
     )
 
 
 def _read_text(
-    path: Path, index_col: str | None, dialect: Dialect, decimal: str | None, missing: list[str]
+    path: Path,
+    index_col: str | None,
+    dialect: Dialect,
+    decimal: str | None,
+    missing: list[str],
 ) -> pd.DataFrame:
     """Read a text file with the given layout.
 
@@ -265,7 +299,9 @@ def _read_text(
         # commas.
         decimal = choose_decimal(dialect.delimiter, _text_cells(table))
         if decimal == ",":
-            return _read_text(path, index_col, replace(dialect, decimal=decimal), decimal, missing)
+            return _read_text(
+                path, index_col, replace(dialect, decimal=decimal), decimal, missing
+            )
     unnamed = index_col is None and table.shape[1] > 1 and table.columns[0] == _UNNAMED
     names = index_col
     if unnamed:
@@ -281,7 +317,9 @@ def _read_text(
     table.attrs["header"] = dialect.has_header
     encoding = text_encoding(path)
     if encoding != "utf-8-sig":
-        table.attrs["encoding"] = {"utf-16": "UTF-16", "cp1252": "Windows-1252"}[encoding]
+        table.attrs["encoding"] = {"utf-16": "UTF-16", "cp1252": "Windows-1252"}[
+            encoding
+        ]
     return _convert_numbers(table, index_col, dialect.decimal)
 
 
@@ -302,12 +340,16 @@ def _parse_text(path: Path, dialect: Dialect, **options: Any) -> pd.DataFrame:
                 **options,
             )
     except pd.errors.ParserError as error:
-        raise InvalidInputError(explain_uneven_lines(path, dialect) or str(error)) from error
+        raise InvalidInputError(
+            explain_uneven_lines(path, dialect) or str(error)
+        ) from error
     # pandas puts additional cells of a line into the index, which should contain only the row name.
     has_index = not isinstance(table.index, pd.RangeIndex)
     is_longer = table.index.nlevels > 1 or (has_index and not dialect.row_names)
     # A line with missing values at its end may be too short.
-    is_shorter = dialect.delimiter == BLANKS and table.iloc[:, -1:].isna().to_numpy().any()
+    is_shorter = (
+        dialect.delimiter == BLANKS and table.iloc[:, -1:].isna().to_numpy().any()
+    )
     if len(table) and (is_longer or is_shorter):
         problem = explain_uneven_lines(path, dialect)
         if is_longer and problem is None:
@@ -322,18 +364,25 @@ def _parse_text(path: Path, dialect: Dialect, **options: Any) -> pd.DataFrame:
 
 
 def _has_unnamed_index(table: pd.DataFrame) -> bool:
-    return table.shape[1] > 1 and table.columns[0] == _UNNAMED and table[_UNNAMED].is_unique
+    return (
+        table.shape[1] > 1
+        and table.columns[0] == _UNNAMED
+        and table[_UNNAMED].is_unique
+    )
 
 
 def _text_columns(table: pd.DataFrame) -> Any:
-    return table.columns[table.dtypes.map(lambda kind: kind.kind in "OTU").to_numpy(dtype=bool)]
+    return table.columns[
+        table.dtypes.map(lambda kind: kind.kind in "OTU").to_numpy(dtype=bool)
+    ]
 
 
 def _has_decimals(table: pd.DataFrame) -> bool:
     """Return whether a column contains fractions, or floats without missing values."""
     floats = table.select_dtypes("float")
     return any(
-        not floats[name].hasnans or (floats[name].dropna() % 1 != 0).any() for name in floats
+        not floats[name].hasnans or (floats[name].dropna() % 1 != 0).any()
+        for name in floats
     )
 
 
@@ -344,14 +393,19 @@ def _text_cells(table: pd.DataFrame) -> list[list[str]]:
     ]
 
 
-def _convert_numbers(table: pd.DataFrame, index_col: str | None, decimal: str) -> pd.DataFrame:
+def _convert_numbers(
+    table: pd.DataFrame, index_col: str | None, decimal: str
+) -> pd.DataFrame:
     """Convert text columns to numbers where possible, and remove trailing spaces from others."""
     converted = {}
     for name in _text_columns(table).difference([index_col, _UNNAMED], sort=False):
         numbers = parse_numbers(table[name], decimal)
         if numbers is not None:
             table[name], converted[name] = numbers
-        elif any(isinstance(cell, str) and cell.endswith(" ") for cell in table[name].unique()):
+        elif any(
+            isinstance(cell, str) and cell.endswith(" ")
+            for cell in table[name].unique()
+        ):
             table[name] = table[name].map(
                 lambda cell: cell.rstrip(" ") if isinstance(cell, str) else cell
             )
@@ -366,7 +420,9 @@ def _read_npy(path: Path) -> pd.DataFrame:
     array = np.load(path, allow_pickle=False)
     if not isinstance(array, np.ndarray):
         array.close()
-        raise InvalidInputError("the file is an archive of several arrays; save one array as .npy")
+        raise InvalidInputError(
+            "the file is an archive of several arrays; save one array as .npy"
+        )
     if array.ndim != 2 or array.dtype.kind not in "iuf":
         raise InvalidInputError(
             f"the array must be numeric and 2-D, got {array.dtype} of shape {array.shape}"
@@ -387,13 +443,21 @@ def _read_excel(
     import pandas as pd
 
     with zipfile.ZipFile(path) as archive:
-        check_compression_ratio(path, sum(part.file_size for part in archive.infolist()))
-        sheet_files = [name for name in archive.namelist() if name.startswith("xl/worksheets/")]
-        may_be_empty = any(_EMPTY_FORMULA.search(archive.read(name)) for name in sheet_files)
+        check_compression_ratio(
+            path, sum(part.file_size for part in archive.infolist())
+        )
+        sheet_files = [
+            name for name in archive.namelist() if name.startswith("xl/worksheets/")
+        ]
+        may_be_empty = any(
+            _EMPTY_FORMULA.search(archive.read(name)) for name in sheet_files
+        )
     book = openpyxl.load_workbook(path, read_only=True)
     states = {each.title: each.sheet_state for each in book.worksheets}
     book.close()
-    sheets = [name for name, state in states.items() if state == "visible" or name == sheet]
+    sheets = [
+        name for name, state in states.items() if state == "visible" or name == sheet
+    ]
     if not sheets:
         raise InvalidInputError("the file has no visible sheet")
     if sheet is None:
@@ -416,7 +480,10 @@ def _read_excel(
     if header is None and len(table):
         table = _drop_titles(table)
     first_rows = table.head(100).itertuples(index=False)
-    rows = [["" if pd.isna(cell) else str(cell).strip() for cell in row] for row in first_rows]
+    rows = [
+        ["" if pd.isna(cell) else str(cell).strip() for cell in row]
+        for row in first_rows
+    ]
     if header is None and rows:
         header = has_header(rows[0], rows[1:])
     if len(table) <= bool(header):
@@ -431,7 +498,9 @@ def _read_excel(
     table.attrs["header"] = bool(header)
     if len(sheets) > 1:
         table.attrs["sheets"] = [sheet, *(other for other in sheets if other != sheet)]
-    return _convert_numbers(table, index_col, decimal or choose_decimal("\t", _text_cells(table)))
+    return _convert_numbers(
+        table, index_col, decimal or choose_decimal("\t", _text_cells(table))
+    )
 
 
 def _check_formulas(path: Path, sheet: str) -> None:
@@ -441,9 +510,14 @@ def _check_formulas(path: Path, sheet: str) -> None:
     """
     import openpyxl
 
-    books = [openpyxl.load_workbook(path, read_only=True, data_only=flag) for flag in (False, True)]
+    books = [
+        openpyxl.load_workbook(path, read_only=True, data_only=flag)
+        for flag in (False, True)
+    ]
     rows = zip(*(book[sheet].iter_rows() for book in books), strict=True)
-    cells = [pair for formulas, values in rows for pair in zip(formulas, values, strict=True)]
+    cells = [
+        pair for formulas, values in rows for pair in zip(formulas, values, strict=True)
+    ]
     for book in books:
         book.close()
     for formula, value in cells:
@@ -458,7 +532,10 @@ def _drop_titles(table: pd.DataFrame) -> pd.DataFrame:
     """Drop first rows with a single text cell if rows below them have several cells."""
     n_cells = table.notna().sum(axis=1).to_numpy()
     n_titles = int((n_cells > 1).argmax())
-    if any(looks_like_number(str(cell)) for cell in table.iloc[:n_titles].to_numpy().ravel()):
+    if any(
+        looks_like_number(str(cell))
+        for cell in table.iloc[:n_titles].to_numpy().ravel()
+    ):
         return table
     return table.iloc[n_titles:].dropna(axis="columns", how="all")
 
@@ -496,12 +573,17 @@ def _make_unique(names: Iterable[Any]) -> list[str]:
 
 
 def _select(
-    table: pd.DataFrame, columns: Sequence[str] | None, index_col: str | None, path: Path
+    table: pd.DataFrame,
+    columns: Sequence[str] | None,
+    index_col: str | None,
+    path: Path,
 ) -> pd.DataFrame:
     import pandas as pd
 
     attrs = dict(table.attrs)
-    if index_col is not None and (index_col != table.index.name or index_col in table.columns):
+    if index_col is not None and (
+        index_col != table.index.name or index_col in table.columns
+    ):
         _check_names([index_col], table, "index_col", path)
         names = table.pop(index_col)
         values: Any = names.to_numpy()
@@ -515,7 +597,9 @@ def _select(
     return table
 
 
-def _check_names(names: Sequence[str], table: pd.DataFrame, argument: str, path: Path) -> None:
+def _check_names(
+    names: Sequence[str], table: pd.DataFrame, argument: str, path: Path
+) -> None:
     unknown = [name for name in names if name not in table.columns]
     if unknown:
         raise InvalidParameterError(

@@ -19,7 +19,9 @@ _SAMPLE_BYTES = 1 << 22
 # Larger files with a higher compression ratio are rejected.
 _MAX_SAFE_BYTES = 100 << 20
 _MAX_RATIO = 200
-_BLANK_SEPARATED_CELL = re.compile(r'"(?:[^"]|"")*"(?=[ \t\r\n]|$)|[^ \t\r\n]+|\r\n|[\r\n]')
+_BLANK_SEPARATED_CELL = re.compile(
+    r'"(?:[^"]|"")*"(?=[ \t\r\n]|$)|[^ \t\r\n]+|\r\n|[\r\n]'
+)
 _QUOTED_CELL = re.compile(r'"(?:[^"]|"")*"')
 _OPENING_QUOTE = re.compile(r'(?:^|[,;\t| \r\n])"')
 _NON_ASCII_LETTERS = re.compile(r"[^\W\d_\x00-\x7f]+")

@@ -9,7 +9,11 @@ from typing import Annotated, Any, NamedTuple, Self
 import numpy as np
 from scipy.optimize import OptimizeResult, minimize
 from scipy.spatial.distance import pdist
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
 from sklearn.metrics.pairwise import laplacian_kernel, linear_kernel, rbf_kernel
 from sklearn.utils import gen_batches
 from sklearn.utils.multiclass import check_classification_targets
@@ -75,12 +79,17 @@ class Pairs(NamedTuple):
 
 
 class MetricLearner(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, DocumentedEstimator, BaseEstimator
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    DocumentedEstimator,
+    BaseEstimator,
 ):
     """Base class of the metric learners. A subclass implements ``_learn`` and ``_transform``."""
 
     _rules: Mapping[str, rule.Rule] = {}
-    _needs_square_matrices = False  # Whether matrices of shape (n_features, n_features) are used.
+    _needs_square_matrices = (
+        False  # Whether matrices of shape (n_features, n_features) are used.
+    )
     components_: Annotated[np.ndarray, "n_components n_features"]
     n_components: int | None
 
@@ -92,7 +101,11 @@ class MetricLearner(
         raise NotImplementedError
 
     def fit(
-        self, X: TableLike, y: ArrayLike = None, *, constraints: Constraints | None = None
+        self,
+        X: TableLike,
+        y: ArrayLike = None,
+        *,
+        constraints: Constraints | None = None,
     ) -> Self:
         """Learn features from labels or pairwise constraints.
 
@@ -163,7 +176,9 @@ class MetricLearner(
         if self._needs_square_matrices:
             p = values.shape[1]
             rule.check_memory(
-                4 * 8 * p * p, f"matrices of {p:,} by {p:,} features", "use fewer, such as by PCA"
+                4 * 8 * p * p,
+                f"matrices of {p:,} by {p:,} features",
+                "use fewer, such as by PCA",
             )
         return values
 
@@ -175,14 +190,19 @@ class MetricLearner(
         if self.n_components is None:
             return maximum
         if self.n_components > maximum:
-            raise InvalidParameterError("n_components", f"at most {description}", self.n_components)
+            raise InvalidParameterError(
+                "n_components", f"at most {description}", self.n_components
+            )
         return int(self.n_components)
 
 
 class ClassMetricLearner(MetricLearner):
     """Base class of the metric learners from labels. A subclass implements ``_learn_classes``."""
 
-    _rules = {"n_components": rule.choice(None) | rule.integer(1), "regularization": rule.real(0)}
+    _rules = {
+        "n_components": rule.choice(None) | rule.integer(1),
+        "regularization": rule.real(0),
+    }
 
     def _learn_classes(self, data: np.ndarray, classes: Classes) -> np.ndarray:
         """Set the attributes of the learned features, and return their eigenvalues."""
@@ -244,12 +264,15 @@ class PairMetricLearner(MetricLearner):
         if not run.converged:
             warn_not_converged(self)
 
-    def _pairs(self, data: np.ndarray, y: Any, constraints: Any, rng: np.random.Generator) -> Pairs:
+    def _pairs(
+        self, data: np.ndarray, y: Any, constraints: Any, rng: np.random.Generator
+    ) -> Pairs:
         """Return the sorted constrained pairs, or up to ``max_pairs`` pairs of labeled rows."""
         learner = type(self).__name__
         if isinstance(y, Constraints):
             raise InvalidParameterError(
-                "y", "labels, got Constraints; pass them by name: fit(X, constraints=...)"
+                "y",
+                "labels, got Constraints; pass them by name: fit(X, constraints=...)",
             )
         if constraints is None:
             if y is None:
@@ -268,7 +291,9 @@ class PairMetricLearner(MetricLearner):
             )
         links = (constraints.must_link, constraints.cannot_link)
         ends = [pairs[np.lexsort(pairs.T[::-1])] for pairs in links]
-        return Pairs(np.concatenate(ends), np.repeat([1.0, -1.0], [len(pairs) for pairs in ends]))
+        return Pairs(
+            np.concatenate(ends), np.repeat([1.0, -1.0], [len(pairs) for pairs in ends])
+        )
 
 
 class LinearMetricLearner(MetricLearner):
@@ -320,13 +345,16 @@ class KernelMetricLearner(MetricLearner):
         if self.kernel == "precomputed":
             if data.shape[0] != data.shape[1]:
                 raise InvalidParameterError(
-                    "X", f"a square matrix with kernel='precomputed', got shape {data.shape}"
+                    "X",
+                    f"a square matrix with kernel='precomputed', got shape {data.shape}",
                 )
             if not np.allclose(data, data.T, rtol=1e-4, atol=1e-6 * np.abs(data).max()):
                 raise InvalidParameterError("X", "symmetric with kernel='precomputed'")
         if self.kernel in ("rbf", "laplacian"):
             is_auto = self.gamma == "auto"
-            self.gamma_ = automatic_gamma(data, self.kernel) if is_auto else float(self.gamma)
+            self.gamma_ = (
+                automatic_gamma(data, self.kernel) if is_auto else float(self.gamma)
+            )
         return data
 
     def _set_support(
@@ -359,7 +387,9 @@ class KernelMetricLearner(MetricLearner):
 
     def _transform(self, data: np.ndarray) -> np.ndarray:
         features = np.empty((len(data), len(self.components_)), dtype=data.dtype)
-        for block in gen_batches(len(data), max(1, MAX_BLOCK_CELLS // len(self.support_))):
+        for block in gen_batches(
+            len(data), max(1, MAX_BLOCK_CELLS // len(self.support_))
+        ):
             if self.kernel == "precomputed":
                 values = data[block][:, self.support_]
             else:
@@ -414,8 +444,12 @@ def automatic_gamma(data: np.ndarray, kernel: str = "rbf") -> float:
     standardized features, the result is about 1 / n_features.
     """
     sample = np.asarray(data[:: -(-len(data) // MAX_GAMMA_ROWS)], dtype=np.float64)
-    distances = pdist(sample, metric="cityblock" if kernel == "laplacian" else "sqeuclidean")
-    typical = np.median(distances) or distances.mean()  # The median is 0 if many rows are equal.
+    distances = pdist(
+        sample, metric="cityblock" if kernel == "laplacian" else "sqeuclidean"
+    )
+    typical = (
+        np.median(distances) or distances.mean()
+    )  # The median is 0 if many rows are equal.
     if typical > 0:
         return 2 / typical
     return 1.0
@@ -446,7 +480,9 @@ def minimize_array(
         return value, gradient.reshape(-1)
 
     def stop_if_done(intermediate_result: OptimizeResult) -> None:
-        if check(intermediate_result.x.reshape(start.shape), float(intermediate_result.fun)):
+        if check(
+            intermediate_result.x.reshape(start.shape), float(intermediate_result.fun)
+        ):
             raise StopIteration
 
     limits = {"maxiter": max_iter, "maxfun": 20 * max_iter, "ftol": 0.0}

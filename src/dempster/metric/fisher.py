@@ -36,7 +36,9 @@ def add_ridge(within: np.ndarray, ridge: float) -> np.ndarray:
     """Add ``ridge`` times the mean eigenvalue to the diagonal of the scatter within classes."""
     mean = np.trace(within) / len(within)
     if mean <= 0:
-        raise InvalidParameterError("y", must="contain a class with at least two different objects")
+        raise InvalidParameterError(
+            "y", must="contain a class with at least two different objects"
+        )
     return within + ridge * mean * np.eye(len(within))
 
 
@@ -62,7 +64,9 @@ def fisher_directions(
     means = (np.eye(len(counts))[:, classes.codes] @ rows) / counts[:, None]
     deviations = rows - means[classes.codes]
     within = deviations.T @ deviations
-    root = np.sqrt(counts)[:, None] * (means - np.average(means, axis=0, weights=counts))
+    root = np.sqrt(counts)[:, None] * (
+        means - np.average(means, axis=0, weights=counts)
+    )
     regular = add_ridge(within, ridge)
     try:
         factor = linalg.cho_factor(regular)
@@ -72,10 +76,14 @@ def fisher_directions(
     eigenvalues, mixtures = np.linalg.eigh(root @ solved)
     leading = slice(-1, -q - 1, -1)
     vectors = scale_within(mixtures[:, leading].T @ solved.T, within, regular)
-    return np.maximum(eigenvalues[leading], 0.0), fix_signs(vectors * np.sqrt(len(rows)))
+    return np.maximum(eigenvalues[leading], 0.0), fix_signs(
+        vectors * np.sqrt(len(rows))
+    )
 
 
-def scale_within(vectors: np.ndarray, within: np.ndarray, regular: np.ndarray) -> np.ndarray:
+def scale_within(
+    vectors: np.ndarray, within: np.ndarray, regular: np.ndarray
+) -> np.ndarray:
     """Scale each row v of ``vectors`` so that v' W v = 1, where W is the scatter within classes.
 
     With few objects v' W v may be zero. It is therefore replaced by a hundredth of v' (W + ridge) v
@@ -141,7 +149,9 @@ class FDA(ClassMetricLearner, LinearMetricLearner):
 
     _needs_square_matrices = True
 
-    def __init__(self, n_components: int | None = None, *, regularization: float = 1e-3):
+    def __init__(
+        self, n_components: int | None = None, *, regularization: float = 1e-3
+    ):
         self.n_components = n_components
         self.regularization = regularization
 
@@ -276,11 +286,15 @@ def local_affinity(rows: np.ndarray, n_neighbors: int) -> np.ndarray:
     """
     squared = euclidean_distances(rows, squared=True)
     k = min(n_neighbors, len(rows) - 1)
-    scales = np.sqrt(np.partition(squared, k, axis=1)[:, k])  # Position 0 is the object itself.
+    scales = np.sqrt(
+        np.partition(squared, k, axis=1)[:, k]
+    )  # Position 0 is the object itself.
     # If more than k objects are equal, sigma is 0. Their affinity is 1 to each other and 0 to
     # different objects.
     with np.errstate(over="ignore"):
-        return np.exp(-squared / np.maximum(np.outer(scales, scales), np.finfo(float).tiny))
+        return np.exp(
+            -squared / np.maximum(np.outer(scales, scales), np.finfo(float).tiny)
+        )
 
 
 def local_scatters(
@@ -391,7 +405,9 @@ class KFDA(ClassMetricLearner, KernelMetricLearner):
 
     def _learn_classes(self, data: np.ndarray, classes: Classes) -> np.ndarray:
         n_classes = len(classes.names)
-        q = self._number_of_components(n_classes - 1, f"n_classes - 1 with {n_classes} classes")
+        q = self._number_of_components(
+            n_classes - 1, f"n_classes - 1 with {n_classes} classes"
+        )
         # K is symmetric, so that its rows can be used like the rows of X in FDA.
         gram = self._gram(data, classes.positions)
         eigenvalues, vectors = interruptible(

@@ -74,7 +74,12 @@ class Whitened(NamedTuple):
 
 
 def whiten(
-    learner: str, pairs: Pairs, data: np.ndarray, ridge: float, *, diagonal: bool = False
+    learner: str,
+    pairs: Pairs,
+    data: np.ndarray,
+    ridge: float,
+    *,
+    diagonal: bool = False,
 ) -> Whitened:
     """Whiten the differences of the cannot-links by the scatter matrix of the must-links.
 
@@ -85,7 +90,9 @@ def whiten(
     cannot = pairs.differences(data, -1)
     for differences, kind in ((must, "must-link"), (cannot, "cannot-link")):
         if not len(differences):
-            advice = "add one to constraints or, if y has both kinds, increase max_pairs"
+            advice = (
+                "add one to constraints or, if y has both kinds, increase max_pairs"
+            )
             raise InvalidInputError(
                 f"{learner} requires must-links and cannot-links, got no {kind}; {advice}"
             )
@@ -104,7 +111,9 @@ def whiten(
     eigenvalues, vectors = interruptible(np.linalg.eigh, scatter)
     if eigenvalues[0] <= 1e-14 * eigenvalues[-1]:
         reason = f"because the scatter matrix of the {len(must)} must-links is singular"
-        raise InvalidParameterError("regularization", f"larger than {ridge:g}, {reason}")
+        raise InvalidParameterError(
+            "regularization", f"larger than {ridge:g}, {reason}"
+        )
     inverse = (vectors / np.sqrt(eigenvalues)) @ vectors.T
     return Whitened(cannot @ inverse, inverse, basis)
 
@@ -123,7 +132,9 @@ def _metric_root(A: np.ndarray, q: int) -> np.ndarray:
     """
     eigenvalues, vectors = np.linalg.eigh(A)
     leading = slice(-1, -q - 1, -1)
-    return fix_signs(np.sqrt(np.maximum(eigenvalues[leading], 0))[:, None] * vectors[:, leading].T)
+    return fix_signs(
+        np.sqrt(np.maximum(eigenvalues[leading], 0))[:, None] * vectors[:, leading].T
+    )
 
 
 def projector(differences: np.ndarray) -> np.ndarray:
@@ -138,7 +149,9 @@ def projector(differences: np.ndarray) -> np.ndarray:
     return spanned @ spanned.T
 
 
-def ascend(problem: Problem, start: np.ndarray, max_iter: int, tol: float) -> Run[np.ndarray]:
+def ascend(
+    problem: Problem, start: np.ndarray, max_iter: int, tol: float
+) -> Run[np.ndarray]:
     """Maximize a concave function of B, a positive semidefinite matrix with trace one, by L-BFGS.
 
     The variables are a square matrix F with B = F F' / tr(F F') or, for a diagonal B, a vector f
@@ -162,7 +175,9 @@ def ascend(problem: Problem, start: np.ndarray, max_iter: int, tol: float) -> Ru
         converged = bool(gap() <= float(tol) * abs(value))
         return converged
 
-    factor, _ = minimize_array(negative, start, is_gap_small, max_iter, maxcor=20, gtol=0.0)
+    factor, _ = minimize_array(
+        negative, start, is_gap_small, max_iter, maxcor=20, gtol=0.0
+    )
     return Run(factor, history, converged)
 
 
@@ -183,14 +198,18 @@ class _FactorObjective:
         self.last = np.empty(0)
         self.result: tuple[float, np.ndarray, Callable[[], float]]
 
-    def evaluate(self, factor: np.ndarray) -> tuple[float, np.ndarray, Callable[[], float]]:
+    def evaluate(
+        self, factor: np.ndarray
+    ) -> tuple[float, np.ndarray, Callable[[], float]]:
         """Return the value, the gradient, and a function that bounds the possible increase."""
         if not np.array_equal(factor, self.last):
             self.last = factor.copy()
             self.result = self._compute(factor)
         return self.result
 
-    def _compute(self, factor: np.ndarray) -> tuple[float, np.ndarray, Callable[[], float]]:
+    def _compute(
+        self, factor: np.ndarray
+    ) -> tuple[float, np.ndarray, Callable[[], float]]:
         B = normalize_factor(factor)
         value, gradient = self.problem(B)
         inner = np.vdot(gradient, B)
@@ -199,7 +218,9 @@ class _FactorObjective:
         slope = 2 * (product - inner * factor) / np.vdot(factor, factor)
 
         def gap() -> float:
-            largest = gradient.max() if is_diagonal else np.linalg.eigvalsh(gradient)[-1]
+            largest = (
+                gradient.max() if is_diagonal else np.linalg.eigvalsh(gradient)[-1]
+            )
             return float(largest) - inner
 
         return value, slope, gap
@@ -318,7 +339,9 @@ class MMC(FullMetricLearner):
         tol: float = 1e-3,
         random_state: Seed = None,
     ):
-        super().__init__(n_components, regularization, max_pairs, max_iter, tol, random_state)
+        super().__init__(
+            n_components, regularization, max_pairs, max_iter, tol, random_state
+        )
         self.diagonal = diagonal
 
     def _maximize(self, U: np.ndarray) -> Run[np.ndarray]:
@@ -326,7 +349,9 @@ class MMC(FullMetricLearner):
             start = np.where(np.any(U, axis=0), 1.0, 0.0)
             problem = partial(sum_of_diagonal_distances, U**2)
             return ascend(problem, start, self.max_iter, self.tol)
-        return ascend(partial(sum_of_distances, U), projector(U), self.max_iter, self.tol)
+        return ascend(
+            partial(sum_of_distances, U), projector(U), self.max_iter, self.tol
+        )
 
 
 def sum_of_distances(U: np.ndarray, B: np.ndarray) -> tuple[float, np.ndarray]:
@@ -335,7 +360,9 @@ def sum_of_distances(U: np.ndarray, B: np.ndarray) -> tuple[float, np.ndarray]:
     return value, (U.T * weights) @ U
 
 
-def sum_of_diagonal_distances(squares: np.ndarray, b: np.ndarray) -> tuple[float, np.ndarray]:
+def sum_of_diagonal_distances(
+    squares: np.ndarray, b: np.ndarray
+) -> tuple[float, np.ndarray]:
     """Return sum_n sqrt(sum_k b_k u_nk^2) and its gradient with respect to b.
 
     ``squares`` contains u_nk^2.
@@ -430,7 +457,9 @@ class DMLEig(FullMetricLearner):
         tol: float = 1e-3,
         random_state: Seed = None,
     ):
-        super().__init__(n_components, regularization, max_pairs, max_iter, tol, random_state)
+        super().__init__(
+            n_components, regularization, max_pairs, max_iter, tol, random_state
+        )
         self.smoothing = smoothing
 
     def _maximize(self, U: np.ndarray) -> Run[np.ndarray]:
@@ -449,12 +478,16 @@ class DMLEig(FullMetricLearner):
         for degree in degrees:
             mu = self.smoothing_ * degree / self.smoothing
             tol = self.tol if degree == degrees[-1] else max(self.tol, _ROUGH_TOL)
-            run = ascend(partial(smoothed_minimum, U, mu), run.model, self.max_iter, tol)
+            run = ascend(
+                partial(smoothed_minimum, U, mu), run.model, self.max_iter, tol
+            )
             history += run.history
         return replace(run, history=history)
 
 
-def smoothed_minimum(U: np.ndarray, mu: float, B: np.ndarray) -> tuple[float, np.ndarray]:
+def smoothed_minimum(
+    U: np.ndarray, mu: float, B: np.ndarray
+) -> tuple[float, np.ndarray]:
     """Return -mu ln sum_n exp(-u_n' B u_n / mu) and its gradient with respect to B."""
     exponents = -np.einsum("nd,nd->n", U @ B, U) / mu
     return float(-mu * logsumexp(exponents)), (U.T * softmax(exponents)) @ U

@@ -29,11 +29,15 @@ from dempster.metric._base import (
 from dempster.optimize.descent import Run
 
 _MIN_ITERATIONS = 10  # The first steps from an initial value near zero are short.
-_ROUNDING = 1e-13  # Distances below this share of the largest value are rounding errors.
+_ROUNDING = (
+    1e-13  # Distances below this share of the largest value are rounding errors.
+)
 _TIE = 1e-3  # Objectives with a smaller relative difference are tied; the first one is kept.
 # Eigenvalues of the kernel matrix below this share of the largest one are ignored.
 _MIN_EIGENVALUE = 1e-10
-_MAX_NEGATIVE = 0.1  # Rounding gives small negative eigenvalues; a distance matrix has large ones.
+_MAX_NEGATIVE = (
+    0.1  # Rounding gives small negative eigenvalues; a distance matrix has large ones.
+)
 
 PCCA_RULES = {
     **PAIR_RULES,
@@ -48,7 +52,9 @@ PCCA_RULES = {
 class PairLoss:
     """Objective of `PCCA` for a linear map L, plus ``penalty`` times the squared norm of L."""
 
-    def __init__(self, objects: np.ndarray, pairs: Pairs, beta: float, penalty: float = 0.0):
+    def __init__(
+        self, objects: np.ndarray, pairs: Pairs, beta: float, penalty: float = 0.0
+    ):
         n_pairs = len(pairs.signs)
         used, ends = np.unique(pairs.ends, return_inverse=True)
         self.objects = objects[used]
@@ -58,7 +64,10 @@ class PairLoss:
         # The product with a sparse matrix, u_n = sum_i incidence_ni x_i, is cheaper than storing
         # all differences.
         self.incidence = sparse.csr_array(
-            (np.tile([1.0, -1.0], n_pairs), (np.repeat(np.arange(n_pairs), 2), ends.reshape(-1))),
+            (
+                np.tile([1.0, -1.0], n_pairs),
+                (np.repeat(np.arange(n_pairs), 2), ends.reshape(-1)),
+            ),
             shape=(n_pairs, len(used)),
         )
         self.typical_distance = float(np.sqrt(_typical(self.incidence @ self.objects)))
@@ -105,7 +114,10 @@ def initial_maps(
         kept = directions[:q][singular[:q] > 1e-10 * singular[0]]
         principal[: len(kept)] = fix_signs(kept)
         maps.append(principal)
-    maps += [rng.standard_normal((q, len(centered))) @ centered for _ in range(n_init - len(maps))]
+    maps += [
+        rng.standard_normal((q, len(centered))) @ centered
+        for _ in range(n_init - len(maps))
+    ]
     typical = [_typical(loss.mapped_differences(L)) for L in maps]
     useful = [L / np.sqrt(t) for L, t in zip(maps, typical, strict=True) if t > 0]
     # If the objects of all pairs coincide in all maps, use the attributes, in which at least one
@@ -119,7 +131,9 @@ def validate_map(init: Any, shape: tuple[int, int], axes: str) -> np.ndarray | N
         return None
     start = np.array(as_reals(init, "init"), dtype=np.float64)
     if start.shape != shape:
-        raise InvalidParameterError("init", must=f"have shape {shape} ({axes}), got {start.shape}")
+        raise InvalidParameterError(
+            "init", must=f"have shape {shape} ({axes}), got {start.shape}"
+        )
     if not np.isfinite(start).all() or not start.any():
         raise InvalidParameterError(
             "init", "finite and not all zero, because the gradient is zero there"
@@ -140,7 +154,9 @@ def best_descent(
     Return the best run.
     """
     if start is None:
-        starts = interruptible(initial_maps, loss, objects, q, params.init, params.n_init, rng)
+        starts = interruptible(
+            initial_maps, loss, objects, q, params.init, params.n_init, rng
+        )
     else:
         starts = [start]
     runs = [_descend(loss, each, params.max_iter, params.tol) for each in starts]
@@ -151,7 +167,9 @@ def best_descent(
     return best
 
 
-def _descend(loss: PairLoss, start: np.ndarray, max_iter: int, tol: float) -> Run[np.ndarray]:
+def _descend(
+    loss: PairLoss, start: np.ndarray, max_iter: int, tol: float
+) -> Run[np.ndarray]:
     """Run L-BFGS until the objective decreases by at most ``tol`` or the gradient is zero."""
     # The unknowns are scaled to order one, so that the thresholds of the optimizer do not depend on
     # the units.
@@ -266,7 +284,9 @@ class PCCA(PairMetricLearner, LinearMetricLearner):
         tol: float = 1e-5,
         random_state: Seed = None,
     ):
-        super().__init__(n_components, regularization, max_pairs, max_iter, tol, random_state)
+        super().__init__(
+            n_components, regularization, max_pairs, max_iter, tol, random_state
+        )
         self.beta = beta
         self.init = init
         self.n_init = n_init
@@ -376,7 +396,9 @@ class KPCCA(PairMetricLearner, KernelMetricLearner):
         tol: float = 1e-4,
         random_state: Seed = None,
     ):
-        super().__init__(n_components, regularization, max_pairs, max_iter, tol, random_state)
+        super().__init__(
+            n_components, regularization, max_pairs, max_iter, tol, random_state
+        )
         self.kernel = kernel
         self.gamma = gamma
         self.beta = beta
@@ -396,7 +418,9 @@ class KPCCA(PairMetricLearner, KernelMetricLearner):
             support = np.union1d(support, np.flatnonzero(start.any(axis=0)))
         among_support = Pairs(np.searchsorted(support, pairs.ends), pairs.signs)
         with limit_threads(len(support)):
-            coordinates, back = interruptible(_kernel_coordinates, self._gram(data, support))
+            coordinates, back = interruptible(
+                _kernel_coordinates, self._gram(data, support)
+            )
             loss = PairLoss(coordinates, among_support, self.beta, self.regularization)
             if start is not None:
                 start = start[:, support] @ coordinates

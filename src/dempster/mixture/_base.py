@@ -18,7 +18,9 @@ from dempster._site import DocumentedEstimator
 from dempster.mixture.em import EMResult
 
 AUTO_COMPONENTS = range(1, 10)
-_TIE = 1e-9  # Relative differences of BIC below this value are considered rounding errors.
+_TIE = (
+    1e-9  # Relative differences of BIC below this value are considered rounding errors.
+)
 
 
 def several(test: Any) -> Any:
@@ -94,7 +96,9 @@ class Mixture(DensityMixin, DocumentedEstimator, BaseEstimator):
             draft._estimate(X, sample_weight)
         return self
 
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
+    def fit_predict(
+        self, X: Any, y: Any = None, sample_weight: Any = None
+    ) -> np.ndarray:
         """Fit the mixture and return the most probable component of each training object.
 
         Parameters
@@ -262,7 +266,9 @@ class Mixture(DensityMixin, DocumentedEstimator, BaseEstimator):
         density = self.score_samples(X)
         return float(2 * density.sum() - self.n_parameters_ * np.log(len(density)))
 
-    def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[np.ndarray, np.ndarray]:
+    def sample(
+        self, n_samples: int = 1, random_state: Any = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Draw objects from the mixture.
 
         Parameters
@@ -282,10 +288,16 @@ class Mixture(DensityMixin, DocumentedEstimator, BaseEstimator):
         check_is_fitted(self, "parameters_")
         rule.check(n_samples, "n_samples", rule.integer(1))
         rule.check_memory(
-            24 * n_samples * (self.n_features_in_ + 1), f"n_samples={n_samples:,}", "draw fewer"
+            24 * n_samples * (self.n_features_in_ + 1),
+            f"n_samples={n_samples:,}",
+            "draw fewer",
         )
-        rng = as_random_state(self.random_state if random_state is None else random_state)
+        rng = as_random_state(
+            self.random_state if random_state is None else random_state
+        )
         components = np.sort(
-            rng.choice(self.n_components_, n_samples, p=self.weights_ / self.weights_.sum())
+            rng.choice(
+                self.n_components_, n_samples, p=self.weights_ / self.weights_.sum()
+            )
         )
         return self._draw(components, rng), components

@@ -101,7 +101,9 @@ class GaussianParameters:
     def __post_init__(self) -> None:
         check_choice(self.model, "model", MODELS)
         axes = {"proportions": "g", "means": "gd", "covariances": "gdd"}
-        convert_fields(self, **axes, **({} if self.orientation is None else {"orientation": "dd"}))
+        convert_fields(
+            self, **axes, **({} if self.orientation is None else {"orientation": "dd"})
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +114,9 @@ class EMResult:
     log_likelihood: float  # Weighted log-likelihood; -inf if a component collapsed.
     n_iter: int
     converged: bool
-    responsibilities: np.ndarray | None  # Shape (n, g), including the rows of weight zero.
+    responsibilities: (
+        np.ndarray | None
+    )  # Shape (n, g), including the rows of weight zero.
     problem: str | None  # Message about the component that collapsed, else None.
     history: np.ndarray  # Log-likelihood after every iteration, shape (n_iter,).
 
@@ -147,7 +151,11 @@ def fit_em(
     n, d = data.shape
     Z: np.ndarray
     axes: np.ndarray
-    w = np.ones(n) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
+    w = (
+        np.ones(n)
+        if weights is None
+        else np.ascontiguousarray(weights, dtype=np.float64)
+    )
     used = slice(None) if w.all() else np.flatnonzero(w)
     w = w[used]
     unit = binary_unit(data.var(axis=0).mean())
@@ -201,7 +209,13 @@ def fit_em(
     if len(w) < n:
         responsibilities = _evaluate_components(parameters, data, normalized=True)
     return EMResult(
-        parameters, float(history[-1]), n_iter, bool(converged), responsibilities, None, history
+        parameters,
+        float(history[-1]),
+        n_iter,
+        bool(converged),
+        responsibilities,
+        None,
+        history,
     )
 
 
@@ -245,7 +259,9 @@ def refit_em(
     g, d = start.means.shape
     unit = binary_unit(data.var(axis=0).mean())
     initial = (*_in_units(start, unit), _common_axes(start, start.model))
-    proportions, means, covariances, axes = (np.repeat(a[None], B, axis=0) for a in initial)
+    proportions, means, covariances, axes = (
+        np.repeat(a[None], B, axis=0) for a in initial
+    )
     overlaps = np.empty((B, g, g))
     log_likelihood = np.empty(B)
     outcomes = np.empty((B, 4), np.int64)
@@ -276,20 +292,31 @@ def refit_em(
     ]
     log_likelihood -= weights.sum(axis=1) * d * np.log(unit)
     return Refits(
-        proportions, means * unit, covariances * unit**2, log_likelihood, overlaps, problems
+        proportions,
+        means * unit,
+        covariances * unit**2,
+        log_likelihood,
+        overlaps,
+        problems,
     )
 
 
 def _describe_problem(n_iter: int, code: int, component: int) -> str:
     what = (
-        "its covariance matrix became singular" if code == _SINGULAR else "it lost all its objects"
+        "its covariance matrix became singular"
+        if code == _SINGULAR
+        else "it lost all its objects"
     )
     return f"component {component} collapsed: {what} (iteration {n_iter + 1})"
 
 
 def _in_units(parameters: GaussianParameters, unit: float) -> list[np.ndarray]:
     """Return copies of proportions, means and covariances for data divided by ``unit``."""
-    scaled = (parameters.proportions, parameters.means / unit, parameters.covariances / unit**2)
+    scaled = (
+        parameters.proportions,
+        parameters.means / unit,
+        parameters.covariances / unit**2,
+    )
     return [np.array(a, dtype=np.float64, order="C") for a in scaled]
 
 
@@ -329,10 +356,13 @@ def _evaluate_components(
     columns = np.ascontiguousarray(np.asarray(X, dtype=np.float64).T / unit)
     out = np.empty((len(parameters.proportions), columns.shape[1]))
     is_diagonal = parameters.model in DIAGONAL_MODELS
-    singular = _densities(columns, *_in_units(parameters, unit), is_diagonal, normalized, out)
+    singular = _densities(
+        columns, *_in_units(parameters, unit), is_diagonal, normalized, out
+    )
     if singular >= 0:
         message = (
-            f"covariances must be positive definite, but the matrix of component {singular} is not"
+            "covariances must be positive definite, but the "
+            f"matrix of component {singular} is not"
         )
         raise InvalidParameterError("covariances", message=message)
     if normalized:

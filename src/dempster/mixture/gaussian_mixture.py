@@ -80,11 +80,18 @@ def merge_tree(
     if sphere:
         points = _sphere(points, sizes)
     gaps = points - np.average(points, axis=0, weights=sizes)
-    alpha = float(sizes @ (gaps * gaps).sum(axis=1)) / (sizes.sum() * max(points.shape[1], 1))
+    alpha = float(sizes @ (gaps * gaps).sum(axis=1)) / (
+        sizes.sum() * max(points.shape[1], 1)
+    )
     merges = np.empty((len(points) - 1, 2), np.int64)
     alpha = max(alpha, np.finfo(float).tiny)
     interruptible(
-        _agglomerate, np.ascontiguousarray(points), sizes, _MODELS.index(model), alpha, merges
+        _agglomerate,
+        np.ascontiguousarray(points),
+        sizes,
+        _MODELS.index(model),
+        alpha,
+        merges,
     )
     point_of = np.full(len(data), -1)
     point_of[used] = inverse
@@ -98,14 +105,18 @@ def _sphere(points: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     deviation = np.sqrt(sizes @ (gaps * gaps) / max(total - 1, 1.0))
     varying = (points != points[0]).any(axis=0)
     gaps = gaps[:, varying] / deviation[varying]
-    _, singular, axes = np.linalg.svd(np.sqrt(sizes)[:, None] * gaps, full_matrices=False)
+    _, singular, axes = np.linalg.svd(
+        np.sqrt(sizes)[:, None] * gaps, full_matrices=False
+    )
     used = singular > 1e-10 * singular.max(initial=0.0)
     return gaps @ axes[used].T / np.sqrt(singular[used])
 
 
 # Maximum number of rows for the merge tree, which has quadratic cost (the limit of mclust).
 _TREE_LIMIT = 2000
-_TREE_SAMPLE = 1000  # Number of rows that are drawn for the merge tree if there are more.
+_TREE_SAMPLE = (
+    1000  # Number of rows that are drawn for the merge tree if there are more.
+)
 # Number of runs of k-means, the best of which is compared with the merge tree of the drawn rows.
 _PARTITIONS = 5
 _FIRST_ITERATIONS = 10  # Number of iterations after which runs of EM are compared.
@@ -282,7 +293,9 @@ class ParsimoniousGaussianMixture(Mixture):
         rule.check_parameters(self, self._rules)
         X = rule.to_supported_type(self, X)
         with rule.validating(X, "X"):
-            data = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2)
+            data = validate_data(
+                self, X, dtype=np.float64, order="C", ensure_min_samples=2
+            )
         rule.check_scale(data, "X")
         weights = rule.validate_weights(
             rule.reorder_like(sample_weight, rule.row_index(X)), len(data)
@@ -293,13 +306,20 @@ class ParsimoniousGaussianMixture(Mixture):
             which = "all rows"
             if len(used) < len(data):
                 which += " of positive sample_weight"
-            message = f"X must contain at least two different objects, but {which} are equal"
+            message = (
+                f"X must contain at least two different objects, but {which} are equal"
+            )
             raise InvalidParameterError("X", message=message)
         init = rule.reorder_like(self.init, rule.row_index(X))
-        starts = EMStarts(data, weights, init, self.n_init, as_random_state(self.random_state))
+        starts = EMStarts(
+            data, weights, init, self.n_init, as_random_state(self.random_state)
+        )
         candidates, n_different = self._candidates(starts.n_components(), used)
         is_short = len(used) <= data.shape[1]
-        problems = {c: self._find_problem(*c, n_different, ~varying, is_short) for c in candidates}
+        problems = {
+            c: self._find_problem(*c, n_different, ~varying, is_short)
+            for c in candidates
+        }
         fitted = self._fit_all(starts, [c for c in candidates if problems[c] is None])
         results = {c: fitted.get(c) or EMResult.failed(problems[c]) for c in candidates}
         total = float(len(data) if weights is None else weights.sum())
@@ -341,7 +361,12 @@ class ParsimoniousGaussianMixture(Mixture):
         return [(g, name) for g in numbers for name in models], n_different
 
     def _find_problem(
-        self, n_components: int, model: str, n_different: int, constant: np.ndarray, is_short: bool
+        self,
+        n_components: int,
+        model: str,
+        n_different: int,
+        constant: np.ndarray,
+        is_short: bool,
     ) -> str | None:
         """Return the reason why a model cannot be fitted, or None.
 
@@ -390,7 +415,9 @@ class ParsimoniousGaussianMixture(Mixture):
     def _draw(self, components: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
         factors = np.linalg.cholesky(self.covariances_)
         noise = rng.standard_normal((len(components), self.n_features_in_))
-        return self.means_[components] + np.einsum("nij,nj->ni", factors[components], noise)
+        return self.means_[components] + np.einsum(
+            "nij,nj->ni", factors[components], noise
+        )
 
 
 def _count_different(X: np.ndarray, enough: int) -> int:
@@ -434,7 +461,9 @@ class EMStart:
     ) -> EMResult:
         state = self.state
         if self.data is not None and isinstance(state, np.ndarray):
-            first = em.fit_em(self.data, None, state, model, **{**settings, "max_iter": 1})
+            first = em.fit_em(
+                self.data, None, state, model, **{**settings, "max_iter": 1}
+            )
             if first.parameters is None:
                 return first
             state = first.parameters
@@ -445,7 +474,12 @@ class EMStarts:
     """Initial values of EM for every number of components, computed from the same merge tree."""
 
     def __init__(
-        self, data: np.ndarray, weights: np.ndarray | None, init: Any, n_init: int, rng: Any
+        self,
+        data: np.ndarray,
+        weights: np.ndarray | None,
+        init: Any,
+        n_init: int,
+        rng: Any,
     ):
         self.data = data
         self.weights = weights
@@ -488,7 +522,9 @@ class EMStarts:
             return [merged]
         return [merged, self._run_k_means(n_components, _PARTITIONS)]
 
-    def fit_best(self, starts: Sequence[EMStart], model: str, **settings: Any) -> EMResult:
+    def fit_best(
+        self, starts: Sequence[EMStart], model: str, **settings: Any
+    ) -> EMResult:
         """Run EM from several initial values and return the result with the largest likelihood.
 
         With ``init="k-means"``, complete runs are compared. Otherwise the runs from the merge tree
@@ -496,7 +532,10 @@ class EMStarts:
         collapses later, the other run is used.
         """
         if len(starts) == 1 or self.init == "k-means":
-            runs = [start.fit(self.data, self.weights, model, **settings) for start in starts]
+            runs = [
+                start.fit(self.data, self.weights, model, **settings)
+                for start in starts
+            ]
             # Likelihoods are often equal up to rounding errors, which must not determine the
             # numbering of components.
             likelihoods = [run.log_likelihood for run in runs]
@@ -505,7 +544,9 @@ class EMStarts:
         few = {**settings, "max_iter": min(_FIRST_ITERATIONS, settings["max_iter"])}
         runs = [start.fit(self.data, self.weights, model, **few) for start in starts]
         runs.sort(key=lambda run: -run.log_likelihood)
-        ends = (_continue(run, self.data, self.weights, model, **settings) for run in runs)
+        ends = (
+            _continue(run, self.data, self.weights, model, **settings) for run in runs
+        )
         return next((run for run in ends if run.problem is None), runs[0])
 
     def _build_tree(self, model: str) -> tuple[MergeTree, np.ndarray | None]:
@@ -513,7 +554,10 @@ class EMStarts:
         if self._tree is None:
             order, _, w = self._in_order()
             if len(order) <= _TREE_LIMIT:
-                self._tree = merge_tree(self.data, model=model, sample_weight=self.weights), None
+                self._tree = (
+                    merge_tree(self.data, model=model, sample_weight=self.weights),
+                    None,
+                )
             else:
                 sample = self.data[order[systematic_draw(w, _TREE_SAMPLE, self.rng)]]
                 self._tree = merge_tree(sample, model=model), sample
@@ -551,12 +595,18 @@ class EMStarts:
 
 
 def _continue(
-    run: EMResult, data: np.ndarray, weights: np.ndarray | None, model: str, **settings: Any
+    run: EMResult,
+    data: np.ndarray,
+    weights: np.ndarray | None,
+    model: str,
+    **settings: Any,
 ) -> EMResult:
     max_iter = settings["max_iter"] - run.n_iter
     if run.parameters is None or run.converged or max_iter == 0:
         return run
-    rest = em.fit_em(data, weights, run.parameters, model, **{**settings, "max_iter": max_iter})
+    rest = em.fit_em(
+        data, weights, run.parameters, model, **{**settings, "max_iter": max_iter}
+    )
     history = np.concatenate([run.history, rest.history])
     return replace(rest, n_iter=run.n_iter + rest.n_iter, history=history)
 
@@ -581,11 +631,15 @@ def _read_responsibilities(init: Any, n: int) -> np.ndarray:
     with rule.validating_labels(init, "init"):
         array = np.asarray(init)
     if array.ndim not in (1, 2) or len(array) != n:
-        expected = f"labels of shape ({n},) or responsibilities of shape ({n}, n_components)"
+        expected = (
+            f"labels of shape ({n},) or responsibilities of shape ({n}, n_components)"
+        )
         raise InvalidParameterError("init", expected, array.shape)
     if array.ndim == 1:
         with rule.validating_labels(init, "init"):
-            different, labels = np.unique(rule.as_labels(init, "init"), return_inverse=True)
+            different, labels = np.unique(
+                rule.as_labels(init, "init"), return_inverse=True
+            )
         return one_hot(labels, len(different))
     array = rule.as_reals(init, "init").astype(np.float64)
     is_valid = np.isfinite(array).all() and (array >= 0).all()

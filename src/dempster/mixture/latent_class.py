@@ -15,7 +15,11 @@ from dempster import _validation as rule
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._progress import progress_bar
 from dempster._random import as_random_state
-from dempster.dissimilarity.categories import ABSENT, CategoryEncoder, find_distinct_rows
+from dempster.dissimilarity.categories import (
+    ABSENT,
+    CategoryEncoder,
+    find_distinct_rows,
+)
 from dempster.mixture._base import NUMBER_RULE, Mixture
 from dempster.mixture.em import EMResult
 from dempster.optimize.descent import find_likeliest
@@ -210,7 +214,9 @@ class LatentClassModel(Mixture):
 
         results = {}
         rng = as_random_state(self.random_state)
-        with progress_bar(type(self).__name__, len(numbers), "models", shown=False) as advance:
+        with progress_bar(
+            type(self).__name__, len(numbers), "models", shown=False
+        ) as advance:
             for g in numbers:
                 problem = find_problem(g)
                 if problem:
@@ -218,13 +224,22 @@ class LatentClassModel(Mixture):
                 else:
                     results[g, MODEL] = self._fit_best(rows, counts, offsets, g, rng)
                 advance(f"{g} components")
-        run = self._select_model(results, float(counts.sum()), count_parameters, _failure_message)
+        run = self._select_model(
+            results, float(counts.sum()), count_parameters, _failure_message
+        )
         self.labels_ = log_joint(run.parameters, codes).argmax(axis=1)
-        self.probabilities_ = [run.parameters.probabilities[:, a:b] for a, b in pairwise(offsets)]
+        self.probabilities_ = [
+            run.parameters.probabilities[:, a:b] for a, b in pairwise(offsets)
+        ]
         self.categories_ = self._encoder.levels
 
     def _fit_best(
-        self, rows: np.ndarray, counts: np.ndarray, offsets: np.ndarray, g: int, rng: Any
+        self,
+        rows: np.ndarray,
+        counts: np.ndarray,
+        offsets: np.ndarray,
+        g: int,
+        rng: Any,
     ) -> EMResult:
         """Run EM from ``n_init`` starts, and continue the best run after some iterations."""
         data = CodedRows(rows, offsets)
@@ -232,19 +247,31 @@ class LatentClassModel(Mixture):
         probabilities = data.draw_classes(counts, self.n_init, g, rng)
         weights = np.broadcast_to(counts, (self.n_init, len(counts)))
         rule.check_memory(
-            16 * self.n_init * g * len(rows), f"n_init={self.n_init}", "take fewer starts"
+            16 * self.n_init * g * len(rows),
+            f"n_init={self.n_init}",
+            "take fewer starts",
         )
-        settings = {"smoothing": self.smoothing, "absolute": self.tol, "relative": self.tol}
+        settings = {
+            "smoothing": self.smoothing,
+            "absolute": self.tol,
+            "relative": self.tol,
+        }
         first = min(_FIRST_ITERATIONS, self.max_iter)
-        runs = run_em(data, weights, proportions, probabilities, max_iter=first, **settings)
+        runs = run_em(
+            data, weights, proportions, probabilities, max_iter=first, **settings
+        )
         # Objectives are often equal up to rounding errors, which must not determine the numbering
         # of components.
-        best = find_likeliest([history[-1] for history in runs.histories], counts.sum())[0]
+        best = find_likeliest(
+            [history[-1] for history in runs.histories], counts.sum()
+        )[0]
         history = runs.histories[best]
         if not runs.converged[best] and self.max_iter > first:
             pi = runs.proportions[[best]]
             theta = runs.probabilities[[best]]
-            runs = run_em(data, weights[:1], pi, theta, max_iter=self.max_iter - first, **settings)
+            runs = run_em(
+                data, weights[:1], pi, theta, max_iter=self.max_iter - first, **settings
+            )
             best = 0
             history = np.concatenate([history, runs.histories[0]])
         parameters = LatentClassParameters(
@@ -252,7 +279,9 @@ class LatentClassModel(Mixture):
         )
         likelihood = float(runs.log_likelihood[best])
         converged = bool(runs.converged[best])
-        return EMResult(parameters, likelihood, len(history), converged, None, None, history)
+        return EMResult(
+            parameters, likelihood, len(history), converged, None, None, history
+        )
 
     # ---- prediction ------------------------------------------------------------------------------
 
@@ -271,12 +300,16 @@ class LatentClassModel(Mixture):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = tags.input_tags.string = tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = tags.input_tags.string = (
+            tags.input_tags.allow_nan
+        ) = True
         return tags
 
     def _check_loaded(self) -> None:
         if not np.array_equal(self.parameters_.offsets, self._encoder.offsets):
-            raise InvalidInputError("parameters_.offsets must be equal to _encoder.offsets")
+            raise InvalidInputError(
+                "parameters_.offsets must be equal to _encoder.offsets"
+            )
         n_categories = self.parameters_.probabilities.shape[1]
         self._encoder.check_categories(self.n_features_in_, n_categories)
 
@@ -309,18 +342,24 @@ class CodedRows:
 
     def sum_categories(self, counts: np.ndarray) -> np.ndarray:
         """Return the sum of the counts of its attribute for each category, along the first axis."""
-        return np.repeat(np.add.reduceat(counts, self.offsets[:-1], axis=0), self.sizes, axis=0)
+        return np.repeat(
+            np.add.reduceat(counts, self.offsets[:-1], axis=0), self.sizes, axis=0
+        )
 
     def category_shares(self, weights: np.ndarray) -> np.ndarray:
         """Return the weighted shares of the categories, shape (C, B); each has one more object."""
         counts = self.transposed @ weights.T + 1
         return counts / self.sum_categories(counts)
 
-    def draw_classes(self, weights: np.ndarray, n_draws: int, g: int, rng: Any) -> np.ndarray:
+    def draw_classes(
+        self, weights: np.ndarray, n_draws: int, g: int, rng: Any
+    ) -> np.ndarray:
         """Return means of the shares and of randomly drawn rows, shape (n_draws, g, C)."""
         shares = self.category_shares(weights[None])[:, 0]
         p = weights / weights.sum()
-        drawn = np.stack([rng.choice(len(weights), g, replace=False, p=p) for _ in range(n_draws)])
+        drawn = np.stack(
+            [rng.choice(len(weights), g, replace=False, p=p) for _ in range(n_draws)]
+        )
         rows = self.matrix[drawn.ravel()].toarray().T
         observed = self.sum_categories(rows)
         return ((rows + (2 - observed) * shares[:, None]) / 2).T.reshape(n_draws, g, -1)
@@ -380,7 +419,9 @@ def run_em(
         if iteration > 0:
             for run, value in zip(left, objective, strict=True):
                 histories[run].append(float(value))
-            converged[left] = stops = objective - before <= absolute + relative * np.abs(objective)
+            converged[left] = stops = (
+                objective - before <= absolute + relative * np.abs(objective)
+            )
         if iteration == max_iter:
             stops = np.ones(len(left), dtype=bool)
         if stops.any():
@@ -403,7 +444,11 @@ def run_em(
         counts = (data.transposed @ Z.reshape(len(Z), -1)).reshape(-1, len(left), g)
         theta = (counts + prior[:, :, None]) / (data.sum_categories(counts) + smoothing)
     return EMRuns(
-        proportions, probabilities, log_likelihood, converged, list(map(np.array, histories))
+        proportions,
+        probabilities,
+        log_likelihood,
+        converged,
+        list(map(np.array, histories)),
     )
 
 
@@ -424,7 +469,9 @@ def normalize(joint: np.ndarray) -> np.ndarray:
 class LatentClassRefits:
     """Result of `refit_em` for B samples."""
 
-    parameters: tuple[np.ndarray, np.ndarray]  # proportions (B, g) and probabilities (B, g, C)
+    parameters: tuple[
+        np.ndarray, np.ndarray
+    ]  # proportions (B, g) and probabilities (B, g, C)
     log_likelihood: np.ndarray  # (B,)
     # (B, g, g), shared weight of each component in `posterior` and each fitted component
     overlaps: np.ndarray
@@ -448,11 +495,20 @@ def refit_em(
     rows, inverse = find_distinct_rows(data.astype(np.int64), start.offsets)
     weights = np.stack([np.bincount(inverse, w, minlength=len(rows)) for w in weights])
     initial = (
-        np.repeat(a[None], len(weights), axis=0) for a in (start.proportions, start.probabilities)
+        np.repeat(a[None], len(weights), axis=0)
+        for a in (start.proportions, start.probabilities)
     )
-    settings: dict[str, Any] = {"absolute": max_change, "relative": 0.0, "max_iter": max_iter}
+    settings: dict[str, Any] = {
+        "absolute": max_change,
+        "relative": 0.0,
+        "max_iter": max_iter,
+    }
     runs = run_em(
-        CodedRows(rows, start.offsets), weights, *initial, smoothing=regularization, **settings
+        CodedRows(rows, start.offsets),
+        weights,
+        *initial,
+        smoothing=regularization,
+        **settings,
     )
     expected = np.empty((len(rows), len(start.proportions)))
     expected[inverse] = posterior  # Equal rows have equal probabilities.
@@ -462,4 +518,6 @@ def refit_em(
         fitted = LatentClassParameters(pi, theta, start.offsets)
         overlaps.append((w[:, None] * expected).T @ normalize(log_joint(fitted, rows)))
     problems: list[str | None] = [None] * len(weights)
-    return LatentClassRefits(parameters, runs.log_likelihood, np.stack(overlaps), problems)
+    return LatentClassRefits(
+        parameters, runs.log_likelihood, np.stack(overlaps), problems
+    )

@@ -52,15 +52,21 @@ def _check_candidates(candidates: Any, name: str) -> list[int]:
     Raise an error if they are not distinct integers greater than or equal to 2.
     """
     if not isinstance(candidates, Iterable):
-        raise InvalidParameterError(name, "a range or a sequence of integers", candidates)
+        raise InvalidParameterError(
+            name, "a range or a sequence of integers", candidates
+        )
     values = as_list(candidates, name, "integers")
     if not 1 <= len(values) <= _MAX_CANDIDATES:
         raise InvalidParameterError(
             name, must=f"contain 1 to {_MAX_CANDIDATES:,} numbers", value=candidates
         )
-    if not all(is_integer(c) and c >= 2 for c in values) or len(set(values)) < len(values):
+    if not all(is_integer(c) and c >= 2 for c in values) or len(set(values)) < len(
+        values
+    ):
         raise InvalidParameterError(
-            name, must="contain distinct integers greater than or equal to 2", value=values
+            name,
+            must="contain distinct integers greater than or equal to 2",
+            value=values,
         )
     return sorted(map(int, values))
 
@@ -264,7 +270,9 @@ def n_clusters_curve(
     partitions, objectives, converged, fitted = map(list, zip(*fits, strict=True))
     return NClustersCurve(
         n_clusters=np.array(candidates),
-        nonspecificity=np.array([partition.nonspecificity_index() for partition in partitions]),
+        nonspecificity=np.array(
+            [partition.nonspecificity_index() for partition in partitions]
+        ),
         objective=np.array(objectives, dtype=float),
         converged=np.array(converged, dtype=bool),
         partitions=partitions,
@@ -273,7 +281,11 @@ def n_clusters_curve(
 
 
 def _fit_candidate(
-    model: Any, settings: dict[str, Any], X: Any, fit_params: dict[str, Any], return_estimator: bool
+    model: Any,
+    settings: dict[str, Any],
+    X: Any,
+    fit_params: dict[str, Any],
+    return_estimator: bool,
 ) -> tuple[CredalPartition, float, bool, Any]:
     """Fit a clusterer.
 
@@ -286,16 +298,24 @@ def _fit_candidate(
     partition = getattr(model, "credal_partition_", None)
     if not isinstance(partition, CredalPartition):
         raise InvalidParameterError(
-            "estimator", must=f"set credal_partition_ in fit, but {type(model).__name__} does not"
+            "estimator",
+            must=f"set credal_partition_ in fit, but {type(model).__name__} does not",
         )
     objective = float(getattr(model, "objective_", np.nan))
     converged = bool(getattr(model, "converged_", True))
-    return partition.to_numpy(), objective, converged, model if return_estimator else None
+    return (
+        partition.to_numpy(),
+        objective,
+        converged,
+        model if return_estimator else None,
+    )
 
 
 def _clone_for_candidates(estimator: Any, candidates: list[int]) -> list[Any]:
     """Return a copy of the estimator for each number, with the same type of focal sets."""
-    if not is_estimator(estimator) or "n_clusters" not in estimator.get_params(deep=False):
+    if not is_estimator(estimator) or "n_clusters" not in estimator.get_params(
+        deep=False
+    ):
         raise InvalidParameterError(
             "estimator", "a clusterer with the parameter n_clusters", estimator
         )

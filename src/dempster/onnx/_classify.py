@@ -28,7 +28,11 @@ from dempster.onnx.graph import (
 
 
 def masses_of_classes(
-    squares: Value, n_neighbors: int, codes: np.ndarray, gamma: np.ndarray, reliability: float
+    squares: Value,
+    n_neighbors: int,
+    codes: np.ndarray,
+    gamma: np.ndarray,
+    reliability: float,
 ) -> Value:
     """Return the masses of `EKNNClassifier` on M classes and the frame, shape (n, M + 1)."""
     n_classes = len(gamma)
@@ -62,7 +66,11 @@ def responses(rows: Value, prototypes: np.ndarray, gamma: np.ndarray) -> Value:
 
 
 def network_masses(
-    rows: Value, prototypes: np.ndarray, gamma: np.ndarray, alpha: np.ndarray, u: np.ndarray
+    rows: Value,
+    prototypes: np.ndarray,
+    gamma: np.ndarray,
+    alpha: np.ndarray,
+    u: np.ndarray,
 ) -> Value:
     """Return the masses of `EvidentialNeuralNetworkClassifier`, shape (n, M + 1).
 
@@ -72,7 +80,9 @@ def network_masses(
     """
     r, n_classes = u.shape
     support = responses(rows, prototypes, gamma) * alpha
-    logs_of_A = (1 - support.reshape(0, r, 1) * (1 - u)).log().sum().reshape(0, n_classes)
+    logs_of_A = (
+        (1 - support.reshape(0, r, 1) * (1 - u)).log().sum().reshape(0, n_classes)
+    )
     log_of_B = (1 - support).log().sum()
     # Divide the products by the largest one to avoid underflow; the masses are ratios.
     top = logs_of_A.max()
@@ -93,7 +103,9 @@ def evidence_masses(
     """
     J, n_classes = slopes.shape
     weights = features.double().reshape(0, J, 1) * slopes + offsets
-    support, opposition = (part.relu().sum().reshape(0, n_classes) for part in (weights, -weights))
+    support, opposition = (
+        part.relu().sum().reshape(0, n_classes) for part in (weights, -weights)
+    )
     masses = _log_masses(support, opposition, family).exp()
     if len(family) < 2**n_classes - 1:
         single = np.arange(len(family)) != family.omega_index
@@ -121,7 +133,9 @@ def _log_masses(support: Value, opposition: Value, family: FocalSets) -> Value:
     return maximum(both, _LOG_ZERO) - agreement
 
 
-def _log_agreement(opposition: Value, against: Value, every: Value, single: Value) -> Value:
+def _log_agreement(
+    opposition: Value, against: Value, every: Value, single: Value
+) -> Value:
     """Return log(1 - conflict); see `WeightsOfEvidence._log_agreement` in `dempster.classify`."""
     before = against.cumsum(exclusive=True)
     logs = concatenate(before - opposition - every, single)
@@ -141,7 +155,9 @@ def _export_neighbors(estimator: EKNNClassifier, X: Value) -> Value:
     elif minkowski_power(estimator.metric, estimator.metric_params) == 2:
         search = estimator._search
         is_tree = isinstance(search, PointTree)
-        squares = squared_distances(X, search.points if is_tree else vars(search)["_fit_X"])
+        squares = squared_distances(
+            X, search.points if is_tree else vars(search)["_fit_X"]
+        )
     else:
         raise InvalidParameterError(
             "metric", "'euclidean' or 'precomputed' to export", estimator.metric
@@ -153,23 +169,33 @@ def _export_neighbors(estimator: EKNNClassifier, X: Value) -> Value:
             squares, k, estimator._soft, float(estimator.gamma_[0]), reliability
         )
     assert estimator._codes is not None
-    return masses_of_classes(squares, k, estimator._codes, estimator.gamma_, reliability)
+    return masses_of_classes(
+        squares, k, estimator._codes, estimator.gamma_, reliability
+    )
 
 
 def _export_prototypes(estimator: EvidentialNeuralNetworkClassifier, X: Value) -> Value:
-    return network_masses(center_rows(X, estimator._centre, estimator._unit), *estimator._network)
+    return network_masses(
+        center_rows(X, estimator._centre, estimator._unit), *estimator._network
+    )
 
 
 def _export_radial_basis(estimator: EvidentialRBFClassifier, X: Value) -> Value:
-    features = responses(center_rows(X, estimator._centre, estimator._unit), *estimator._network)
+    features = responses(
+        center_rows(X, estimator._centre, estimator._unit), *estimator._network
+    )
     weights = estimator.prototype_weights_
     slopes = weights - weights.mean(axis=1, keepdims=True)
-    return evidence_masses(features, slopes, np.zeros_like(slopes), estimator.focal_sets_)
+    return evidence_masses(
+        features, slopes, np.zeros_like(slopes), estimator.focal_sets_
+    )
 
 
 def _export_evidence(estimator: EvidenceFromClassifier, X: Value) -> Value:
     features = _features(estimator.estimator_, X)
-    return evidence_masses(features, estimator.slopes_, estimator.offsets_, estimator.focal_sets_)
+    return evidence_masses(
+        features, estimator.slopes_, estimator.offsets_, estimator.focal_sets_
+    )
 
 
 def _features(estimator: Any, X: Value) -> Value:
@@ -181,7 +207,9 @@ def _features(estimator: Any, X: Value) -> Value:
     if hasattr(estimator, "steps"):
         return _features(estimator[-1], apply_steps(estimator.steps[:-1], X))
     if hasattr(estimator, "coefs_"):
-        for weights, biases in zip(estimator.coefs_[:-1], estimator.intercepts_[:-1], strict=True):
+        for weights, biases in zip(
+            estimator.coefs_[:-1], estimator.intercepts_[:-1], strict=True
+        ):
             X = activate(estimator.activation, X @ weights + biases)
     return X
 

@@ -118,8 +118,12 @@ def simplex_minimisers(H: np.ndarray, linear: Value) -> Value:
         decrease = where(passive > 0.5, -_FAR, last)
         moves = cut | (decrease.max() > _ENTER * size)
         which = where(cut.reshape(-1), limit.argmin(), decrease.argmax())
-        passive = where(moves, (passive - take(np.eye(f), which, np.float64)).abs(), passive)
-        tableau = where(moves.reshape(0, 1, 1), _exchange(tableau, which, f + 1), tableau)
+        passive = where(
+            moves, (passive - take(np.eye(f), which, np.float64)).abs(), passive
+        )
+        tableau = where(
+            moves.reshape(0, 1, 1), _exchange(tableau, which, f + 1), tableau
+        )
         continues = moves.astype(np.int64).sum(axis=0).reshape() > 0
         return continues, tableau, point, passive
 
@@ -211,7 +215,9 @@ def _export_mixture(estimator: EGMM, X: Value) -> Value:
     _, logs = mixture_logs(GraphOperations(objects), objects, model.round_components())
     masses = logs.softmax().astype(X.dtype)
     if model.doubtful is not None:
-        return masses_from_plausibilities(GraphOperations(masses), masses, model.doubtful)
+        return masses_from_plausibilities(
+            GraphOperations(masses), masses, model.doubtful
+        )
     columns = np.flatnonzero(model.components.cardinality > 0)
     if len(columns) == len(model.components):
         return masses
@@ -222,7 +228,9 @@ def _export_references(estimator: EVCLUS, X: Value) -> Value:
     model = estimator._model
     source = model.references.source
     if source is None or source.metric != "euclidean":
-        raise InvalidParameterError("metric", "'euclidean' to export EVCLUS", estimator.metric)
+        raise InvalidParameterError(
+            "metric", "'euclidean' to export EVCLUS", estimator.metric
+        )
     if not source.is_euclidean:
         raise InvalidInputError(
             "EVCLUS can be exported only if its landmarks have no missing values"
@@ -266,7 +274,9 @@ def _export_network(estimator: NNEVCLUS, X: Value) -> Value:
         rows = exact
         if preparation.mean.ndim > 1:
             rows = exact.reshape(0, preparation.mean.size)
-        decision = decision_values(preparation.detector, rows) / preparation.detector_scale
+        decision = (
+            decision_values(preparation.detector, rows) / preparation.detector_scale
+        )
         if isinstance(network, FeedForward):
             coefficients = network.weights[-2:]
         else:
@@ -277,7 +287,9 @@ def _export_network(estimator: NNEVCLUS, X: Value) -> Value:
     return masses / masses.sum()
 
 
-def _scores(network: Any, inputs: Value, shape: tuple[int, ...]) -> tuple[Value, MassLayer]:
+def _scores(
+    network: Any, inputs: Value, shape: tuple[int, ...]
+) -> tuple[Value, MassLayer]:
     """Return the scores of the focal sets, and the mass layer of the network."""
     if isinstance(network, FeedForward):
         *hidden, (last, last_biases) = network.matrices()
@@ -298,7 +310,9 @@ def _export_pool(estimator: CredalClustering, X: Value) -> Value:
     if not isinstance(model, PooledModel):
         return _export_references(estimator, X)
     parts: list[Value] = []
-    for one, weight, order in zip(model.models, model.weights, model.orders, strict=True):
+    for one, weight, order in zip(
+        model.models, model.weights, model.orders, strict=True
+    ):
         part: Any = SimpleNamespace(_model=one, metric="euclidean")
         if isinstance(one, EvidentialMixture):
             masses = _export_mixture(part, X)
@@ -310,7 +324,9 @@ def _export_pool(estimator: CredalClustering, X: Value) -> Value:
         largest = maximum(plausibilities.max(), np.finfo(np.float32).tiny)
         parts.append(plausibilities / largest * weight)
     contour = reduce(add, parts)
-    return masses_from_plausibilities(GraphOperations(X), contour, model.family, outlying)
+    return masses_from_plausibilities(
+        GraphOperations(X), contour, model.family, outlying
+    )
 
 
 EXPORTED: Mapping[type, Callable[[Any, Value], Value]] = {

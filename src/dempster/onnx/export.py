@@ -18,7 +18,10 @@ from dempster.onnx.graph import Graph, Value, center_rows
 
 
 def to_onnx(
-    estimator: Any, path: str | os.PathLike[str] | None = None, *, dtype: str = "float32"
+    estimator: Any,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    dtype: str = "float32",
 ) -> Any:
     """Export a fitted estimator as an ONNX model, which runs without Python.
 
@@ -68,7 +71,9 @@ def to_onnx(
         raise MissingExtraError("to_onnx", "onnx", "onnx") from error
     target = None if path is None else as_path(path)
     if target is not None and target.suffix.lower() != ".onnx":
-        raise InvalidParameterError("path", "a file with the extension .onnx", str(target))
+        raise InvalidParameterError(
+            "path", "a file with the extension .onnx", str(target)
+        )
     shape, names = _attributes(estimator)
     graph = Graph(shape, np.dtype(dtype))
     masses, final = _masses(estimator, graph.X)
@@ -135,7 +140,11 @@ def _attributes(model: Any) -> tuple[tuple[int, ...], list[str] | None]:
             raise InvalidParameterError(
                 "estimator", must="have at least one step, got an empty pipeline"
             )
-        first = next(step for _, step in model.steps if step is not None and step != "passthrough")
+        first = next(
+            step
+            for _, step in model.steps
+            if step is not None and step != "passthrough"
+        )
         check_is_fitted(first)
         return _attributes(first)
     if _is_table_model(model):
@@ -147,7 +156,9 @@ def _attributes(model: Any) -> tuple[tuple[int, ...], list[str] | None]:
     names = getattr(model, "feature_names_in_", None)
     # The rows of a network may be images.
     preparation = getattr(getattr(model, "_model", None), "preparation", None)
-    shape = (int(model.n_features_in_),) if preparation is None else preparation.mean.shape
+    shape = (
+        (int(model.n_features_in_),) if preparation is None else preparation.mean.shape
+    )
     return shape, None if names is None else list(map(str, names))
 
 
@@ -159,7 +170,10 @@ def _metadata(estimator: Any, names: list[str] | None) -> dict[str, Any]:
     answers = {"clusters": frame}
     if hasattr(estimator, "classes_"):
         classes = estimator.classes_.tolist()
-        frame = [name if isinstance(name, int | float | str) else str(name) for name in classes]
+        frame = [
+            name if isinstance(name, int | float | str) else str(name)
+            for name in classes
+        ]
         answers = {"classes": frame}
     return {
         "version": __version__,

@@ -19,8 +19,12 @@ import numpy as np
 # released in 2023.
 OPSET = 18
 _IR_VERSION = 8  # version of the file format for this version of the operators
-_NEGLIGIBLE = 58 * math.log(2)  # exp(-x) is replaced by zero for larger x, like in affinity.c
-_MAX_COLUMNS_FOR_DIFFERENCES = 32  # With more columns, distances are computed by matrix products.
+_NEGLIGIBLE = 58 * math.log(
+    2
+)  # exp(-x) is replaced by zero for larger x, like in affinity.c
+_MAX_COLUMNS_FOR_DIFFERENCES = (
+    32  # With more columns, distances are computed by matrix products.
+)
 _DOUBLE = np.dtype(np.float64)
 _INDEX = np.dtype(np.int64)
 _TRUTH = np.dtype(np.bool_)
@@ -31,12 +35,16 @@ def _unary(kind: str) -> Callable[[Any], Value]:
 
 
 def _binary(kind: str, dtype: np.dtype | None = None) -> Callable[[Any, Any], Value]:
-    return lambda value, other: value.graph.node(kind, value, value.like(other), dtype=dtype)
+    return lambda value, other: value.graph.node(
+        kind, value, value.like(other), dtype=dtype
+    )
 
 
 def _reduction(kind: str) -> Callable[..., Value]:
     def reduce_axis(value: Value, axis: int = 1) -> Value:
-        return value.graph.node(kind, value, value.graph.constant([axis], _INDEX), keepdims=1)
+        return value.graph.node(
+            kind, value, value.graph.constant([axis], _INDEX), keepdims=1
+        )
 
     return reduce_axis
 
@@ -147,11 +155,15 @@ class Value:
 
     def _without_last_row(self) -> Value:
         return self.graph.node(
-            "Slice", self, *(self.graph.constant([number], _INDEX) for number in (0, -1, 0))
+            "Slice",
+            self,
+            *(self.graph.constant([number], _INDEX) for number in (0, -1, 0)),
         )
 
     def columns(self, which: Any, axis: int = 1) -> Value:
-        return self.graph.node("Gather", self, self.graph.constant(which, _INDEX), axis=axis)
+        return self.graph.node(
+            "Gather", self, self.graph.constant(which, _INDEX), axis=axis
+        )
 
     def at(self, places: Value) -> Value:
         """Return one value from each row, given the column indices ``places`` of shape (n, 1)."""
@@ -162,7 +174,11 @@ class Value:
         if n_columns == 1:
             return (self,)
         return self.graph.multi_node(
-            "Split", self, dtypes=[self.dtype] * n_columns, axis=1, num_outputs=n_columns
+            "Split",
+            self,
+            dtypes=[self.dtype] * n_columns,
+            axis=1,
+            num_outputs=n_columns,
         )
 
     def reshape(self, *shape: int) -> Value:
@@ -173,7 +189,9 @@ class Value:
         """Return the name, type and shape as an ``onnx.ValueInfoProto``."""
         from onnx import helper
 
-        return helper.make_tensor_value_info(self.name, _element_type(self.dtype), shape)
+        return helper.make_tensor_value_info(
+            self.name, _element_type(self.dtype), shape
+        )
 
 
 def _element_type(dtype: np.dtype) -> int:
@@ -188,7 +206,9 @@ def where(condition: Value, yes: Any, no: Any) -> Value:
     At least one of them must be a `Value`.
     """
     value = yes if isinstance(yes, Value) else no
-    return value.graph.node("Where", condition, value.like(yes), value.like(no), dtype=value.dtype)
+    return value.graph.node(
+        "Where", condition, value.like(yes), value.like(no), dtype=value.dtype
+    )
 
 
 def maximum(value: Value, other: Any) -> Value:
@@ -297,7 +317,9 @@ def squared_distances(X: Value, points: np.ndarray) -> Value:
     columns.
     """
     middle = points.mean(axis=0, dtype=float)
-    return squares_of(center_rows(X, middle), (points.astype(float) - middle).astype(X.dtype))
+    return squares_of(
+        center_rows(X, middle), (points.astype(float) - middle).astype(X.dtype)
+    )
 
 
 def squares_of(rows: Value, points: np.ndarray) -> Value:
@@ -332,17 +354,25 @@ class Graph:
         self.nodes: list[Any] = []
         self._tensors: list[Any] = []
         self._count = 0
-        self._constants: dict[tuple[str, tuple[int, ...], bytes], tuple[str, np.ndarray]] = {}
+        self._constants: dict[
+            tuple[str, tuple[int, ...], bytes], tuple[str, np.ndarray]
+        ] = {}
 
     def constant(self, values: Any, dtype: np.dtype) -> Value:
         """Return a constant; equal constants are stored only once."""
         array = np.array(values, dtype=dtype, order="C")
         key = (array.dtype.str, array.shape, array.tobytes())
-        name, _ = self._constants.setdefault(key, (f"constant_{len(self._constants)}", array))
+        name, _ = self._constants.setdefault(
+            key, (f"constant_{len(self._constants)}", array)
+        )
         return Value(self, name, array.dtype)
 
     def node(
-        self, kind: str, *inputs: Value, dtype: np.dtype | None = None, **attributes: Any
+        self,
+        kind: str,
+        *inputs: Value,
+        dtype: np.dtype | None = None,
+        **attributes: Any,
     ) -> Value:
         """Add an operator and return its result, by default with the type of the first input."""
         dtypes = [dtype or inputs[0].dtype]
@@ -356,12 +386,19 @@ class Graph:
         first = self._fresh(kind)
         names = [first, *(f"{first}_{k}" for k in range(1, len(dtypes)))]
         self.nodes.append(
-            helper.make_node(kind, [value.name for value in inputs], names, first, **attributes)
+            helper.make_node(
+                kind, [value.name for value in inputs], names, first, **attributes
+            )
         )
-        return tuple(Value(self, name, dtype) for name, dtype in zip(names, dtypes, strict=True))
+        return tuple(
+            Value(self, name, dtype) for name, dtype in zip(names, dtypes, strict=True)
+        )
 
     def loop(
-        self, step: Callable[..., tuple[Value, ...]], states: tuple[Value, ...], most: int
+        self,
+        step: Callable[..., tuple[Value, ...]],
+        states: tuple[Value, ...],
+        most: int,
     ) -> tuple[Value, ...]:
         """Add a loop of at most ``most`` iterations and return the final states.
 
@@ -391,7 +428,9 @@ class Graph:
         from onnx import compose, helper
 
         graph = compose.add_prefix_graph(model.graph, f"{self._fresh('network')}/")
-        self.nodes.append(helper.make_node("Identity", [inputs.name], [graph.input[0].name]))
+        self.nodes.append(
+            helper.make_node("Identity", [inputs.name], [graph.input[0].name])
+        )
         self.nodes += graph.node
         self._tensors += graph.initializer
         return Value(self, graph.output[0].name, inputs.dtype)
@@ -418,9 +457,14 @@ class Graph:
             shape: list[int | str] = ["n"] if width is None else ["n", width]
             infos.append(Value(self, name, value.dtype).describe(shape))
         X = self.X.describe(["n", *self.shape])
-        tensors = [numpy_helper.from_array(array, name) for name, array in self._constants.values()]
+        tensors = [
+            numpy_helper.from_array(array, name)
+            for name, array in self._constants.values()
+        ]
         tensors += self._tensors
-        graph = helper.make_graph(nodes, "masses", [X], infos, tensors, doc_string=description)
+        graph = helper.make_graph(
+            nodes, "masses", [X], infos, tensors, doc_string=description
+        )
         model = helper.make_model(
             graph,
             opset_imports=[helper.make_opsetid("", OPSET)],

@@ -14,13 +14,25 @@ from typing import Any
 import numpy as np
 from sklearn.decomposition import PCA
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    RobustScaler,
+    StandardScaler,
+)
 from sklearn.svm import OneClassSVM
 
 from dempster._arrays import to_host
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._validation import check_choice
-from dempster.onnx.graph import OPSET, Value, center_rows, maximum, minimum, squared_distances
+from dempster.onnx.graph import (
+    OPSET,
+    Value,
+    center_rows,
+    maximum,
+    minimum,
+    squared_distances,
+)
 
 
 def apply_steps(steps: Any, X: Value) -> Value:
@@ -60,7 +72,9 @@ def _components(step: Any, X: Value) -> Value:
 
 def _standardize(X: Value, center: Any, scale: Any) -> Value:
     """Center and scale X, each unless the argument is None."""
-    return center_rows(X, 0.0 if center is None else center, 1.0 if scale is None else scale)
+    return center_rows(
+        X, 0.0 if center is None else center, 1.0 if scale is None else scale
+    )
 
 
 _STEPS: dict[type, Callable[[Any, Value], Value]] = {
@@ -123,7 +137,9 @@ def network_features(module: Any, inputs: Value, shape: tuple[int, ...]) -> Valu
 
         def forward(self, x: Any) -> Any:
             inputs: list[Any] = []
-            handle = self.last.register_forward_pre_hook(lambda layer, args: inputs.append(args[0]))
+            handle = self.last.register_forward_pre_hook(
+                lambda layer, args: inputs.append(args[0])
+            )
             try:
                 self.network(x)
             finally:

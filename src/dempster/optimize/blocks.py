@@ -25,7 +25,9 @@ class Apply(Protocol):
     ) -> list[Result]: ...
 
 
-def row_blocks(n: int, rows: int = _ROWS, most: int | None = _MAX_BLOCKS) -> list[tuple[int, int]]:
+def row_blocks(
+    n: int, rows: int = _ROWS, most: int | None = _MAX_BLOCKS
+) -> list[tuple[int, int]]:
     """Divide n rows into at most ``most`` blocks of ``rows`` or more rows.
 
     Return the start and end of each block.
@@ -76,14 +78,19 @@ class _Threads:
             return [function(*a) for a in arguments]
         if self.pool is None:
             self.pool = ThreadPoolExecutor(self.n)
-        return [future.result() for future in [self.pool.submit(function, *a) for a in arguments]]
+        return [
+            future.result()
+            for future in [self.pool.submit(function, *a) for a in arguments]
+        ]
 
     def __reduce__(self) -> tuple[type[_Threads], tuple[()]]:
         return _Threads, ()
 
 
 def run_outside(
-    function: Callable[..., Result], arguments: Iterable[tuple[Any, ...]], n_jobs: int | None
+    function: Callable[..., Result],
+    arguments: Iterable[tuple[Any, ...]],
+    n_jobs: int | None,
 ) -> Iterator[Result] | None:
     """Return the results of the workers of `joblib.parallel_config`, or None for threads."""
     from joblib import Parallel, delayed
@@ -92,7 +99,9 @@ def run_outside(
     backend, _ = get_active_backend(prefer="threads")
     if getattr(backend, "supports_sharedmem", False):
         return None
-    return Parallel(n_jobs=n_jobs, return_as="generator")(delayed(function)(*a) for a in arguments)
+    return Parallel(n_jobs=n_jobs, return_as="generator")(
+        delayed(function)(*a) for a in arguments
+    )
 
 
 def run_fits_in_threads(

@@ -27,16 +27,24 @@ class Run(Generic[Model]):
         return self.history[-1]
 
 
-def find_likeliest(log_likelihoods: Sequence[float], n_objects: float = 1.0) -> np.ndarray:
+def find_likeliest(
+    log_likelihoods: Sequence[float], n_objects: float = 1.0
+) -> np.ndarray:
     """Return the indices of all log-likelihoods that are equal to the largest up to rounding."""
-    largest = max(log_likelihoods)  # It is infinite if each cluster consists of equal objects.
+    largest = max(
+        log_likelihoods
+    )  # It is infinite if each cluster consists of equal objects.
     return np.flatnonzero(
         np.asarray(log_likelihoods) >= largest - _LIKELIHOOD_TOLERANCE * n_objects
     )
 
 
 def descend(
-    step: Callable[[Model], tuple[float, Model]], start: Model, *, max_iter: int, tol: float
+    step: Callable[[Model], tuple[float, Model]],
+    start: Model,
+    *,
+    max_iter: int,
+    tol: float,
 ) -> Run[Model]:
     """Iterate ``step``, which returns the objective and the next parameters, until convergence.
 
@@ -48,7 +56,9 @@ def descend(
         run.model = following
         objective, following = step(run.model)
         run.history.append(float(objective))
-        if len(run.history) > 1 and abs(run.history[-2] - objective) <= tol * abs(run.history[-2]):
+        if len(run.history) > 1 and abs(run.history[-2] - objective) <= tol * abs(
+            run.history[-2]
+        ):
             run.converged = True
             break
     return run

@@ -18,7 +18,10 @@ _k_means = kernel("""k_means(
 
 
 def k_means(
-    X: np.ndarray, n_clusters: int, rng: np.random.RandomState, weights: np.ndarray | None = None
+    X: np.ndarray,
+    n_clusters: int,
+    rng: np.random.RandomState,
+    weights: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the centers, shape (k, d), and the labels, shape (n,), of k-means.
 
@@ -35,5 +38,13 @@ def k_means(
     labels = np.empty(len(data), np.int64)
     is_short = data.size * n_clusters * _MAX_ITER < _MAX_UNINTERRUPTIBLE_OPERATIONS
     call = _k_means if is_short else partial(interruptible, _k_means)
-    call(data, w, draws, _MAX_ITER, _TOLERANCE * float(data.var(axis=0).mean()), centers, labels)
+    call(
+        data,
+        w,
+        draws,
+        _MAX_ITER,
+        _TOLERANCE * float(data.var(axis=0).mean()),
+        centers,
+        labels,
+    )
     return centers, labels

@@ -17,7 +17,16 @@ from dempster.optimize.descent import Run
 _EVALUATE = 0
 _CONVERGED = 1
 _ITERATIONS = 3  # Index of the number of iterations in _counts.
-_SAVED = ("_x", "_vectors", "_steps", "_changes", "_line", "_counts", "_values", "_status")
+_SAVED = (
+    "_x",
+    "_vectors",
+    "_steps",
+    "_changes",
+    "_line",
+    "_counts",
+    "_values",
+    "_status",
+)
 
 _advance = kernel("""lbfgs_advance(
     x: float64[n] out, value: float, gradient: float64[n], vectors: float64[4, n] out,
@@ -76,7 +85,9 @@ class LBFGS:
         self._values = np.zeros(max_iter + 1)
         self._status = np.array(_EVALUATE)
 
-    def iterate(self, evaluate: Callable[[np.ndarray], tuple[float, np.ndarray]]) -> bool:
+    def iterate(
+        self, evaluate: Callable[[np.ndarray], tuple[float, np.ndarray]]
+    ) -> bool:
         """Run one iteration; return whether another iteration is required."""
         done = self._counts[_ITERATIONS]
         while not self.ended and self._counts[_ITERATIONS] == done:

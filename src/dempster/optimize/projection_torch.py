@@ -44,7 +44,9 @@ def project_euclidean(
     dtype = torch.float32 if precision_of(rows) == np.float32 else torch.float64
     H = torch.as_tensor(projection_hessian(masses, conflict, weights), device=device)
     known = torch.as_tensor(np.asarray(masses), dtype=dtype, device=device)
-    image = torch.as_tensor(linear_image(masses, conflict, weights), dtype=dtype, device=device)
+    image = torch.as_tensor(
+        linear_image(masses, conflict, weights), dtype=dtype, device=device
+    )
     centre = references.mean(axis=0)
     original = torch.as_tensor(references, dtype=dtype, device=device)
     B = torch.as_tensor(references - centre, dtype=dtype, device=device)
@@ -152,7 +154,9 @@ def _on_face(H: Any, g: Any, sets: Any, used: Any) -> Any:
     diagonal = torch.diagonal(A, dim1=1, dim2=2)
     ridge = _RIDGE * diagonal.amax(dim=1, keepdim=True).clamp(min=1e-300)
     diagonal += torch.where(used, ridge, torch.ones_like(ridge))
-    right = torch.stack([torch.where(used, -g.gather(1, sets), 0.0), used.double()], dim=2)
+    right = torch.stack(
+        [torch.where(used, -g.gather(1, sets), 0.0), used.double()], dim=2
+    )
     L: list[list[Any]] = [[None] * K for _ in range(K)]
     for j in range(K):
         pivot = A[:, j, j]

@@ -79,10 +79,14 @@ _conflicts_of_pairs = kernel("""conflicts_of_pairs(
     M: float64[n, f], conflict: float64[f, f], first: int64[p] below n, second: int64[p] below n,
     out: float64[p] out)""")
 
-Links = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # indptr, indices, coefficients, form
+Links = tuple[
+    np.ndarray, np.ndarray, np.ndarray, np.ndarray
+]  # indptr, indices, coefficients, form
 
 
-def descend_rows(descent: Kernel, *problem: Any, max_iter: int) -> tuple[np.ndarray, bool]:
+def descend_rows(
+    descent: Kernel, *problem: Any, max_iter: int
+) -> tuple[np.ndarray, bool]:
     """Run the sweeps of a kernel.
 
     Return the objective after every sweep, and whether the sweeps converged.
@@ -112,7 +116,15 @@ def descend_intervals(
     """
     squares = 0.5 * sum(float(np.einsum("ij,ij->", t, t, dtype=float)) for t in targets)
     return descend_rows(
-        _descend_intervals, M, targets, forms, order, squares, max_iter, tol, max_iter=max_iter
+        _descend_intervals,
+        M,
+        targets,
+        forms,
+        order,
+        squares,
+        max_iter,
+        tol,
+        max_iter=max_iter,
     )
 
 

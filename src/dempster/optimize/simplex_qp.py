@@ -50,7 +50,11 @@ def simplex_qp_workspace(f: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def solve_simplex_qp(
-    H: ArrayLike, g: ArrayLike, x0: ArrayLike | None = None, *, max_iter: int | None = None
+    H: ArrayLike,
+    g: ArrayLike,
+    x0: ArrayLike | None = None,
+    *,
+    max_iter: int | None = None,
 ) -> np.ndarray:
     """Minimize 1/2 x'Hx + g'x over the probability simplex.
 
@@ -139,7 +143,9 @@ def solve_simplex_qp_batch(
     n = len(linear)
     with block_map(n_jobs) as apply:
         capped = sum(
-            apply(simplex_qp_batch, [(hessian, linear, X, a, b) for a, b in row_blocks(n)])
+            apply(
+                simplex_qp_batch, [(hessian, linear, X, a, b) for a, b in row_blocks(n)]
+            )
         )
     if capped:
         _warn_capped(capped, n)
@@ -178,7 +184,9 @@ def solve_diagonal(h: ArrayLike, g: ArrayLike) -> np.ndarray:
     squares = _check_array(h, "h", (None,), np.float64)
     if len(squares) == 0 or squares.min() < 0:
         raise InvalidParameterError(
-            "h", must="contain at least one number and no negative number", value=squares
+            "h",
+            must="contain at least one number and no negative number",
+            value=squares,
         )
     linear = _check_array(g, "g", squares.shape, np.float64)
     x = np.empty(len(squares))
@@ -194,7 +202,8 @@ def _check_array(values: ArrayLike, name: str, shape: tuple, dtype: type) -> np.
     ):
         wanted = ", ".join("n" if want is None else str(want) for want in shape)
         raise InvalidParameterError(
-            name, must=f"have shape ({wanted}{',' * (len(shape) == 1)}), got {array.shape}"
+            name,
+            must=f"have shape ({wanted}{',' * (len(shape) == 1)}), got {array.shape}",
         )
     if not np.isfinite(array).all():
         raise InvalidParameterError(name, must="be finite, got NaN or infinity")
@@ -208,7 +217,9 @@ def _check_hessian(H: ArrayLike) -> np.ndarray:
     """
     hessian = _check_array(H, "H", (None, None), np.float64)
     if len(hessian) == 0 or hessian.shape[0] != hessian.shape[1]:
-        raise InvalidParameterError("H", must=f"be a square matrix, got shape {hessian.shape}")
+        raise InvalidParameterError(
+            "H", must=f"be a square matrix, got shape {hessian.shape}"
+        )
     check_size(hessian, "H")
     tolerance = 1e-6 * np.abs(hessian).max()  # H may be in single precision.
     asymmetry = np.abs(hessian - hessian.T).max()

@@ -16,7 +16,12 @@ from dempster.partition.credal_partition import CredalPartition, PartitionSummar
 from dempster.partition.lazy import LazyCredalPartition
 from dempster.partition.relational import RelationalPartition
 
-__all__ = ["CredalPartition", "LazyCredalPartition", "RelationalPartition", "PartitionSummary"]
+__all__ = [
+    "CredalPartition",
+    "LazyCredalPartition",
+    "RelationalPartition",
+    "PartitionSummary",
+]
 __all__ += [
     "credal_rand_index",
     "consistency_index",

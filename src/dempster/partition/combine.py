@@ -14,7 +14,12 @@ from dempster._native import interruptible
 from dempster._random import as_generator
 from dempster.belief import FocalSets
 from dempster.belief.combination import NORMALIZATIONS
-from dempster.optimize.row_fit import no_links, pair_distances, sweep_rows, symmetric_pairs
+from dempster.optimize.row_fit import (
+    no_links,
+    pair_distances,
+    sweep_rows,
+    symmetric_pairs,
+)
 from dempster.partition.credal_partition import (
     CredalPartition,
     as_credal_partitions,
@@ -32,7 +37,9 @@ _LINKAGE_UP_TO = 2000  # Maximum number of objects for hierarchical clustering.
 # Let a, b, g be the differences of the masses of empty, same and different. The Jousselme distance
 # d is Euclidean: 2 d^2 = 2 a^2 + b^2 + g^2 + a (b + g) = |R (a, b, g)|^2 with an upper triangular
 # matrix R.
-_ROOT = np.linalg.cholesky(np.array([[2.0, 0.5, 0.5], [0.5, 1.0, 0.0], [0.5, 0.0, 1.0]])).T
+_ROOT = np.linalg.cholesky(
+    np.array([[2.0, 0.5, 0.5], [0.5, 1.0, 0.0], [0.5, 0.0, 1.0]])
+).T
 
 
 def combine_partitions(
@@ -124,14 +131,20 @@ def combine_partitions(
     rng = as_generator(random_state)
     n = len(sources[0])
     pairs = _select_pairs(n, n_partners, rng)
-    relation = combine_relations([p.relational().pair_masses(pairs) for p in sources], rule)
+    relation = combine_relations(
+        [p.relational().pair_masses(pairs) for p in sources], rule
+    )
     problem = _PartitionFit(pairs, relation, family, n)
-    starts: Iterable[np.ndarray] = islice(_generate_starts(sources, rule, family, n, rng), n_init)
+    starts: Iterable[np.ndarray] = islice(
+        _generate_starts(sources, rule, family, n, rng), n_init
+    )
     if verbose:
         from tqdm.auto import tqdm
 
         starts = tqdm(starts, total=n_init, desc="combine_partitions", unit="start")
-    if n_init > 1:  # Select the initial masses with the largest index after a few sweeps.
+    if (
+        n_init > 1
+    ):  # Select the initial masses with the largest index after a few sweeps.
         runs = (problem.run(start, _FIRST_SWEEPS, tol) for start in starts)
         best = max(runs, key=lambda run: run[1])[0]
     else:
@@ -162,7 +175,9 @@ def combine_relations(relations: Sequence[np.ndarray], rule: str) -> np.ndarray:
     if rule == "disjunctive":
         same = stacked[:, :, 1].prod(axis=0)
         different = stacked[:, :, 2].prod(axis=0)
-        return np.column_stack([np.zeros_like(same), same, different, 1 - same - different])
+        return np.column_stack(
+            [np.zeros_like(same), same, different, 1 - same - different]
+        )
     if rule == "dempster":
         total_conflict = _combine_conjunctively(stacked)[:, 0] >= 1 - 1e-12
         stacked[:, total_conflict] *= 1 - 1e-6
@@ -195,7 +210,9 @@ class _PartitionFit:
     decreases the credal Rand index.
     """
 
-    def __init__(self, pairs: np.ndarray, relation: np.ndarray, family: FocalSets, n: int):
+    def __init__(
+        self, pairs: np.ndarray, relation: np.ndarray, family: FocalSets, n: int
+    ):
         forms = pair_forms(family)[:3]
         root = _ROOT
         if family.empty_index is None and not relation[:, 0].any():
@@ -211,9 +228,13 @@ class _PartitionFit:
         self.order = np.arange(n)
 
     def index(self, masses: np.ndarray) -> float:
-        return float(1 - pair_distances(masses, self.pairs, self.targets, self.forms).mean())
+        return float(
+            1 - pair_distances(masses, self.pairs, self.targets, self.forms).mean()
+        )
 
-    def run(self, start: np.ndarray, max_iter: int, tol: float) -> tuple[np.ndarray, float, int]:
+    def run(
+        self, start: np.ndarray, max_iter: int, tol: float
+    ) -> tuple[np.ndarray, float, int]:
         """Return the fitted masses, their credal Rand index and the number of sweeps."""
         masses = np.array(start, dtype=float, order="C")
         index = self.index(masses)
@@ -243,7 +264,9 @@ class _PartitionFit:
         return masses, index, n_sweeps
 
 
-def _generate_starts(sources, rule: str, family: FocalSets, n: int, rng) -> Iterator[np.ndarray]:
+def _generate_starts(
+    sources, rule: str, family: FocalSets, n: int, rng
+) -> Iterator[np.ndarray]:
     """Generate initial masses from partitions and hierarchical clustering, then at random."""
     for source in sources:
         if source.n_clusters <= family.n_clusters:
@@ -268,7 +291,9 @@ def _transfer_masses(source: CredalPartition, family: FocalSets) -> np.ndarray:
         )
         supersets = [j for j in order if contains[j]]
         singletons = [
-            j for j in order if family.cardinality[j] == 1 and (family.membership[j] & row).any()
+            j
+            for j in order
+            if family.cardinality[j] == 1 and (family.membership[j] & row).any()
         ]
         targets = supersets[:1] or singletons or list(range(len(family)))
         masses[:, targets] += column[:, None] / len(targets)
@@ -287,8 +312,12 @@ def _cut_hierarchy(sources, rule: str, family: FocalSets, n: int) -> np.ndarray:
     return hard + 0.1 / len(family)
 
 
-def _select_pairs(n: int, n_partners: int | str, rng: np.random.Generator) -> np.ndarray:
-    validation.check(n_partners, "n_partners", validation.integer(1) | validation.choice("auto"))
+def _select_pairs(
+    n: int, n_partners: int | str, rng: np.random.Generator
+) -> np.ndarray:
+    validation.check(
+        n_partners, "n_partners", validation.integer(1) | validation.choice("auto")
+    )
     if isinstance(n_partners, str):
         n_partners = n if n <= _ALL_PAIRS_UP_TO else _PAIRS_PER_OBJECT
     if n_partners >= (n - 1) / 2:
@@ -314,14 +343,21 @@ def _check_inputs(sources, rule, n_clusters, focal_sets, normalization) -> Focal
         raise InvalidParameterError("partitions", must="have at least two objects")
     validation.check_choice(rule, "rule", _RULES)
     validation.check_choice(normalization, "normalization", NORMALIZATIONS)
-    validation.check(n_clusters, "n_clusters", validation.choice(None) | validation.integer(1))
+    validation.check(
+        n_clusters, "n_clusters", validation.choice(None) | validation.integer(1)
+    )
     if isinstance(focal_sets, FocalSets):
         if n_clusters is not None and focal_sets.n_clusters != n_clusters:
             raise InvalidParameterError(
-                "focal_sets", must=f"have n_clusters={n_clusters}, got {focal_sets.n_clusters}"
+                "focal_sets",
+                must=f"have n_clusters={n_clusters}, got {focal_sets.n_clusters}",
             )
         return focal_sets
-    build = {"simple": FocalSets.simple, "pairs": FocalSets.pairs, "full": FocalSets.full}
+    build = {
+        "simple": FocalSets.simple,
+        "pairs": FocalSets.pairs,
+        "full": FocalSets.full,
+    }
     validation.check(
         focal_sets, "focal_sets", validation.kind(FocalSets) | validation.choice(*build)
     )

@@ -26,7 +26,9 @@ from dempster.partition.credal_partition import (
 )
 from dempster.partition.relational import pair_forms, sample_pairs
 
-_EXACT_UP_TO = 20_000  # Maximum number of objects for which the credal Rand index uses all pairs.
+_EXACT_UP_TO = (
+    20_000  # Maximum number of objects for which the credal Rand index uses all pairs.
+)
 _DEFAULT_SAMPLE = 2_000_000  # Number of sampled pairs above this limit.
 
 
@@ -36,7 +38,9 @@ class IndexEstimate(float):
     standard_error: float
     n_pairs: int
 
-    def __new__(cls, value: float, standard_error: float = 0.0, n_pairs: int = 0) -> IndexEstimate:
+    def __new__(
+        cls, value: float, standard_error: float = 0.0, n_pairs: int = 0
+    ) -> IndexEstimate:
         self = super().__new__(cls, value)
         self.standard_error = float(standard_error)
         self.n_pairs = int(n_pairs)
@@ -96,13 +100,19 @@ def credal_rand_index(
     a, b = _match_objects(a, b)
     n = len(a)
     measure = _DISTANCES[distance]
-    validation.check(n_pairs, "n_pairs", validation.integer(2) | validation.choice("auto", None))
+    validation.check(
+        n_pairs, "n_pairs", validation.integer(2) | validation.choice("auto", None)
+    )
     if isinstance(n_pairs, str):
         n_pairs = None if n <= _EXACT_UP_TO else _DEFAULT_SAMPLE
     if n_pairs is not None:
         pairs = sample_pairs(n, int(n_pairs), random_state)
-        values = measure(a.relational().pair_masses(pairs) - b.relational().pair_masses(pairs))
-        return IndexEstimate(1 - values.mean(), values.std() / np.sqrt(n_pairs), n_pairs)
+        values = measure(
+            a.relational().pair_masses(pairs) - b.relational().pair_masses(pairs)
+        )
+        return IndexEstimate(
+            1 - values.mean(), values.std() / np.sqrt(n_pairs), n_pairs
+        )
     total = 0.0
     for (rows, left), (_, right) in zip(
         a.relational().blocks(), b.relational().blocks(), strict=True
@@ -232,7 +242,11 @@ def dominates(a: Any, b: Any, reference: Any, *, strict: bool = False) -> bool:
     reference = as_credal_partition(reference, "reference")
     first = _scores(as_credal_partition(a, "a"), reference)
     second = _scores(as_credal_partition(b, "b"), reference)
-    return first[0] >= second[0] and first[1] >= second[1] and (not strict or first != second)
+    return (
+        first[0] >= second[0]
+        and first[1] >= second[1]
+        and (not strict or first != second)
+    )
 
 
 def non_dominated(partitions: Sequence[Any], reference: Any) -> list[int]:
@@ -266,7 +280,9 @@ def non_dominated(partitions: Sequence[Any], reference: Any) -> list[int]:
     return [i for i, own in enumerate(scores) if not is_dominated(own)]
 
 
-def _scores(partition: CredalPartition, reference: CredalPartition) -> tuple[float, float]:
+def _scores(
+    partition: CredalPartition, reference: CredalPartition
+) -> tuple[float, float]:
     """Return the consistency with the reference and the precision of a partition."""
     return consistency_index(partition, reference), -pairwise_nonspecificity(partition)
 
@@ -366,7 +382,11 @@ def embed_partitions(
         )
     seed = as_integer_seed(random_state)
     d = np.zeros((len(partitions), len(partitions)))
-    options: dict[str, Any] = {"distance": distance, "n_pairs": n_pairs, "random_state": seed}
+    options: dict[str, Any] = {
+        "distance": distance,
+        "n_pairs": n_pairs,
+        "random_state": seed,
+    }
     for i, a in enumerate(partitions):
         for j, b in enumerate(partitions[:i]):
             d[i, j] = d[j, i] = max(0.0, 1 - credal_rand_index(a, b, **options))
@@ -375,7 +395,9 @@ def embed_partitions(
         from sklearn.manifold import smacof
 
         # The classical solution as initial value makes the result deterministic.
-        xy = smacof(d, n_components=2, init=xy, n_init=1, metric=True, normalized_stress=False)[0]
+        xy = smacof(
+            d, n_components=2, init=xy, n_init=1, metric=True, normalized_stress=False
+        )[0]
     distances = np.linalg.norm(xy[:, None] - xy[None, :], axis=2)
     total = np.sum(d**2)
     stress = float(np.sqrt(np.sum((distances - d) ** 2) / total)) if total > 0 else 0.0
@@ -399,7 +421,9 @@ def _classical_scaling(d: np.ndarray) -> np.ndarray:
 # ---- pairs of mutually nearest clusters ----------------------------------------------------------
 
 
-def cluster_similarity(partition: CredalPartition, weights: np.ndarray | None = None) -> np.ndarray:
+def cluster_similarity(
+    partition: CredalPartition, weights: np.ndarray | None = None
+) -> np.ndarray:
     """Return the similarity of each pair of clusters, shape (c, c).
 
     The similarity of two clusters is the sum over all objects of the product of their normalized

@@ -32,7 +32,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-_ALWAYS_SHOWN = ("n_clusters", "shape")  # choices that the summary shows even if it is not verbose
+_ALWAYS_SHOWN = (
+    "n_clusters",
+    "shape",
+)  # choices that the summary shows even if it is not verbose
 _MAX_LISTED_CLUSTERS = 20
 _MAX_LISTED_OUTLIERS = 8
 _MAX_LINE_CHARACTERS = 80
@@ -89,7 +92,9 @@ class CredalPartition(MassFunctions):
         super().__init__(masses, focal_sets, index, frame=frame)
         if metadata is None:
             metadata = {}
-        validation.check(metadata, "metadata", validation.kind(Mapping, words="values by name"))
+        validation.check(
+            metadata, "metadata", validation.kind(Mapping, words="values by name")
+        )
         self.metadata = dict(metadata)
 
     def _set(self, masses, focal_sets, index, frame, metadata=None) -> None:
@@ -249,7 +254,9 @@ class CredalPartition(MassFunctions):
         if values.ndim not in (1, 2) or values.size == 0 or not is_inside.all():
             expected = "a nonempty table (n, c) of numbers in [0, 1]"
             raise InvalidParameterError("possibilities", expected, values.shape)
-        return cls.from_contour(values, **(validation.table_names(possibilities) | keywords))
+        return cls.from_contour(
+            values, **(validation.table_names(possibilities) | keywords)
+        )
 
     @classmethod
     def from_rough(cls, upper: Any, **keywords) -> Self:
@@ -269,7 +276,9 @@ class CredalPartition(MassFunctions):
         """
         up = validation.as_boolean(upper, "upper")
         if up.ndim != 2 or up.size == 0:
-            raise InvalidParameterError("upper", must="be a nonempty Boolean table (n, c)")
+            raise InvalidParameterError(
+                "upper", must="be a nonempty Boolean table (n, c)"
+            )
         rows, which = np.unique(up, axis=0, return_inverse=True)
         family = FocalSets(rows).sorted()
         masses = np.zeros((len(up), len(family)))
@@ -304,7 +313,9 @@ class CredalPartition(MassFunctions):
         order = np.argsort(self.focal_sets.cardinality, kind="stable")
         return freeze(look_up(order, self.masses[:, order].argmax(axis=1)))
 
-    def assignment(self, rule: str = "max_mass", *, keep_outliers: bool = True) -> Array:
+    def assignment(
+        self, rule: str = "max_mass", *, keep_outliers: bool = True
+    ) -> Array:
         """Return the clusters that each object is assigned to.
 
         Parameters
@@ -324,14 +335,19 @@ class CredalPartition(MassFunctions):
         validation.check_flags(keep_outliers=keep_outliers)
         if rule == "max_mass":
             return look_up(self.focal_sets.membership, self.best_set)
-        assigned = self.contour >= library_of(self.masses).amax(self.singleton_belief, 1)[:, None]
+        assigned = (
+            self.contour
+            >= library_of(self.masses).amax(self.singleton_belief, 1)[:, None]
+        )
         # Clusters with plausibility 0 are removed, unless all plausibilities are 0.
         assigned &= (self.contour > 0) | ~(self.contour > 0).any(axis=1)[:, None]
         if not keep_outliers:
             assigned[self.outliers] = False
         return assigned
 
-    def lower(self, cluster: int, rule: str = "max_mass", *, keep_outliers: bool = True) -> Array:
+    def lower(
+        self, cluster: int, rule: str = "max_mass", *, keep_outliers: bool = True
+    ) -> Array:
         """Return the indices of the objects in the lower approximation (in this cluster only).
 
         Parameters
@@ -348,9 +364,13 @@ class CredalPartition(MassFunctions):
         integer array
         """
         assigned = self.assignment(rule, keep_outliers=keep_outliers)
-        return positions_where(assigned[:, self._cluster(cluster)] & (assigned.sum(axis=1) == 1))
+        return positions_where(
+            assigned[:, self._cluster(cluster)] & (assigned.sum(axis=1) == 1)
+        )
 
-    def upper(self, cluster: int, rule: str = "max_mass", *, keep_outliers: bool = True) -> Array:
+    def upper(
+        self, cluster: int, rule: str = "max_mass", *, keep_outliers: bool = True
+    ) -> Array:
         """Return the indices of the objects in the upper approximation (possibly in this cluster).
 
         Parameters
@@ -367,18 +387,24 @@ class CredalPartition(MassFunctions):
         integer array
         """
         return positions_where(
-            self.assignment(rule, keep_outliers=keep_outliers)[:, self._cluster(cluster)]
+            self.assignment(rule, keep_outliers=keep_outliers)[
+                :, self._cluster(cluster)
+            ]
         )
 
     @cached_property
     def outliers(self) -> Array:
         """Indices of the objects whose largest mass is on the empty set."""
-        return freeze(positions_where(look_up(self.focal_sets.cardinality, self.best_set) == 0))
+        return freeze(
+            positions_where(look_up(self.focal_sets.cardinality, self.best_set) == 0)
+        )
 
     @cached_property
     def ambiguous(self) -> Array:
         """Indices of the objects whose largest mass is on a set of two or more clusters."""
-        return freeze(positions_where(look_up(self.focal_sets.cardinality, self.best_set) > 1))
+        return freeze(
+            positions_where(look_up(self.focal_sets.cardinality, self.best_set) > 1)
+        )
 
     # ---- pairs and quality -----------------------------------------------------------------------
 
@@ -485,7 +511,9 @@ class CredalPartition(MassFunctions):
                 "cluster", f"a name of the frame {self.frame}", cluster
             ) from error
         if rows[0].sum() != 1:
-            raise InvalidParameterError("cluster", f"one name of the frame {self.frame}", cluster)
+            raise InvalidParameterError(
+                "cluster", f"one name of the frame {self.frame}", cluster
+            )
         return int(rows[0].argmax())
 
 
@@ -501,7 +529,9 @@ def as_credal_partition(partition: Any, name: str = "partition") -> CredalPartit
     try:
         return CredalPartition.from_hard(to_host(partition))
     except (ValueError, TypeError) as error:
-        message = f"{name} must be a CredalPartition or one label for each object: {error}"
+        message = (
+            f"{name} must be a CredalPartition or one label for each object: {error}"
+        )
         raise InvalidParameterError(name, message=message) from error
 
 
@@ -513,7 +543,9 @@ def as_credal_partitions(partitions: Any) -> list[CredalPartition]:
     ]
 
 
-def match_objects(partition: CredalPartition, reference: CredalPartition) -> CredalPartition:
+def match_objects(
+    partition: CredalPartition, reference: CredalPartition
+) -> CredalPartition:
     """Sort the rows of a partition like those of a reference, if both have names of objects."""
     order = validation.match_names(partition.index, reference.index)
     return partition if order is None else partition[order]
@@ -524,7 +556,8 @@ def compute_labels(partition: CredalPartition, apply: Apply) -> None:
     contour = partition.contour
     if isinstance(contour, np.ndarray):
         parts = apply(
-            lambda start, stop: contour[start:stop].argmax(axis=1), row_blocks(len(contour))
+            lambda start, stop: contour[start:stop].argmax(axis=1),
+            row_blocks(len(contour)),
         )
         partition.labels = freeze(np.concatenate(parts))
 
@@ -563,14 +596,18 @@ def _label_array(labels: Any) -> np.ndarray:
 
     NumPy would convert labels of different types to text.
     """
-    is_mixed = isinstance(labels, list | tuple) and len({type(label) for label in labels}) > 1
+    is_mixed = (
+        isinstance(labels, list | tuple) and len({type(label) for label in labels}) > 1
+    )
     with validation.validating_labels(labels, "labels"):
         values = np.asarray(labels, dtype=object if is_mixed else None)
     if values.ndim != 1 or len(values) == 0:
         raise InvalidParameterError(
             "labels", must=f"be a nonempty sequence, got shape {values.shape}"
         )
-    missing = values.dtype.kind in "OMm" and any(map(validation.is_missing, values.tolist()))
+    missing = values.dtype.kind in "OMm" and any(
+        map(validation.is_missing, values.tolist())
+    )
     if missing or (values.dtype.kind == "f" and not np.isfinite(values).all()):
         raise InvalidParameterError(
             "labels", must="not contain NaN, None or infinity; -1 means no cluster"
@@ -584,9 +621,13 @@ def _is_label(values: np.ndarray, mark: Any) -> np.ndarray:
     Each distinct label is compared only once.
     """
     if values.dtype.kind == "O":
-        return np.array([validation.are_labels_equal(value, mark) for value in values], dtype=bool)
+        return np.array(
+            [validation.are_labels_equal(value, mark) for value in values], dtype=bool
+        )
     different, code = np.unique(values, return_inverse=True)
-    is_equal = [validation.are_labels_equal(value, mark) for value in different.tolist()]
+    is_equal = [
+        validation.are_labels_equal(value, mark) for value in different.tolist()
+    ]
     return np.array(is_equal, dtype=bool)[code]
 
 
@@ -596,7 +637,9 @@ def _sorted_names(values: np.ndarray) -> tuple[list, np.ndarray]:
         different, code = np.unique(values, return_inverse=True)
         return different.tolist(), code
     try:
-        names = sorted(set(values.tolist()), key=lambda v: (not isinstance(v, Number), v))
+        names = sorted(
+            set(values.tolist()), key=lambda v: (not isinstance(v, Number), v)
+        )
     except TypeError as error:
         raise InvalidParameterError(
             "labels", must=f"be names or numbers that can be ordered: {error}"
@@ -621,16 +664,21 @@ def _masses_from_soft(
     validation.check_choice(remainder, "remainder", ("outlier", "ignorance"))
     u = _read_memberships(memberships)
     c = u.shape[1]
-    validation.check(max_size, "max_size", validation.integer(1) | validation.choice(None))
+    validation.check(
+        max_size, "max_size", validation.integer(1) | validation.choice(None)
+    )
     largest = c if max_size is None else int(max_size)
     total = u.sum(axis=1)
     if not np.isfinite(u).all():
         row = int((~np.isfinite(u).all(axis=1)).argmax())
         raise InvalidParameterError(
-            "memberships", must=f"be finite, but row {row} contains NaN or infinite values"
+            "memberships",
+            must=f"be finite, but row {row} contains NaN or infinite values",
         )
     if u.min() < -1e-10:
-        raise InvalidParameterError("memberships", must=f"not be negative, got {u.min():.6g}")
+        raise InvalidParameterError(
+            "memberships", must=f"not be negative, got {u.min():.6g}"
+        )
     if total.max() > 1 + _ROUNDING:
         raise InvalidParameterError(
             "memberships",
@@ -643,7 +691,9 @@ def _masses_from_soft(
         np.maximum(u, 0), total[:, None], out=np.zeros_like(u), where=total[:, None] > 0
     )
     order, nested = _NESTED[rule](share)
-    if largest < c:  # Moving the mass of larger sets to the frame decreases no plausibility.
+    if (
+        largest < c
+    ):  # Moving the mass of larger sets to the frame decreases no plausibility.
         nested[:, c] += nested[:, largest + 1 : c].sum(axis=1)
         nested[:, largest + 1 : c] = 0
     nested *= certain[:, None]
@@ -721,7 +771,11 @@ class PartitionSummary:
         """
         import pandas as pd
 
-        table = {"certain": self.certain, "possible": self.possible, "typical": self.typical}
+        table = {
+            "certain": self.certain,
+            "possible": self.possible,
+            "typical": self.typical,
+        }
         return pd.DataFrame(table, index=pd.Index(self.names, name="cluster"))
 
     def __str__(self) -> str:
@@ -731,12 +785,18 @@ class PartitionSummary:
         for k in shown:
             name = f"cluster {self.names[k]}"
             typical = self._typical_name(k) or "-"
-            lines.append(f"{name:{width}}  {self.certain[k]:7d}  {self.possible[k]:8d}  {typical}")
+            lines.append(
+                f"{name:{width}}  {self.certain[k]:7d}  {self.possible[k]:8d}  {typical}"
+            )
         if len(shown) < len(self.names):
-            lines.append(f"... and {format_count(len(self.names) - len(shown), 'smaller cluster')}")
+            lines.append(
+                f"... and {format_count(len(self.names) - len(shown), 'smaller cluster')}"
+            )
         for name, number, text in self._other_objects():
             lines += _wrap(f"{name:{width}}  {number:7d}  ", text)
-        lines.append(f"nonspecificity {self.nonspecificity:.3f} (0 certain, 1 nothing known)")
+        lines.append(
+            f"nonspecificity {self.nonspecificity:.3f} (0 certain, 1 nothing known)"
+        )
         for text in self._shown_choices():
             lines += _wrap("chosen: ", text)
         return "\n".join(lines)
@@ -765,9 +825,13 @@ class PartitionSummary:
             )
         for name, number, text in self._other_objects():
             lines.append(f"{number:,} {name}{': ' * bool(text)}{text}")
-        lines.append(f"nonspecificity {self.nonspecificity:.3f} (0 certain, 1 nothing known)")
+        lines.append(
+            f"nonspecificity {self.nonspecificity:.3f} (0 certain, 1 nothing known)"
+        )
         lines += [f"chosen: {text}" for text in self._shown_choices()]
-        table = html_table(("cluster", "certain", "possible", "", "typical object"), rows)
+        table = html_table(
+            ("cluster", "certain", "possible", "", "typical object"), rows
+        )
         heading = f"{format_count(self.n_objects)}, {format_count(len(self.names), 'cluster')}"
         return f"<div><p>{heading}</p>{table}<p>{'<br>'.join(map(escape, lines))}</p></div>"
 
@@ -794,7 +858,9 @@ class PartitionSummary:
                 parts.append(f"{number} between clusters {names}")
         if len(self.ambiguous) > 6:
             parts.append(f"{sum(n for _, n in self.ambiguous[6:])} between other sets")
-        outliers = [_unbreakable(printable(i)) for i in self.outliers[:_MAX_LISTED_OUTLIERS]]
+        outliers = [
+            _unbreakable(printable(i)) for i in self.outliers[:_MAX_LISTED_OUTLIERS]
+        ]
         named = join_some(outliers, _MAX_LISTED_OUTLIERS, total=self.n_outliers)
         n_ambiguous = sum(number for _, number in self.ambiguous)
         return [
@@ -847,7 +913,9 @@ def summarize_counts(
 
 def _html_bar(certain: int, possible: int, total: int) -> str:
     """Return a cell with a bar for the certain objects, and a paler bar for the possible ones."""
-    first, second = (f"{100 * number / max(total, 1):.1f}%" for number in (certain, possible))
+    first, second = (
+        f"{100 * number / max(total, 1):.1f}%" for number in (certain, possible)
+    )
     blue = "rgba(0, 114, 178"
     colors = f"{blue}, .7) {first}, {blue}, .3) {first} {second}, rgba(128, 128, 128, .15) {second}"
     background = f"linear-gradient(90deg, {colors}) content-box"

@@ -67,7 +67,10 @@ class LazyCredalPartition:
     """
 
     def __init__(
-        self, masses: Blocks, focal_sets: FocalSets, metadata: Mapping[str, Any] | None = None
+        self,
+        masses: Blocks,
+        focal_sets: FocalSets,
+        metadata: Mapping[str, Any] | None = None,
     ):
         self._rows = masses
         self.focal_sets = focal_sets
@@ -158,7 +161,9 @@ class LazyCredalPartition:
 
     # ---- row indices, lazy -----------------------------------------------------------------------
 
-    def lower(self, cluster: int, rule: str = "max_mass", *, keep_outliers: bool = True) -> Any:
+    def lower(
+        self, cluster: int, rule: str = "max_mass", *, keep_outliers: bool = True
+    ) -> Any:
         """Return the indices of the objects that are assigned to this cluster only.
 
         Parameters
@@ -174,9 +179,13 @@ class LazyCredalPartition:
         -------
         integer array
         """
-        return self._find("lower", self._check_cluster(cluster), rule, keep_outliers=keep_outliers)
+        return self._find(
+            "lower", self._check_cluster(cluster), rule, keep_outliers=keep_outliers
+        )
 
-    def upper(self, cluster: int, rule: str = "max_mass", *, keep_outliers: bool = True) -> Any:
+    def upper(
+        self, cluster: int, rule: str = "max_mass", *, keep_outliers: bool = True
+    ) -> Any:
         """Return the indices of the objects in the upper approximation (possibly in this cluster).
 
         Parameters
@@ -192,7 +201,9 @@ class LazyCredalPartition:
         -------
         integer array
         """
-        return self._find("upper", self._check_cluster(cluster), rule, keep_outliers=keep_outliers)
+        return self._find(
+            "upper", self._check_cluster(cluster), rule, keep_outliers=keep_outliers
+        )
 
     @property
     def outliers(self) -> Any:
@@ -266,7 +277,9 @@ class LazyCredalPartition:
             Rows of one block.
         """
         for block in self._rows.blocks():
-            yield CredalPartition.unchecked(block, self.focal_sets, metadata=self.metadata)
+            yield CredalPartition.unchecked(
+                block, self.focal_sets, metadata=self.metadata
+            )
 
     def compute(self) -> CredalPartition:
         """Return the whole partition in memory.
@@ -279,7 +292,9 @@ class LazyCredalPartition:
             self._rows.compute(), self.focal_sets, metadata=self.metadata
         )
 
-    def to_parquet(self, folder: str | os.PathLike[str], *, top: int | None = None) -> list[Path]:
+    def to_parquet(
+        self, folder: str | os.PathLike[str], *, top: int | None = None
+    ) -> list[Path]:
         """Write one Parquet file for each block, and return their paths in order.
 
         `dempster.io.read_partition` reads the files. The names of the objects are their indices.
@@ -303,19 +318,30 @@ class LazyCredalPartition:
             raise InvalidParameterError("folder", "a string or a Path", folder)
         target = Path(folder).absolute()
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
-            raise InvalidParameterError("folder", must=f"be new or empty, but {folder} is not")
+            raise InvalidParameterError(
+                "folder", must=f"be new or empty, but {folder} is not"
+            )
         target.mkdir(parents=True, exist_ok=True)
-        paths = self._rows.map_numbered(_write_block, (self.focal_sets, self.metadata, target, top))
+        paths = self._rows.map_numbered(
+            _write_block, (self.focal_sets, self.metadata, target, top)
+        )
         return [path for path in paths if path is not None]
 
     def __repr__(self) -> str:
-        number = "an unknown number of" if self.n_objects is None else f"{self.n_objects:,}"
+        number = (
+            "an unknown number of" if self.n_objects is None else f"{self.n_objects:,}"
+        )
         return f"LazyCredalPartition({number} objects, {self.n_clusters} clusters)"
 
     # ---- helpers ---------------------------------------------------------------------------------
 
     def _map(
-        self, name: str, width: int | None, dtype: np.dtype | type, *arguments: Any, **options: Any
+        self,
+        name: str,
+        width: int | None,
+        dtype: np.dtype | type,
+        *arguments: Any,
+        **options: Any,
     ) -> Blocks:
         """Evaluate an attribute or method of `CredalPartition` with a row per object, by blocks."""
         return self._rows.map(
@@ -389,7 +415,9 @@ class _Totals:
     """
 
     n: int
-    counts: np.ndarray  # Number of rows with their largest mass on each focal set, shape (f,).
+    counts: (
+        np.ndarray
+    )  # Number of rows with their largest mass on each focal set, shape (f,).
     largest: np.ndarray  # Largest mass on each single cluster, shape (c,).
     typical: np.ndarray  # Index of the first row with this largest mass, shape (c,).
     outliers: np.ndarray  # Indices of the first outliers.
@@ -402,7 +430,9 @@ class _Totals:
             self.counts + later.counts,
             np.where(is_larger, later.largest, self.largest),
             np.where(is_larger, self.n + later.typical, self.typical),
-            np.concatenate([self.outliers, self.n + later.outliers])[:_MAX_LISTED_OUTLIERS],
+            np.concatenate([self.outliers, self.n + later.outliers])[
+                :_MAX_LISTED_OUTLIERS
+            ],
             self.nonspecificity + later.nonspecificity,
         )
 
@@ -432,7 +462,9 @@ def family_with_frame(family: FocalSets) -> FocalSets:
     """Return the family with the frame, which is added as the last set if it is missing."""
     if family.omega_index is not None:
         return family
-    return FocalSets(np.vstack([family.membership, np.ones((1, family.n_clusters), dtype=bool)]))
+    return FocalSets(
+        np.vstack([family.membership, np.ones((1, family.n_clusters), dtype=bool)])
+    )
 
 
 def top_masses(masses: np.ndarray, family: FocalSets, top: int) -> sparse.csr_array:

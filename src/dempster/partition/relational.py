@@ -114,7 +114,9 @@ class RelationalPartition:
             left = masses[i]
             right = masses[j]
             for k, form in enumerate(self._forms):
-                out[start : start + len(i), k] = np.einsum("pf,pf->p", left @ form, right)
+                out[start : start + len(i), k] = np.einsum(
+                    "pf,pf->p", left @ form, right
+                )
         return out
 
     def blocks(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -184,7 +186,9 @@ class RelationalPartition:
 
         pairs = self.pairs
         return pd.DataFrame(
-            self.masses, columns=list(RELATIONS), index=pd.MultiIndex.from_arrays(list(pairs.T))
+            self.masses,
+            columns=list(RELATIONS),
+            index=pd.MultiIndex.from_arrays(list(pairs.T)),
         )
 
     def __repr__(self) -> str:
@@ -213,11 +217,16 @@ def check_pair_indices(pairs: Any, n: int) -> np.ndarray:
         return np.empty((0, 2), dtype=np.intp)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
         raise InvalidParameterError(
-            "pairs", must=f"be an integer array of shape (p, 2), got shape {pairs.shape}"
+            "pairs",
+            must=f"be an integer array of shape (p, 2), got shape {pairs.shape}",
         )
     if pairs.min() < 0 or pairs.max() >= n:
-        must = f"contain row indices from 0 to {n - 1}, got {pairs.min()} to {pairs.max()}"
+        must = (
+            f"contain row indices from 0 to {n - 1}, got {pairs.min()} to {pairs.max()}"
+        )
         raise InvalidParameterError("pairs", must=must)
     if np.any(pairs[:, 0] == pairs[:, 1]):
-        raise InvalidParameterError("pairs", must="contain two different objects in each pair")
+        raise InvalidParameterError(
+            "pairs", must="contain two different objects in each pair"
+        )
     return pairs

@@ -66,7 +66,10 @@ def _constraints() -> tuple[Schema, ...]:
 
     return (
         Schema.from_arguments(
-            Constraints, must_link="must_link", cannot_link="cannot_link", n_objects="n_objects"
+            Constraints,
+            must_link="must_link",
+            cannot_link="cannot_link",
+            n_objects="n_objects",
         ),
     )
 
@@ -93,7 +96,11 @@ def _dissimilarity() -> tuple[Schema, ...]:
         Schema.from_estimator(DissimilarityPCA),
         Schema.from_estimator(GowerEncoder),
         Schema.from_arguments(
-            AttributeSource, X="objects", metric="metric", parameters="parameters", within="within"
+            AttributeSource,
+            X="objects",
+            metric="metric",
+            parameters="parameters",
+            within="within",
         ),
         Schema.from_arguments(GowerSource, objects="objects", usual="usual"),
         Schema.from_arguments(MatrixSource, D="matrix"),
@@ -123,7 +130,9 @@ def _networks() -> tuple[Schema, ...]:
     def build(parts: dict[str, Any]) -> TorchNetwork:
         """Build the network on the CPU."""
         check_names(
-            parts, ("body", "layer", "coefficients", "matrix"), ("body", "layer", "coefficients")
+            parts,
+            ("body", "layer", "coefficients", "matrix"),
+            ("body", "layer", "coefficients"),
         )
         check_parts(
             parts,
@@ -173,7 +182,9 @@ def _sklearn() -> tuple[Schema, ...]:
             },
             build_search,
         ),
-        Schema.from_arguments(Pipeline, steps="steps", memory="memory", verbose="verbose"),
+        Schema.from_arguments(
+            Pipeline, steps="steps", memory="memory", verbose="verbose"
+        ),
     )
 
 

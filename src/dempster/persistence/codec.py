@@ -44,7 +44,9 @@ class Encoder:
         self.weights: list[bytes] = []
         self.objects: list[Any] = []
         self._encoded: dict[int, Any] = {}
-        self._alive: list[Any] = []  # Keeps objects alive, so that no two of them have the same id.
+        self._alive: list[
+            Any
+        ] = []  # Keeps objects alive, so that no two of them have the same id.
 
     def encode(self, value: Any, where: str) -> Any:
         """Return a value as JSON; ``where`` is its location for error messages."""
@@ -115,7 +117,9 @@ class Encoder:
                 "shape": list(value.shape),
             }
         if value.dtype.kind not in CELL_KINDS:
-            raise InvalidInputError(f"{where} cannot be saved: it is an array of {value.dtype}")
+            raise InvalidInputError(
+                f"{where} cannot be saved: it is an array of {value.dtype}"
+            )
         self.arrays.append(np.asarray(value))
         encoded: dict[str, Any] = {"array": len(self.arrays) - 1}
         if not value.flags.writeable:
@@ -123,7 +127,9 @@ class Encoder:
         return encoded
 
     def _encode_network(self, network: Any) -> dict[str, Any]:
-        from safetensors.torch import save  # This format contains only names and numbers.
+        from safetensors.torch import (
+            save,
+        )  # This format contains only names and numbers.
 
         # safetensors does not support shared tensors, so each tensor is copied.
         weights = {
@@ -172,7 +178,13 @@ class Decoder:
             parts = {name: self.decode(part) for name, part in record["parts"].items()}
             try:
                 self._objects.append(schema.build(parts))
-            except (TypeError, ValueError, AttributeError, KeyError, IndexError) as error:
+            except (
+                TypeError,
+                ValueError,
+                AttributeError,
+                KeyError,
+                IndexError,
+            ) as error:
                 raise InvalidInputError(f"{record['class']}: {error}") from error
         return self._objects[-1]
 
@@ -207,9 +219,13 @@ class Decoder:
             case {"network": int(number), "class": str(kind), "layers": layers}:
                 if number not in self._networks:
                     packed = self._reader.weights(number)
-                    self._networks[number] = _restore_network(self._network, packed, kind, layers)
+                    self._networks[number] = _restore_network(
+                        self._network, packed, kind, layers
+                    )
                 return self._networks[number]
-        return _decode_value({name: self.decode(part) for name, part in encoded.items()})
+        return _decode_value(
+            {name: self.decode(part) for name, part in encoded.items()}
+        )
 
 
 # ---- values of NumPy and the standard library ----------------------------------------------------
@@ -235,7 +251,10 @@ def _encode_value(value: Any) -> dict[str, Any] | None:
         return {"seed sequence": {name: getattr(value, name) for name in names}}
     if kind is np.random.RandomState:
         return {"random state": value.get_state(legacy=False)}
-    if kind is np.random.Generator and type(value.bit_generator).__name__ in _BIT_GENERATORS:
+    if (
+        kind is np.random.Generator
+        and type(value.bit_generator).__name__ in _BIT_GENERATORS
+    ):
         return {"generator": value.bit_generator.state}
     if kind.__module__.split(".")[0] == "pandas":
         return _encode_pandas(value)
@@ -274,7 +293,9 @@ def _plain_dtype(name: str) -> np.dtype:
 
 def _decode_generator(state: dict[str, Any], is_legacy: bool) -> Any:
     if state["bit_generator"] not in _BIT_GENERATORS:
-        raise InvalidInputError(f"unknown random number generator {state['bit_generator']!r}")
+        raise InvalidInputError(
+            f"unknown random number generator {state['bit_generator']!r}"
+        )
     bits = getattr(np.random, state["bit_generator"])()
     if is_legacy:
         generator = np.random.RandomState(bits)
@@ -312,7 +333,9 @@ def _decode_sparse(form: str, shape: tuple[int, ...], parts: dict[str, Any]) -> 
     if form == "coo":
         return kind((parts["data"], (parts["row"], parts["col"])), shape=shape)
     matrix = kind((parts["data"], parts["indices"], parts["indptr"]), shape=shape)
-    matrix.check_format(full_check=True)  # With wrong indices, SciPy would read beyond the arrays.
+    matrix.check_format(
+        full_check=True
+    )  # With wrong indices, SciPy would read beyond the arrays.
     return matrix
 
 
@@ -324,14 +347,28 @@ def _encode_pandas(value: Any) -> dict[str, Any] | None:
     if value is pd.NaT:
         return {"missing": "NaT"}
     if isinstance(value, pd.Timestamp):
-        return {"Timestamp": value.isoformat(), "unit": value.unit, "zone": _time_zone(value)}
+        return {
+            "Timestamp": value.isoformat(),
+            "unit": value.unit,
+            "zone": _time_zone(value),
+        }
     if isinstance(value, pd.RangeIndex):
-        return {"RangeIndex": range(value.start, value.stop, value.step), "name": value.name}
+        return {
+            "RangeIndex": range(value.start, value.stop, value.step),
+            "name": value.name,
+        }
     if isinstance(value, pd.MultiIndex):
         codes = [np.asarray(code) for code in value.codes]
-        return {"MultiIndex": list(value.levels), "codes": codes, "name": tuple(value.names)}
+        return {
+            "MultiIndex": list(value.levels),
+            "codes": codes,
+            "name": tuple(value.names),
+        }
     if isinstance(value, pd.CategoricalIndex):
-        data = {"CategoricalIndex": np.array(value.codes), "categories": value.categories}
+        data = {
+            "CategoricalIndex": np.array(value.codes),
+            "categories": value.categories,
+        }
         return {**data, "ordered": bool(value.ordered), "name": value.name}
     if isinstance(value, pd.DatetimeIndex):
         zone = _time_zone(value)
@@ -344,10 +381,18 @@ def _encode_pandas(value: Any) -> dict[str, Any] | None:
         value.dtype.kind in "biufcO" or str(value.dtype) in ("str", "string")
     ):
         plain = isinstance(value.dtype, np.dtype) and value.dtype.kind != "O"
-        cells = value.to_numpy() if plain else [None if cell is pd.NA else cell for cell in value]
+        cells = (
+            value.to_numpy()
+            if plain
+            else [None if cell is pd.NA else cell for cell in value]
+        )
         return {"Index": cells, "cells as": str(value.dtype), "name": value.name}
     if isinstance(value, pd.Series):
-        return {"Series": pd.Index(value.to_numpy()), "index": value.index, "name": value.name}
+        return {
+            "Series": pd.Index(value.to_numpy()),
+            "index": value.index,
+            "name": value.name,
+        }
     if type(value) is pd.DataFrame:
         columns = [pd.Index(value.iloc[:, j]) for j in range(value.shape[1])]
         return {"DataFrame": columns, "index": value.index, "columns": value.columns}
@@ -377,7 +422,12 @@ def _decode_pandas(parts: dict[str, Any]) -> Any:
             return pd.RangeIndex(places, name=name)
         case {"MultiIndex": list(levels), "codes": list(codes), "name": tuple(names)}:
             return pd.MultiIndex(levels=levels, codes=codes, names=names)
-        case {"CategoricalIndex": codes, "categories": kinds, "ordered": ordered, "name": name}:
+        case {
+            "CategoricalIndex": codes,
+            "categories": kinds,
+            "ordered": ordered,
+            "name": name,
+        }:
             values = pd.Categorical.from_codes(codes, kinds, ordered=ordered)
             return pd.CategoricalIndex(values, name=name)
         case {"DatetimeIndex": values, "zone": zone, "name": name}:
@@ -407,7 +457,9 @@ def _describe_layers(module: Any) -> list[Any] | None:
     layers: list[Any] = []
     for layer in module:
         if type(layer) is nn.Linear:
-            layers.append([layer.in_features, layer.out_features, layer.bias is not None])
+            layers.append(
+                [layer.in_features, layer.out_features, layer.bias is not None]
+            )
         elif type(layer) is nn.ReLU and not layer.inplace:
             layers.append("ReLU")
         else:
@@ -415,7 +467,9 @@ def _describe_layers(module: Any) -> list[Any] | None:
     return layers
 
 
-def _restore_network(module: Any, packed: bytes, kind: str, layers: list[Any] | None) -> Any:
+def _restore_network(
+    module: Any, packed: bytes, kind: str, layers: list[Any] | None
+) -> Any:
     """Return a network with weights from a file.
 
     It is built from ``layers`` or, if they are None, copied from ``module``.
@@ -455,6 +509,8 @@ def _build_layers(layers: list[Any], weights: dict[str, Any]) -> Any:
             continue
         inputs, outputs, bias = layer
         if inputs * outputs > largest:  # This is checked before memory is allocated.
-            raise InvalidInputError(f"a layer of {inputs} by {outputs} does not match its weights")
+            raise InvalidInputError(
+                f"a layer of {inputs} by {outputs} does not match its weights"
+            )
         modules.append(nn.Linear(inputs, outputs, bias=bool(bias), dtype=dtype))
     return nn.Sequential(*modules)

@@ -84,11 +84,18 @@ def write_container(
     members = {}
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
         for name, write in writers.items():
-            with archive.open(zipfile.ZipInfo(name, _DATE), "w", force_zip64=True) as file:
+            with archive.open(
+                zipfile.ZipInfo(name, _DATE), "w", force_zip64=True
+            ) as file:
                 writer = _DigestWriter(file)
                 write(writer)
             members[name] = writer.record()
-        head = {"format": _FORMAT, "version": FORMAT_VERSION, **header, "members": members}
+        head = {
+            "format": _FORMAT,
+            "version": FORMAT_VERSION,
+            **header,
+            "members": members,
+        }
         archive.writestr(zipfile.ZipInfo(_HEADER, _DATE), _encode_json(head))
 
 
@@ -109,7 +116,12 @@ def open_container(path: Path) -> Iterator[Reader]:
     try:
         with zipfile.ZipFile(path) as archive:
             yield Reader(path, archive)
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, UnicodeDecodeError) as error:
+    except (
+        zipfile.BadZipFile,
+        EOFError,
+        NotImplementedError,
+        UnicodeDecodeError,
+    ) as error:
         raise _damaged(path, str(error)) from error
     except OSError as error:
         if error.filename is not None:
@@ -120,7 +132,11 @@ def open_container(path: Path) -> Iterator[Reader]:
 def _describe_start(start: bytes) -> str:
     if not start:
         return "is empty; copy or save the file again"
-    if start[0] == 0x80 or start[:2] in (b"\x1f\x8b", b"BZ", b"\xfd7") or start[0] == 0x78:
+    if (
+        start[0] == 0x80
+        or start[:2] in (b"\x1f\x8b", b"BZ", b"\xfd7")
+        or start[0] == 0x78
+    ):
         return (
             "looks like a pickle or a compressed file, which dempster.persistence.load does not "
             "open because a pickle can execute code; if you trust its origin, open it with joblib "
@@ -161,7 +177,9 @@ class Reader:
         if _HEADER not in self._sizes:
             raise UnreadableFileError(f"{path} {_describe_archive(set(self._sizes))}")
         for entry in entries:
-            is_plain = entry.compress_type == zipfile.ZIP_STORED and not entry.flag_bits & 0x1
+            is_plain = (
+                entry.compress_type == zipfile.ZIP_STORED and not entry.flag_bits & 0x1
+            )
             if not is_plain or entry.file_size != entry.compress_size:
                 raise self._suspicious("its members are compressed or encrypted")
         total = sum(self._sizes.values())
@@ -226,12 +244,15 @@ class Reader:
             if version == (1, 0):
                 read = np.lib.format.read_array_header_1_0
             shape, _, dtype = read(file)
-        except Exception as error:  # NumPy does not document the exceptions for invalid headers.
+        except (
+            Exception
+        ) as error:  # NumPy does not document the exceptions for invalid headers.
             raise _damaged(self.path, f"{name}: {error}") from error
         n_bytes = math.prod(map(int, shape)) * dtype.itemsize
         if dtype.kind not in CELL_KINDS or file.tell() + n_bytes != self._sizes[name]:
             raise _damaged(
-                self.path, f"{name} is not an array of numbers or text of the size in its header"
+                self.path,
+                f"{name} is not an array of numbers or text of the size in its header",
             )
 
     def _check_digest(self, name: str) -> None:

@@ -21,7 +21,8 @@ from dempster.persistence.schema import schema_for
 # Descriptions of other file formats, by extension.
 _OTHER_FORMATS = {
     **dict.fromkeys(
-        (".csv", ".tsv", ".parquet"), "a table; use dempster.io.write_partition for partitions"
+        (".csv", ".tsv", ".parquet"),
+        "a table; use dempster.io.write_partition for partitions",
     ),
     ".npz": "an archive of arrays; use dempster.io.write_partition for partitions",
     ".npy": "an array",
@@ -102,11 +103,17 @@ def save(obj: Any, path: str | os.PathLike[str]) -> None:
     encoder.encode(obj, type(obj).__name__)
     with atomic_write(path) as temporary:
         write_container(
-            temporary, header, {"objects": encoder.objects}, encoder.arrays, encoder.weights
+            temporary,
+            header,
+            {"objects": encoder.objects},
+            encoder.arrays,
+            encoder.weights,
         )
 
 
-def load(path: str | os.PathLike[str], *, kind: type | None = None, network: Any = None) -> Any:
+def load(
+    path: str | os.PathLike[str], *, kind: type | None = None, network: Any = None
+) -> Any:
     """Load an object from a file written by `save`, without executing code from the file.
 
     Parameters
@@ -162,10 +169,14 @@ def load(path: str | os.PathLike[str], *, kind: type | None = None, network: Any
                 reason = " ".join(str(error).split())
             library = reader.header.get("library", "?")
             if library != __version__:
-                reason += f"; it was written by dempster {library}, but this is {__version__}"
+                reason += (
+                    f"; it was written by dempster {library}, but this is {__version__}"
+                )
             raise UnreadableFileError(f"{path} cannot be read: {reason}") from error
     if kind is not None and not isinstance(obj, kind):
-        raise InvalidInputError(f"{path} must contain {kind.__name__}, got {type(obj).__name__}")
+        raise InvalidInputError(
+            f"{path} must contain {kind.__name__}, got {type(obj).__name__}"
+        )
     return obj
 
 
@@ -203,4 +214,8 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
             for name in ("version", "library", "python", "numpy", "scikit-learn")
         }
         size = sum(record["size"] for record in header["members"].values())
-        return {"kind": str(header.get("kind")).rpartition(".")[2], **versions, "bytes": size}
+        return {
+            "kind": str(header.get("kind")).rpartition(".")[2],
+            **versions,
+            "bytes": size,
+        }

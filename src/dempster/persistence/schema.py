@@ -43,7 +43,13 @@ Parts = dict[str, Any]
 # Files may contain the public estimators of these packages.
 _METHOD_PACKAGES = ("classify", "cluster", "explain", "metric", "mixture")
 _UNDECLARED = (Any, Annotated[Any, UNSET])
-_FINITE_AXES = {"c", "f", "g", "n_features", "n_clusters"}  # Arrays with these axes must be finite.
+_FINITE_AXES = {
+    "c",
+    "f",
+    "g",
+    "n_features",
+    "n_clusters",
+}  # Arrays with these axes must be finite.
 _CELLS = {  # kinds of NumPy types, and their names in error messages
     "": ("biuf", "numbers"),
     "int": ("iu", "integers"),
@@ -90,7 +96,9 @@ class _CommonAttributes:
     candidate_indices_: Annotated[np.ndarray, "n_candidates:int"]
     cluster_centers_: Annotated[np.ndarray, "n_clusters n_features"]
     components_: Annotated[np.ndarray, "n_components n_features"]
-    covariance_: Annotated[np.ndarray, "n_features n_features", "n_clusters n_features n_features"]
+    covariance_: Annotated[
+        np.ndarray, "n_features n_features", "n_clusters n_features n_features"
+    ]
     eigenvalues_: Annotated[np.ndarray, "n_components"]
     labels_: Annotated[np.ndarray, "n_samples"]
     means_: Annotated[np.ndarray, "n_clusters n_features"]
@@ -138,7 +146,9 @@ class Schema:
             _check_loaded(obj)
             return obj
 
-        return cls(kind, lambda obj: {name: getattr(obj, name) for name in names}, build)
+        return cls(
+            kind, lambda obj: {name: getattr(obj, name) for name in names}, build
+        )
 
     @classmethod
     def from_arguments(cls, kind: Any, /, **attributes: str) -> Schema:
@@ -148,9 +158,15 @@ class Schema:
         may be missing in files of earlier versions.
         """
         arguments = inspect.signature(kind).parameters
-        required = [name for name in attributes if arguments[name].default is arguments[name].empty]
+        required = [
+            name
+            for name in attributes
+            if arguments[name].default is arguments[name].empty
+        ]
         annotations = _annotations(kind)
-        declared = {name: annotations.get(stored, Any) for name, stored in attributes.items()}
+        declared = {
+            name: annotations.get(stored, Any) for name, stored in attributes.items()
+        }
 
         def parts(obj: Any) -> Parts:
             return {name: getattr(obj, stored) for name, stored in attributes.items()}
@@ -163,7 +179,9 @@ class Schema:
         return cls(kind, parts, build)
 
     @classmethod
-    def from_estimator(cls, kind: Any, check: Callable[[Any], None] | None = None) -> Schema:
+    def from_estimator(
+        cls, kind: Any, check: Callable[[Any], None] | None = None
+    ) -> Schema:
         """Return the schema of an estimator, with its parameters and its fitted attributes.
 
         Lazy attributes are left out. The annotated attributes of a fitted estimator are required
@@ -171,7 +189,9 @@ class Schema:
         error if the attributes of an estimator of another library are inconsistent.
         """
         annotations = _annotations(kind)
-        declared = {name: hint for name, hint in annotations.items() if hint not in _UNDECLARED}
+        declared = {
+            name: hint for name, hint in annotations.items() if hint not in _UNDECLARED
+        }
         required = [
             name
             for name, hint in annotations.items()
@@ -198,7 +218,9 @@ class Schema:
             parameters = parts["parameters"]
             fitted = parts["fitted"]
             if not isinstance(parameters, dict) or not isinstance(fitted, dict):
-                raise InvalidInputError("parameters and fitted attributes must be dictionaries")
+                raise InvalidInputError(
+                    "parameters and fitted attributes must be dictionaries"
+                )
             check_names(parameters, kind._get_param_names(), required=())
             estimator: Any = kind(**parameters)
             if not fitted:
@@ -233,7 +255,9 @@ def _is_lazy(value: Any) -> bool:
     from dempster.data.blocks import Blocks
     from dempster.partition.lazy import LazyCredalPartition
 
-    return isinstance(value, LazyCredalPartition | Blocks) or hasattr(value, "__dask_graph__")
+    return isinstance(value, LazyCredalPartition | Blocks) or hasattr(
+        value, "__dask_graph__"
+    )
 
 
 def _may_be_fitted(kind: type, name: Any, is_ours: bool) -> bool:
@@ -266,7 +290,9 @@ def check_names(
 
 
 def check_parts(
-    parts: Mapping[str, Any], declared: Mapping[str, Any], lengths: Mapping[str, Any] | None = None
+    parts: Mapping[str, Any],
+    declared: Mapping[str, Any],
+    lengths: Mapping[str, Any] | None = None,
 ) -> None:
     """Raise an error if a part does not have its declared type.
 
@@ -278,10 +304,14 @@ def check_parts(
             _check_part(name, parts[name], hint, sizes)
 
 
-def check_array(name: str, value: Any, shapes: Sequence[str], lengths: dict[str, int]) -> None:
+def check_array(
+    name: str, value: Any, shapes: Sequence[str], lengths: dict[str, int]
+) -> None:
     """Raise an error if a value is not an array of one of the shapes."""
     n_axes = getattr(value, "ndim", 0)
-    declared = next((shape for shape in shapes if len(shape.split()) == n_axes), shapes[0])
+    declared = next(
+        (shape for shape in shapes if len(shape.split()) == n_axes), shapes[0]
+    )
     axes, _, cells = declared.partition(":")
     words = axes.split()
     if cells in _CELLS:
@@ -289,8 +319,14 @@ def check_array(name: str, value: Any, shapes: Sequence[str], lengths: dict[str,
     else:
         kinds = np.dtype(cells).kind
         contents = cells
-    expected = f"an array of {contents} of shape ({', '.join(words)}{',' * (len(words) == 1)})"
-    is_array = isinstance(value, np.ndarray) and n_axes == len(words) and value.dtype.kind in kinds
+    expected = (
+        f"an array of {contents} of shape ({', '.join(words)}{',' * (len(words) == 1)})"
+    )
+    is_array = (
+        isinstance(value, np.ndarray)
+        and n_axes == len(words)
+        and value.dtype.kind in kinds
+    )
     if not is_array or (cells not in _CELLS and value.dtype != cells):
         raise InvalidInputError(f"{name} must be {expected}, got {_describe(value)}")
     for word, length in zip(words, value.shape, strict=True):
@@ -332,10 +368,14 @@ def _check_part(name: str, value: Any, hint: Any, lengths: dict[str, int]) -> No
     elif _is_union(hint) and _is_annotated(kinds[0]) and value is not None:
         _check_part(name, value, kinds[0], lengths)
     elif not _is_instance(value, hint):
-        raise InvalidInputError(f"{name} must be {_type_name(hint)}, got {_describe(value)}")
+        raise InvalidInputError(
+            f"{name} must be {_type_name(hint)}, got {_describe(value)}"
+        )
 
 
-def _check_attribute(name: str, value: Any, declared: str, lengths: dict[str, int]) -> None:
+def _check_attribute(
+    name: str, value: Any, declared: str, lengths: dict[str, int]
+) -> None:
     """Check the shape of an attribute of a part, declared by a text such as ``.origin p``."""
     attribute, shape = declared.removeprefix(".").split(maxsplit=1)
     array = getattr(value, attribute)
@@ -455,7 +495,9 @@ def schema_named(name: str) -> Schema:
     package, _, kind = name.partition(".")
     schema = schemas_by_name(package).get(kind)
     if schema is None:
-        raise InvalidInputError(f"{name!r} is not a class that this version of dempster can load")
+        raise InvalidInputError(
+            f"{name!r} is not a class that this version of dempster can load"
+        )
     return schema
 
 

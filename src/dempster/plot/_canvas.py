@@ -65,7 +65,8 @@ class Display:
         self.axes_ = list(np.ravel(np.asarray(axes, dtype=object)))
         if len(self.axes_) != n_panels:
             raise InvalidParameterError(
-                "axes", must=f"contain {n_panels} Matplotlib axes, got {len(self.axes_)}"
+                "axes",
+                must=f"contain {n_panels} Matplotlib axes, got {len(self.axes_)}",
             )
         self.figure_ = self.axes_[0].figure
 
@@ -109,7 +110,11 @@ def finish_axes(
         from matplotlib.ticker import MaxNLocator
 
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    for text, write in ((xlabel, ax.set_xlabel), (ylabel, ax.set_ylabel), (title, ax.set_title)):
+    for text, write in (
+        (xlabel, ax.set_xlabel),
+        (ylabel, ax.set_ylabel),
+        (title, ax.set_title),
+    ):
         if text is not None:
             write(text)
 
@@ -124,7 +129,14 @@ def write_note(ax: Any, text: str, va: str = "bottom") -> Any:
     """Write a small gray text in the lower or, with ``va="top"``, upper right corner."""
     y = {"bottom": 0.02, "top": 0.98}[va]
     return ax.text(
-        0.985, y, text, color=GREY, fontsize="small", transform=ax.transAxes, ha="right", va=va
+        0.985,
+        y,
+        text,
+        color=GREY,
+        fontsize="small",
+        transform=ax.transAxes,
+        ha="right",
+        va=va,
     )
 
 
@@ -151,8 +163,12 @@ def cluster_colors(n_clusters: int, colors: Sequence[Any] | None = None) -> np.n
     if colors is None:
         colors = [PALETTE[k % len(PALETTE)] for k in range(n_clusters)]
     elif len(colors) < n_clusters:
-        raise InvalidParameterError("colors", f"a sequence of at least {n_clusters} colors", colors)
-    return np.array([to_rgb(color) for color in list(colors)[:n_clusters]]).reshape(n_clusters, 3)
+        raise InvalidParameterError(
+            "colors", f"a sequence of at least {n_clusters} colors", colors
+        )
+    return np.array([to_rgb(color) for color in list(colors)[:n_clusters]]).reshape(
+        n_clusters, 3
+    )
 
 
 def mix_colors(sets: np.ndarray, colors: np.ndarray) -> np.ndarray:
@@ -166,7 +182,9 @@ def mix_colors(sets: np.ndarray, colors: np.ndarray) -> np.ndarray:
 # ---- validation of data --------------------------------------------------------------------------
 
 
-def validate_optional(validate: Callable[..., Any], values: Any, *arguments: Any) -> Any:
+def validate_optional(
+    validate: Callable[..., Any], values: Any, *arguments: Any
+) -> Any:
     """Return ``validate(values, *arguments)``, or None if the values are None."""
     return None if values is None else validate(values, *arguments)
 
@@ -176,10 +194,13 @@ def validate_sequence(values: Any, name: str, length: int | None = None) -> np.n
     array = as_reals(values, name).astype(float, copy=False)
     if array.ndim != 1 or len(array) == 0 or not np.isfinite(array).all():
         raise InvalidParameterError(
-            name, must=f"be a nonempty sequence of finite numbers, got shape {array.shape}"
+            name,
+            must=f"be a nonempty sequence of finite numbers, got shape {array.shape}",
         )
     if length not in (None, len(array)):
-        raise InvalidParameterError(name, must=f"contain {length} numbers, got {len(array)}")
+        raise InvalidParameterError(
+            name, must=f"contain {length} numbers, got {len(array)}"
+        )
     return array
 
 
@@ -206,7 +227,9 @@ def encode_labels(labels: Any, name: str, length: int) -> tuple[np.ndarray, np.n
     """Return the distinct labels of ``length`` objects, and the code of each object."""
     array = as_labels(labels, name)
     if array.shape != (length,):
-        raise InvalidParameterError(name, must=f"contain {length} labels, got {len(array)}")
+        raise InvalidParameterError(
+            name, must=f"contain {length} labels, got {len(array)}"
+        )
     distinct, codes = np.unique(array, return_inverse=True)
     return distinct, codes
 
@@ -219,7 +242,9 @@ def validate_names(names: Any, argument: str, number: int) -> list[str]:
         raise InvalidParameterError(argument, f"a sequence of {number} names", names)
     texts = [printable(name) for name in as_list(names, argument, f"{number} names")]
     if len(texts) != number:
-        raise InvalidParameterError(argument, must=f"contain {number} names, got {len(texts)}")
+        raise InvalidParameterError(
+            argument, must=f"contain {number} names, got {len(texts)}"
+        )
     return texts
 
 
@@ -234,7 +259,8 @@ def validate_mapping(
             name, must=f"be a mapping of names, got {type(values).__name__}"
         )
     return {
-        str(key): validate(value, f"{name}[{key!r}]", *arguments) for key, value in values.items()
+        str(key): validate(value, f"{name}[{key!r}]", *arguments)
+        for key, value in values.items()
     }
 
 
@@ -244,7 +270,8 @@ def validate_estimator(estimator: Any, *attributes: str) -> None:
     missing = [name for name in attributes if not hasattr(estimator, name)]
     if missing:
         raise InvalidParameterError(
-            "estimator", must=f"have {', '.join(missing)}, got {type(estimator).__name__}"
+            "estimator",
+            must=f"have {', '.join(missing)}, got {type(estimator).__name__}",
         )
 
 
@@ -264,9 +291,14 @@ def name_estimators(estimator: Any, names: Sequence[str] | None) -> dict[str, An
         names = []
         classes = [type(one).__name__ for one in estimators]
         for i, name in enumerate(classes):
-            number = f" {classes[:i].count(name) + 1}" if classes.count(name) > 1 else ""
+            number = (
+                f" {classes[:i].count(name) + 1}" if classes.count(name) > 1 else ""
+            )
             names.append(name + number)
-    texts = [str(name) for name in as_list(names, "names", f"{len(estimators)} different names")]
+    texts = [
+        str(name)
+        for name in as_list(names, "names", f"{len(estimators)} different names")
+    ]
     if len(texts) != len(estimators) or len(set(texts)) != len(texts):
         raise InvalidParameterError(
             "names", must=f"contain {len(estimators)} different names", value=names
@@ -301,14 +333,22 @@ _RULES = {
     "axes": rule.Rule("Matplotlib axes, one for each panel", _are_axes),
     "cmap": _ANY,
     "color": _ANY,
-    "colors": rule.kind(list, tuple, np.ndarray, words="a sequence of Matplotlib colors"),
+    "colors": rule.kind(
+        list, tuple, np.ndarray, words="a sequence of Matplotlib colors"
+    ),
     "label": _TEXT,
     "levels": rule.array,
     "marker_size": rule.real(0, open_low=True),
     "title": _TEXT,
-    **dict.fromkeys(("bins", "most", "n_columns", "n_features", "n_groups"), rule.integer(1)),
-    **dict.fromkeys(("boundary", "centers", "colorbar", "criteria", "labels", "legend"), rule.flag),
-    **dict.fromkeys(("lower", "mark_best", "points", "sort", "thresholds", "upper"), rule.flag),
+    **dict.fromkeys(
+        ("bins", "most", "n_columns", "n_features", "n_groups"), rule.integer(1)
+    ),
+    **dict.fromkeys(
+        ("boundary", "centers", "colorbar", "criteria", "labels", "legend"), rule.flag
+    ),
+    **dict.fromkeys(
+        ("lower", "mark_best", "points", "sort", "thresholds", "upper"), rule.flag
+    ),
 }
 
 
@@ -364,7 +404,9 @@ def resolve_auto(value: Any, automatic: bool) -> bool:
 
 def draw_line_legend(ax: Any, lines: Sequence[Any]) -> None:
     """Draw a legend of the given lines and of the labeled artists that were already on the axes."""
-    others = [handle for handle in ax.get_legend_handles_labels()[0] if handle not in lines]
+    others = [
+        handle for handle in ax.get_legend_handles_labels()[0] if handle not in lines
+    ]
     draw_legend(ax, [*others, *lines])
 
 
@@ -376,7 +418,9 @@ def draw_outside_legend(ax: Any, handles: Sequence[Any]) -> None:
 def draw_legend(ax: Any, handles: Sequence[Any], **style: Any) -> Any:
     """Draw a legend with literal labels, including dollar signs and leading underscores."""
     style = {"fontsize": "small", "frameon": False, **style}
-    legend = ax.legend(handles, [printable(handle.get_label()) for handle in handles], **style)
+    legend = ax.legend(
+        handles, [printable(handle.get_label()) for handle in handles], **style
+    )
     for text in legend.get_texts():
         text.set_parse_math(False)
     return legend
@@ -392,7 +436,12 @@ _MIN_LEADER = 14.0  # Labels at this distance or farther get a line to their poi
 
 
 def place_labels(
-    ax: Any, points: np.ndarray, names: Sequence[str], *, avoid: Sequence[Any] = (), **style: Any
+    ax: Any,
+    points: np.ndarray,
+    names: Sequence[str],
+    *,
+    avoid: Sequence[Any] = (),
+    **style: Any,
 ) -> list[Any]:
     """Annotate each point with its name and return the annotations.
 
@@ -417,9 +466,15 @@ def place_labels(
     anchors = ax.transData.transform(points) / dots_per_point
     frame = np.array(ax.get_window_extent().extents) / dots_per_point
     extents = [text.get_window_extent() for text in annotations]
-    sizes = np.array([(box.width, box.height) for box in extents]).reshape(-1, 2) / dots_per_point
+    sizes = (
+        np.array([(box.width, box.height) for box in extents]).reshape(-1, 2)
+        / dots_per_point
+    )
     occupied = [np.concatenate([anchor - 4, anchor + 4]) for anchor in anchors]
-    occupied += [np.array(artist.get_window_extent().extents) / dots_per_point for artist in avoid]
+    occupied += [
+        np.array(artist.get_window_extent().extents) / dots_per_point
+        for artist in avoid
+    ]
     rings = np.repeat(_RINGS, len(_DIRECTIONS))
     directions = np.tile(_DIRECTIONS, (len(_RINGS), 1))
     is_diagonal = np.abs(directions).sum(axis=1) == 2
@@ -435,7 +490,13 @@ def place_labels(
         text.set_position(tuple(offsets[best]))
         occupied.append(boxes[best])
         if rings[best] >= _MIN_LEADER:
-            line = {"arrowstyle": "-", "color": GREY, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 3}
+            line = {
+                "arrowstyle": "-",
+                "color": GREY,
+                "linewidth": 0.6,
+                "shrinkA": 0,
+                "shrinkB": 3,
+            }
             ax.annotate(
                 "",
                 text.xy,
@@ -464,9 +525,12 @@ class CurvesDisplay(Display):
     _style: ClassVar[dict[str, Any]]  # of the lines
 
     def __init__(self, *, curves: Mapping[str, Any]):
-        if not curves or not all(isinstance(curve, self._curve_class) for curve in curves.values()):
+        if not curves or not all(
+            isinstance(curve, self._curve_class) for curve in curves.values()
+        ):
             raise InvalidParameterError(
-                "curves", must=f"map at least one name to a {self._curve_class.__name__}"
+                "curves",
+                must=f"map at least one name to a {self._curve_class.__name__}",
             )
         self.curves = {str(name): curve for name, curve in curves.items()}
         self.areas = {name: curve.area for name, curve in self.curves.items()}
@@ -501,7 +565,11 @@ class CurvesDisplay(Display):
         self.lines_ = []
         for (name, curve), color in zip(self.curves.items(), palette, strict=True):
             self.lines_ += ax.plot(
-                *self._points(curve), color=color, linewidth=1.6, label=name, **self._style
+                *self._points(curve),
+                color=color,
+                linewidth=1.6,
+                label=name,
+                **self._style,
             )
         self._finish(title)
         if resolve_auto(legend, len(self.curves) > 1):

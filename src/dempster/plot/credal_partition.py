@@ -36,11 +36,17 @@ from dempster.plot.palette import GREY, INK
 from dempster.plot.plane import project_to_plane
 
 _CIRCLE = np.exp(2j * np.pi * np.arange(32) / 32)
-_PADDING = 0.012  # Distance of hulls from their objects, as a share of the width of the plot.
+_PADDING = (
+    0.012  # Distance of hulls from their objects, as a share of the width of the plot.
+)
 # Points are collinear if the ratio of their smallest to their largest width is at most this value.
 MAX_FLATNESS = 1e-9
-MIN_RASTER_OBJECTS = 2_000  # With more objects a vector file would be larger than an image.
-MAX_LISTED_CLUSTERS = 10  # With more clusters, names are written in the plot instead of the legend.
+MIN_RASTER_OBJECTS = (
+    2_000  # With more objects a vector file would be larger than an image.
+)
+MAX_LISTED_CLUSTERS = (
+    10  # With more clusters, names are written in the plot instead of the legend.
+)
 MAX_SECTORS = 4  # More colors cannot be distinguished inside one marker.
 MAX_SPLIT_MARKERS = 2_000  # With more ambiguous objects, sectors would be too small.
 
@@ -104,7 +110,10 @@ def split_markers(
     half = 180 / m
     disc = Affine2D().scale(0.5)  # Matplotlib's marker "o" has the same size.
     middles = np.degrees(start) + 2 * half * np.arange(m)
-    paths = [disc.transform_path(Path.wedge(middle - half, middle + half)) for middle in middles]
+    paths = [
+        disc.transform_path(Path.wedge(middle - half, middle + half))
+        for middle in middles
+    ]
     paths.append(disc.transform_path(Path.unit_circle()))
     clear = (0.0, 0.0, 0.0, 0.0)
     # Each disc is drawn completely before the next disc, so that sectors of overlapping discs do
@@ -284,7 +293,10 @@ class CredalPartitionDisplay(Display):
             n_attributes = np.shape(X)[1] if np.ndim(X) == 2 else 1
             # Some methods have prototypes that are not points in the space of X, and medoids may
             # have missing values.
-            if centers.shape == (partition.n_clusters, n_attributes) and np.isfinite(centers).all():
+            if (
+                centers.shape == (partition.n_clusters, n_attributes)
+                and np.isfinite(centers).all()
+            ):
                 options["cluster_centers"] = centers
         return cls.from_partition(partition, X, **options)
 
@@ -409,10 +421,14 @@ class CredalPartitionDisplay(Display):
         """
         is_many = self.n_clusters > MAX_LISTED_CLUSTERS
         with_legend = resolve_auto(legend, True)
-        is_outside = legend == "outside" or (ax is None and with_legend and legend != "inside")
+        is_outside = legend == "outside" or (
+            ax is None and with_legend and legend != "inside"
+        )
         self.colors_ = cluster_colors(self.n_clusters, colors)
         ax = self._open_axes(ax, (8, 2.6) if self.is_strip else (8, 5.2))
-        size = marker_size or float(np.clip(400 / np.sqrt(max(len(self.points), 1)), 1, 34))
+        size = marker_size or float(
+            np.clip(400 / np.sqrt(max(len(self.points), 1)), 1, 34)
+        )
         self.lower_patches_ = self.upper_patches_ = []
         if lower:
             self.lower_patches_ = self._draw_lower_hulls()
@@ -455,10 +471,18 @@ class CredalPartitionDisplay(Display):
         handles = self._legend_handles(explained=is_outside)
         if not handles:
             return None
-        style: dict[str, Any] = {"fontsize": "x-small", "frameon": True, "framealpha": 0.7}
+        style: dict[str, Any] = {
+            "fontsize": "x-small",
+            "frameon": True,
+            "framealpha": 0.7,
+        }
         style["labelspacing"] = 0.3
         if is_outside:
-            style = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
+            style = {
+                "loc": "upper left",
+                "bbox_to_anchor": (1.01, 1.0),
+                "borderaxespad": 0.0,
+            }
         elif self._is_crowded:
             # Matplotlib computes the location "best" from all points, which is slow for many.
             style["loc"] = "upper right"
@@ -501,13 +525,17 @@ class CredalPartitionDisplay(Display):
             if len(self.upper[k])
         ]
 
-    def _draw_hull(self, hull: np.ndarray, height: float, distance: float, **style: Any) -> Any:
+    def _draw_hull(
+        self, hull: np.ndarray, height: float, distance: float, **style: Any
+    ) -> Any:
         """Draw a rounded polygon; ``height`` is half its height in a strip."""
         from matplotlib.patches import Polygon
 
         corners = self.points[hull]
         if self.is_strip:
-            corners = np.concatenate([corners * [1, 0] + [0, sign * height] for sign in (-1, 1)])
+            corners = np.concatenate(
+                [corners * [1, 0] + [0, sign * height] for sign in (-1, 1)]
+            )
         outline = rounded_outline(corners, distance * _PADDING * self._extent)
         return self.ax_.add_patch(Polygon(outline, **style))
 
@@ -517,7 +545,9 @@ class CredalPartitionDisplay(Display):
             alpha = float(np.clip(60 / np.sqrt(len(self.points)), 0.1, 0.8))
             style = {"linewidths": 0, "alpha": alpha, "rasterized": True}
         return [
-            self.ax_.scatter(*self.points[members].T, s=size, color=[color], zorder=2, **style)
+            self.ax_.scatter(
+                *self.points[members].T, s=size, color=[color], zorder=2, **style
+            )
             for members, color in zip(self.lower, self.colors_, strict=True)
             if len(members)
         ]
@@ -536,7 +566,9 @@ class CredalPartitionDisplay(Display):
         style: dict[str, Any] = {"zorder": 3, "rasterized": self._is_crowded}
         if len(points) > MAX_SPLIT_MARKERS:
             return [
-                self.ax_.scatter(*points.T, s=1.3 * size, c=mixed[which], linewidths=0, **style)
+                self.ax_.scatter(
+                    *points.T, s=1.3 * size, c=mixed[which], linewidths=0, **style
+                )
             ]
         style |= {"linewidths": [0.7], "offset_transform": self.ax_.transData}
         artists = []
@@ -547,7 +579,9 @@ class CredalPartitionDisplay(Display):
             if len(members) <= MAX_SECTORS:
                 order, start = sector_angles(self._means[members] / self._extent)
                 colors = self.colors_[members[order]]
-            markers = split_markers(points[which == j], colors, start, max(2.2 * size, 14), **style)
+            markers = split_markers(
+                points[which == j], colors, start, max(2.2 * size, 14), **style
+            )
             artists.append(self.ax_.add_collection(markers))
         return artists
 
@@ -557,7 +591,9 @@ class CredalPartitionDisplay(Display):
         if self.center_artist_ is not None:
             place = {"xytext": (0, 7), "va": "bottom"}
         positions = self._means if self.centers is None else self.centers
-        for name, position, color in zip(self.cluster_names, positions, self.colors_, strict=True):
+        for name, position, color in zip(
+            self.cluster_names, positions, self.colors_, strict=True
+        ):
             if np.isfinite(position[0]):
                 self.ax_.annotate(
                     name,
@@ -592,15 +628,26 @@ class CredalPartitionDisplay(Display):
         if self.upper_patches_:
             label = f"possible{': upper approximation' * explained}"
             dashes = (0, (3, 2))
-            handles.append(Patch(fill=False, edgecolor="#666666", linestyle=dashes, label=label))
+            handles.append(
+                Patch(fill=False, edgecolor="#666666", linestyle=dashes, label=label)
+            )
         cardinality = self.cardinality[self.ambiguous]
         n_few = int((cardinality <= MAX_SECTORS).sum())
         n_many = int((cardinality > MAX_SECTORS).sum())
-        rim = {"marker": "o", "markersize": 8, "markeredgecolor": INK, "markeredgewidth": 0.7}
+        rim = {
+            "marker": "o",
+            "markersize": 8,
+            "markeredgecolor": INK,
+            "markeredgewidth": 0.7,
+        }
         if n_few:
             example = self.ambiguous[cardinality.argmin()]
             first, second = self.colors_[np.flatnonzero(self.assignment[example])[:2]]
-            fill = {"markerfacecolor": first, "markerfacecoloralt": second, "fillstyle": "left"}
+            fill = {
+                "markerfacecolor": first,
+                "markerfacecoloralt": second,
+                "fillstyle": "left",
+            }
             if len(self.ambiguous) > MAX_SPLIT_MARKERS:
                 fill = {"markerfacecolor": (first + second) / 2}
             add("ambiguous", ", in one of several", n_few, **rim, **fill)
@@ -610,7 +657,9 @@ class CredalPartitionDisplay(Display):
             style = {"marker": "x", "color": "black", "markersize": 6}
             add("outliers", ", in no cluster", len(self.outliers), **style)
         if self.center_artist_ is not None:
-            add("centers", marker="D", markersize=7, color=GREY, markeredgecolor="white")
+            add(
+                "centers", marker="D", markersize=7, color=GREY, markeredgecolor="white"
+            )
         return handles
 
 
@@ -701,7 +750,8 @@ class PartitionMapDisplay(Display):
         if isinstance(partitions, Mapping):
             if names is not None:
                 raise InvalidParameterError(
-                    "names", must="be None if partitions is a mapping of names to partitions"
+                    "names",
+                    must="be None if partitions is a mapping of names to partitions",
                 )
             names = [str(name) for name in partitions]
             partitions = list(partitions.values())
@@ -731,7 +781,9 @@ class PartitionMapDisplay(Display):
         PartitionMapDisplay
         """
         names = ("coordinates", "names", "stress", "dissimilarity")
-        return cls(**{name: getattr(partition_map, name) for name in names}).plot(**options)
+        return cls(**{name: getattr(partition_map, name) for name in names}).plot(
+            **options
+        )
 
     @validate_options()
     def plot(

@@ -92,7 +92,9 @@ class ObjectExplanationDisplay(Display):
         ax.yaxis.get_major_ticks()[-1].label1.set_fontweight("bold")
         quantity = self.explanation.quantity
         if not self._is_single:
-            quantity = f"contribution to the difference between the clusters ({quantity})"
+            quantity = (
+                f"contribution to the difference between the clusters ({quantity})"
+            )
         ax.set_xlabel(fill(quantity, MAX_LINE_CHARACTERS), color=GREY, fontsize="small")
         if title is None:
             title = self.explanation.to_text().splitlines()[0].rstrip(".")
@@ -183,10 +185,17 @@ class ProfileDisplay(Display):
         most = n_features or {"heat": 30, "dots": 12}[kind]
         self.colors_ = cluster_colors(self.profile.partition.n_clusters, colors)
         # Clusters come first, then the largest ambiguous groups and the outliers.
-        size = [len(group) if group.n_possible is None else np.inf for group in self.profile.groups]
-        self.groups_ = np.sort(np.argsort(-np.array(size), kind="stable")[: int(n_groups)])
+        size = [
+            len(group) if group.n_possible is None else np.inf
+            for group in self.profile.groups
+        ]
+        self.groups_ = np.sort(
+            np.argsort(-np.array(size), kind="stable")[: int(n_groups)]
+        )
         delta = np.abs(np.nan_to_num(self.profile.statistics["delta"][self.groups_]))
-        self.features_ = np.sort(np.argsort(-delta.max(axis=0), kind="stable")[: int(most)])
+        self.features_ = np.sort(
+            np.argsort(-delta.max(axis=0), kind="stable")[: int(most)]
+        )
         self.image_ = None
         if kind == "heat":
             self._draw_heat(axes, title)
@@ -205,7 +214,10 @@ class ProfileDisplay(Display):
     def _group_labels(self) -> list[str]:
         groups = [self.profile.groups[g] for g in self.groups_]
         names = shorten_all([group.name for group in groups], 26)
-        return [f"{name} ({len(group):,})" for name, group in zip(names, groups, strict=True)]
+        return [
+            f"{name} ({len(group):,})"
+            for name, group in zip(names, groups, strict=True)
+        ]
 
     def _draw_heat(self, axes: Any, title: str | None) -> None:
         from matplotlib.colors import LinearSegmentedColormap
@@ -217,7 +229,9 @@ class ProfileDisplay(Display):
         size = (0.09 * longest + 0.62 * n_columns + 1.6, 0.34 * n_rows + 1.9)
         self._open_panels(axes, 1, 1, size)
         ax = self.axes_[0]
-        values = self.profile.statistics["delta"][np.ix_(self.groups_, self.features_)].T
+        values = self.profile.statistics["delta"][
+            np.ix_(self.groups_, self.features_)
+        ].T
         ends = ["#0072B2", "#F7F7F7", "#D55E00"]
         shades = LinearSegmentedColormap.from_list("lower to higher", ends)
         self.image_ = ax.imshow(
@@ -237,7 +251,12 @@ class ProfileDisplay(Display):
         )
         ax.set_yticks(range(n_rows), labels, parse_math=False)
         ax.tick_params(
-            length=0, top=False, bottom=False, labeltop=True, labelbottom=False, labelsize="small"
+            length=0,
+            top=False,
+            bottom=False,
+            labeltop=True,
+            labelbottom=False,
+            labelsize="small",
         )
         ax.tick_params(axis="x", pad=10)
         ax.spines[:].set_visible(False)
@@ -250,8 +269,20 @@ class ProfileDisplay(Display):
         for (row, column), value in np.ndenumerate(values):
             if np.isfinite(value) and values.size <= MAX_NUMBERED_CELLS:
                 color = "white" if abs(value) > 0.75 else INK
-                text = f"{value:+.1f}".replace("-", "−").replace("+0.0", "0").replace("−0.0", "0")
-                ax.text(column, row, text, ha="center", va="center", fontsize=7.5, color=color)
+                text = (
+                    f"{value:+.1f}".replace("-", "−")
+                    .replace("+0.0", "0")
+                    .replace("−0.0", "0")
+                )
+                ax.text(
+                    column,
+                    row,
+                    text,
+                    ha="center",
+                    va="center",
+                    fontsize=7.5,
+                    color=color,
+                )
         bar = self.figure_.colorbar(
             self.image_, ax=ax, fraction=0.04, pad=0.02, ticks=[-1, -0.5, 0, 0.5, 1]
         )
@@ -269,9 +300,13 @@ class ProfileDisplay(Display):
         self._open_panels(axes, n_panels, 4, (2.7, 0.24 * rows + 0.95))
         names = self._group_labels()
         labels = self._feature_labels(34)
-        for i, (ax, q, label) in enumerate(zip(self.axes_, self.features_, labels, strict=True)):
+        for i, (ax, q, label) in enumerate(
+            zip(self.axes_, self.features_, labels, strict=True)
+        ):
             self._draw_panel(ax, int(q), label)
-            ax.set_yticks(range(rows), names if axes is not None or i % 4 == 0 else [""] * rows)
+            ax.set_yticks(
+                range(rows), names if axes is not None or i % 4 == 0 else [""] * rows
+            )
             for text in ax.get_yticklabels():
                 text.set_parse_math(False)
             ax.tick_params(axis="y", length=0)
@@ -288,7 +323,8 @@ class ProfileDisplay(Display):
         if feature.attribute.is_number:
             quantities = ["q25", "median", "q75"]
         low, middle, high = (
-            self.profile.statistics[quantity][self.groups_, q] for quantity in quantities
+            self.profile.statistics[quantity][self.groups_, q]
+            for quantity in quantities
         )
         colors = self._group_colors()
         finish_axes(ax)
@@ -303,12 +339,16 @@ class ProfileDisplay(Display):
                 alpha=0.55,
                 solid_capstyle="round",
             )
-        self._draw_marks(ax, np.column_stack([middle, np.arange(len(middle))]), 38, ax.transData)
+        self._draw_marks(
+            ax, np.column_stack([middle, np.arange(len(middle))]), 38, ax.transData
+        )
         ax.set_ylim(len(self.groups_) - 0.4, -0.6)
         ax.set_title(name, fontsize="small", parse_math=False)
         ax.xaxis.set_major_locator(MaxNLocator(4))
         if feature.attribute.kind == "date":
-            ax.xaxis.set_major_formatter(lambda days, _: feature.attribute.format(days)[:7])
+            ax.xaxis.set_major_formatter(
+                lambda days, _: feature.attribute.format(days)[:7]
+            )
         elif not feature.attribute.is_number:
             ax.set_xlim(-0.04, 1.04)
             ax.set_xticks([0, 0.5, 1])
@@ -326,7 +366,12 @@ class ProfileDisplay(Display):
         return colors
 
     def _draw_marks(
-        self, ax: Any, positions: np.ndarray, size: float, transform: Any, lift: float = 0
+        self,
+        ax: Any,
+        positions: np.ndarray,
+        size: float,
+        transform: Any,
+        lift: float = 0,
     ) -> None:
         """Draw a disc in the colors of its clusters, or a cross for outliers, for each group."""
         from matplotlib.transforms import ScaledTranslation
@@ -334,15 +379,23 @@ class ProfileDisplay(Display):
         shifted = transform + ScaledTranslation(0, lift / 72, ax.figure.dpi_scale_trans)
         style: dict[str, Any] = {"transform": shifted, "clip_on": False, "zorder": 3}
         clusters = [list(self.profile.groups[g].clusters) for g in self.groups_]
-        number = np.where(np.isfinite(positions).all(axis=1), [len(k) for k in clusters], -1)
+        number = np.where(
+            np.isfinite(positions).all(axis=1), [len(k) for k in clusters], -1
+        )
         colors = [self.colors_[clusters[row][0]] for row in np.flatnonzero(number == 1)]
         looks = (
-            (number == 0, {"s": 0.8 * size, "marker": "x", "color": "black", "linewidths": 1.3}),
+            (
+                number == 0,
+                {"s": 0.8 * size, "marker": "x", "color": "black", "linewidths": 1.3},
+            ),
             (
                 number > MAX_SECTORS,
                 {"s": size, "color": "0.5", "edgecolors": INK, "linewidths": 0.7},
             ),
-            (number == 1, {"s": size, "color": colors, "edgecolors": "white", "linewidths": 0.5}),
+            (
+                number == 1,
+                {"s": size, "color": colors, "edgecolors": "white", "linewidths": 0.5},
+            ),
         )
         for members, look in looks:
             if members.any():
@@ -370,14 +423,28 @@ class CautiousTreeDisplay(Display):
 
     @validate_options()
     def plot(
-        self, *, ax: Any = None, colors: Sequence[Any] | None = None, title: str | None = None
+        self,
+        *,
+        ax: Any = None,
+        colors: Sequence[Any] | None = None,
+        title: str | None = None,
     ) -> Self:
         """Draw the tree."""
         answers = shorten_all(
-            [format_answer(leaf.answer, self.tree.frame_) for leaf in self.tree.leaves_], 40
+            [
+                format_answer(leaf.answer, self.tree.frame_)
+                for leaf in self.tree.leaves_
+            ],
+            40,
         )
         right = max(x for x, _ in self.positions.values())
-        width = right + CHIP_INCHES + BAR_INCHES + 0.5 + max(0.085 * max(map(len, answers)), 1.9)
+        width = (
+            right
+            + CHIP_INCHES
+            + BAR_INCHES
+            + 0.5
+            + max(0.085 * max(map(len, answers)), 1.9)
+        )
         height = LEAF_INCHES * len(answers)
         self.colors_ = cluster_colors(self.tree.n_clusters_, colors)
         self._open_axes(ax, (width + 0.3, height + 0.5 + 0.3 * (title is not None)))
@@ -420,7 +487,11 @@ class CautiousTreeDisplay(Display):
     def _draw_leaf(self, leaf: Any, answer: str, right: float) -> None:
         x, y = self.positions[leaf.number]
         if x < right:
-            line = {"color": "#C4C4C4", "linewidth": 0.8 + 5 * leaf.share, "solid_capstyle": "butt"}
+            line = {
+                "color": "#C4C4C4",
+                "linewidth": 0.8 + 5 * leaf.share,
+                "solid_capstyle": "butt",
+            }
             self.ax_.plot([x, right], [y, y], **line)
         self._draw_mark(right, y, leaf.answer)
         self._draw_bar(right + CHIP_INCHES + 0.12, y, leaf.set_shares)
@@ -428,7 +499,9 @@ class CautiousTreeDisplay(Display):
         count = f"{format_count(leaf.n_objects)} ({leaf.share:.0%}), fidelity {leaf.fidelity:.2f}"
         style = {"parse_math": False, "ha": "left"}
         self.texts_.append(
-            self.ax_.text(x, y + 0.02, answer, fontsize=9.5, color=INK, va="bottom", **style)
+            self.ax_.text(
+                x, y + 0.02, answer, fontsize=9.5, color=INK, va="bottom", **style
+            )
         )
         self.ax_.text(x, y - 0.02, count, fontsize=7.5, color=GREY, va="top", **style)
 
@@ -436,12 +509,21 @@ class CautiousTreeDisplay(Display):
         """Draw a rectangle in the colors of the predicted clusters, with a cross for outliers."""
         width = CHIP_INCHES / max(len(answer), 1)
         for k, cluster in enumerate(answer):
-            self._draw_rectangle(x + k * width, y, width, 0.26, facecolor=self.colors_[cluster])
+            self._draw_rectangle(
+                x + k * width, y, width, 0.26, facecolor=self.colors_[cluster]
+            )
         inside = "none" if answer else "white"
         border: dict[str, Any] = {"edgecolor": INK, "linewidth": 0.8, "zorder": 4}
         self._draw_rectangle(x, y, CHIP_INCHES, 0.26, facecolor=inside, **border)
         if not answer:
-            self.ax_.plot(x + CHIP_INCHES / 2, y, marker="x", color="black", markersize=7, zorder=5)
+            self.ax_.plot(
+                x + CHIP_INCHES / 2,
+                y,
+                marker="x",
+                color="black",
+                markersize=7,
+                zorder=5,
+            )
 
     def _draw_bar(self, x: float, y: float, shares: np.ndarray) -> None:
         """Draw the shares of the sets in a leaf.
@@ -487,5 +569,10 @@ def _compute_positions(tree: CautiousTree) -> dict[int, tuple[float, float]]:
     heights = {leaf.number: -LEAF_INCHES * row for row, leaf in enumerate(tree.leaves_)}
     for node in reversed(tree.nodes_):
         if not node.is_leaf:
-            heights[node.number] = float(np.mean([heights[child] for child in node.children]))
-    return {node.number: (float(x[node.depth]), heights[node.number]) for node in tree.nodes_}
+            heights[node.number] = float(
+                np.mean([heights[child] for child in node.children])
+            )
+    return {
+        node.number: (float(x[node.depth]), heights[node.number])
+        for node in tree.nodes_
+    }

@@ -83,9 +83,13 @@ def validate_levels(levels: Any, together: bool) -> np.ndarray:
     return array
 
 
-def make_grid(points: np.ndarray, resolution: int, margin: float) -> tuple[np.ndarray, np.ndarray]:
+def make_grid(
+    points: np.ndarray, resolution: int, margin: float
+) -> tuple[np.ndarray, np.ndarray]:
     """Return a grid around the points, in the format of `numpy.meshgrid`."""
-    limits = Rule(f"an integer from 2 to {MAX_RESOLUTION}", integers=(2, MAX_RESOLUTION))
+    limits = Rule(
+        f"an integer from 2 to {MAX_RESOLUTION}", integers=(2, MAX_RESOLUTION)
+    )
     check(resolution, "grid_resolution", limits)
     check(margin, "margin", real(0))
     low = points.min(axis=0)
@@ -111,7 +115,9 @@ def make_grid_table(
         )
     shape = np.shape(X)
     if len(shape) != 2 or shape[1] != 2 or shape[0] == 0:
-        raise InvalidParameterError("X", must=f"have shape (n, 2) with n > 0, got {shape}")
+        raise InvalidParameterError(
+            "X", must=f"have shape (n, 2) with n > 0, got {shape}"
+        )
     plane = project_to_plane(X)
     xx, yy = make_grid(plane.points, resolution, margin)
     grid = np.column_stack([xx.ravel(), yy.ravel()])
@@ -162,7 +168,12 @@ def shade_colormap(color: np.ndarray) -> Any:
     """Return a colormap from white (values below 0.06) to a dark shade of the color."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    stops = [(0, "white"), (0.06, "white"), (0.75, tuple(color)), (1, tuple(0.7 * color))]
+    stops = [
+        (0, "white"),
+        (0.06, "white"),
+        (0.75, tuple(color)),
+        (1, tuple(0.7 * color)),
+    ]
     return LinearSegmentedColormap.from_list("mass", stops)
 
 
@@ -174,14 +185,18 @@ def rival_margins(plausibility: np.ndarray) -> np.ndarray:
     """
     # Without normalization, rounding errors could change signs of tiny differences.
     total = plausibility.sum(axis=0)
-    share = np.divide(plausibility, total, out=np.full_like(plausibility, np.nan), where=total > 0)
+    share = np.divide(
+        plausibility, total, out=np.full_like(plausibility, np.nan), where=total > 0
+    )
     if len(share) == 1:
         return share
     second, best = np.sort(share, axis=0)[-2:]
     return np.where(share == best, share - second, share - best)
 
 
-def draw_boundaries(ax: Any, xx: np.ndarray, yy: np.ndarray, margins: np.ndarray) -> list[Any]:
+def draw_boundaries(
+    ax: Any, xx: np.ndarray, yy: np.ndarray, margins: np.ndarray
+) -> list[Any]:
     """Draw the boundaries of the clusters, where ``margins`` (see `rival_margins`) are zero."""
     contours = []
     # The last cluster needs no contour, because every boundary belongs to two clusters.
@@ -246,13 +261,22 @@ def name_regions(
     for region, name, color in zip(regions, names, colors, strict=True):
         if not region.any():
             continue
-        style: dict[str, Any] = {"color": 0.55 * color, "fontweight": "bold", "zorder": 6}
+        style: dict[str, Any] = {
+            "color": 0.55 * color,
+            "fontweight": "bold",
+            "zorder": 6,
+        }
         style["path_effects"] = halo(3)
         depth = distance_transform_edt(np.pad(region, 1))[1:-1, 1:-1]
         row, column = np.unravel_index(depth.argmax(), depth.shape)
         point = np.array([xx[row, column], yy[row, column]])
-        text = ax.text(*point, name, ha="center", va="center", parse_math=False, **style)
-        if any(text.get_window_extent().overlaps(other.get_window_extent()) for other in texts):
+        text = ax.text(
+            *point, name, ha="center", va="center", parse_math=False, **style
+        )
+        if any(
+            text.get_window_extent().overlaps(other.get_window_extent())
+            for other in texts
+        ):
             text.remove()
             crowded.append((point, name, style))
         else:
@@ -365,8 +389,12 @@ class MassContourDisplay(Display):
             points = np.empty((0, 2))
         self.points = validate_points(points, "points")
         self.point_labels = validate_optional(as_labels, point_labels, "point_labels")
-        if self.point_labels is not None and self.point_labels.shape != (len(self.points),):
-            raise InvalidParameterError("point_labels", f"{len(self.points)} labels", point_labels)
+        if self.point_labels is not None and self.point_labels.shape != (
+            len(self.points),
+        ):
+            raise InvalidParameterError(
+                "point_labels", f"{len(self.points)} labels", point_labels
+            )
         self.cluster_names = validate_names(cluster_names, "cluster_names", c)
         self.set_names = sets.names(self.cluster_names)
         self.axis_names = tuple(validate_names(axis_names, "axis_names", 2))
@@ -424,7 +452,9 @@ class MassContourDisplay(Display):
             plausibility=masses.contour.T.reshape(masses.n_clusters, *xx.shape),
             quantity=quantity,
             points=plane.points,
-            point_labels=as_credal_partition(estimator.predict_mass(X)).labels_with_outliers,
+            point_labels=as_credal_partition(
+                estimator.predict_mass(X)
+            ).labels_with_outliers,
             cluster_names=masses.frame if cluster_names is None else cluster_names,
             axis_names=plane.axis_names,
         )
@@ -520,12 +550,15 @@ class MassContourDisplay(Display):
         # Outliers are on no side of a boundary.
         if together and self.quantity == "mass" and empty is not None:
             margins = np.where(self.values[empty] > 0.5, np.nan, margins)
-        self.boundaries_ = [draw_boundaries(one, self.xx, self.yy, margins) for one in self.axes_]
+        self.boundaries_ = [
+            draw_boundaries(one, self.xx, self.yy, margins) for one in self.axes_
+        ]
         # In panels the color represents the set.
         palette = self.colors_ if together else None
         drawn = self.points if points else self.points[:0]
         self.point_artists_ = [
-            draw_objects(one, drawn, self.point_labels, palette, marker_size) for one in self.axes_
+            draw_objects(one, drawn, self.point_labels, palette, marker_size)
+            for one in self.axes_
         ]
         if with_bar:
             self.colorbar_ = self._draw_colorbar(levels, cmap)
@@ -547,12 +580,16 @@ class MassContourDisplay(Display):
                 "give either ax (all sets together) or axes (a panel for each set), not both"
             )
         if axes is not None and layout == "together":
-            raise InvalidInputError("layout='together' needs one axes; give ax instead of axes")
+            raise InvalidInputError(
+                "layout='together' needs one axes; give ax instead of axes"
+            )
         if ax is not None and layout == "panels" and len(self.sets) > 1:
             raise InvalidInputError(
                 f"layout='panels' needs {len(self.sets)} axes; give axes instead of ax"
             )
-        return layout == "together" or (layout == "auto" and ax is not None and len(self.sets) > 1)
+        return layout == "together" or (
+            layout == "auto" and ax is not None and len(self.sets) > 1
+        )
 
     def _open_set_panels(self, axes: Any, n_columns: int | None) -> None:
         s = len(self.sets)
@@ -566,7 +603,9 @@ class MassContourDisplay(Display):
         self._open_panels(axes, s, n_columns, size, share=True)
         if axes is None:
             for i, panel in enumerate(self.axes_):
-                panel.tick_params(labelbottom=i + n_columns >= s, labelleft=i % n_columns == 0)
+                panel.tick_params(
+                    labelbottom=i + n_columns >= s, labelleft=i % n_columns == 0
+                )
 
     def _draw_panels(self, levels: np.ndarray, cmap: Any, with_labels: bool) -> None:
         for panel, value, color, name in zip(
@@ -575,12 +614,21 @@ class MassContourDisplay(Display):
             scale = shade_colormap(color) if cmap is None else cmap
             ink = 0.55 * color if cmap is None else INK
             fill = panel.contourf(
-                self.xx, self.yy, value, levels=levels, cmap=scale, vmin=0, vmax=1, zorder=1
+                self.xx,
+                self.yy,
+                value,
+                levels=levels,
+                cmap=scale,
+                vmin=0,
+                vmax=1,
+                zorder=1,
             )
             self.fills_.append(fill)
             lines = self._draw_lines(panel, value, levels, ink, 0.5)
             if with_labels and lines is not None:
-                for text in panel.clabel(lines, fontsize="x-small", fmt="%g", inline_spacing=2):
+                for text in panel.clabel(
+                    lines, fontsize="x-small", fmt="%g", inline_spacing=2
+                ):
                     text.set_path_effects(halo(1.5))
             title = f"{_SYMBOLS[self.quantity]}({name})"
             panel.set_title(title, fontsize="medium", parse_math=False)
@@ -589,7 +637,9 @@ class MassContourDisplay(Display):
         for value, color in zip(self.values, self._set_colors, strict=True):
             fills = [(*color, alpha) for alpha in np.linspace(0.22, 0.5, len(levels))]
             edges = np.append(levels, 1.001)  # The last region includes the value 1.
-            fill = self.ax_.contourf(self.xx, self.yy, value, levels=edges, colors=fills, zorder=1)
+            fill = self.ax_.contourf(
+                self.xx, self.yy, value, levels=edges, colors=fills, zorder=1
+            )
             self.fills_.append(fill)
             self._draw_lines(self.ax_, value, levels, 0.75 * color, 0.9)
 
@@ -638,8 +688,12 @@ class MassContourDisplay(Display):
             if not has_common_names:
                 name_axes(ax, self.axis_names)
         if has_common_names:
-            self.figure_.supxlabel(self.axis_names[0], fontsize="medium", parse_math=False)
-            self.figure_.supylabel(self.axis_names[1], fontsize="medium", parse_math=False)
+            self.figure_.supxlabel(
+                self.axis_names[0], fontsize="medium", parse_math=False
+            )
+            self.figure_.supylabel(
+                self.axis_names[1], fontsize="medium", parse_math=False
+            )
 
 
 MAX_MARKED_OBJECTS = 60  # With more objects, markers would cover the lines.
@@ -685,12 +739,18 @@ class MassesDisplay(Display):
     """
 
     def __init__(
-        self, *, masses: Any, sets: FocalSets, cluster_names: Sequence[Hashable] | None = None
+        self,
+        *,
+        masses: Any,
+        sets: FocalSets,
+        cluster_names: Sequence[Hashable] | None = None,
     ):
         check(sets, "sets", kind(FocalSets))
         self.sets = sets
         self.masses = validate_points(masses, "masses", ("n", len(sets)))
-        self.cluster_names = validate_names(cluster_names, "cluster_names", sets.n_clusters)
+        self.cluster_names = validate_names(
+            cluster_names, "cluster_names", sets.n_clusters
+        )
         self.set_names = sets.names(self.cluster_names)
 
     @classmethod
@@ -725,7 +785,9 @@ class MassesDisplay(Display):
         family = select_sets(partition, sets, "mass")
         if cluster_names is None:
             cluster_names = partition.frame
-        display = cls(masses=partition.mass(family), sets=family, cluster_names=cluster_names)
+        display = cls(
+            masses=partition.mass(family), sets=family, cluster_names=cluster_names
+        )
         return display.plot(**options)
 
     @validate_options()

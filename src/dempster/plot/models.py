@@ -10,7 +10,13 @@ import numpy as np
 from sklearn.utils import check_array
 
 from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._validation import as_reals, check, default_feature_names, real, validating
+from dempster._validation import (
+    as_reals,
+    check,
+    default_feature_names,
+    real,
+    validating,
+)
 from dempster.plot._canvas import (
     MARKERS,
     Display,
@@ -82,8 +88,12 @@ class ConvergenceDisplay(Display):
     ):
         self.histories = validate_mapping(histories, "histories", _validate_history)
         if not self.histories:
-            raise InvalidParameterError("histories", must="contain at least one history")
-        flags = validate_mapping(converged, "converged", lambda value, name: bool(value))
+            raise InvalidParameterError(
+                "histories", must="contain at least one history"
+            )
+        flags = validate_mapping(
+            converged, "converged", lambda value, name: bool(value)
+        )
         self.converged = {name: flags.get(name, True) for name in self.histories}
         self.validation = validate_mapping(validation, "validation", _validate_history)
         if unknown := [name for name in self.validation if name not in self.histories]:
@@ -129,7 +139,10 @@ class ConvergenceDisplay(Display):
                 prefix = f"{name}: " * (len(estimators) > 1)
                 references[f"{prefix}EVCLUS"] = start.loss_
         display = cls(
-            histories=histories, converged=converged, validation=validation, references=references
+            histories=histories,
+            converged=converged,
+            validation=validation,
+            references=references,
         )
         return display.plot(**options)
 
@@ -177,9 +190,15 @@ class ConvergenceDisplay(Display):
             held_out = {name: curve - curve.min() for name, curve in held_out.items()}
             references = {}
             ylabel = "objective above its lowest value"
-        values = [*histories.values(), *held_out.values(), np.array(list(references.values()))]
+        values = [
+            *histories.values(),
+            *held_out.values(),
+            np.array(list(references.values())),
+        ]
         is_log = _is_logarithmic(scale, is_excess, np.concatenate(values))
-        palette = dict(zip(histories, cluster_colors(len(histories), colors), strict=True))
+        palette = dict(
+            zip(histories, cluster_colors(len(histories), colors), strict=True)
+        )
         ax = self._open_axes(ax, (6.4, 4))
         if is_log:
             ax.set_yscale("log")
@@ -198,7 +217,9 @@ class ConvergenceDisplay(Display):
                 linestyle="--",
             )
         self.reference_lines_ = [
-            ax.axhline(value, color=GREY, linewidth=1.2, linestyle=":", label=name, zorder=1.5)
+            ax.axhline(
+                value, color=GREY, linewidth=1.2, linestyle=":", label=name, zorder=1.5
+            )
             for name, value in references.items()
         ]
         finish_axes(ax, "iteration", ylabel, title, grid=True, integer_ticks=True)
@@ -211,7 +232,13 @@ class ConvergenceDisplay(Display):
         iterations = np.arange(1, len(curve) + 1)
         dot = "." if len(curve) <= _MAX_DOTS else None
         (line,) = self.ax_.plot(
-            iterations, curve, color=color, linewidth=1.6, label=name, marker=dot, markersize=4
+            iterations,
+            curve,
+            color=color,
+            linewidth=1.6,
+            label=name,
+            marker=dot,
+            markersize=4,
         )
         finite = np.flatnonzero(np.isfinite(curve))
         if len(finite):
@@ -239,7 +266,10 @@ def _is_logarithmic(scale: str, is_excess: bool, values: np.ndarray) -> bool:
     if scale == "auto":
         if is_excess:
             return len(positive) > 0
-        return len(positive) == len(values) and positive.max() > _MIN_LOG_RATIO * positive.min()
+        return (
+            len(positive) == len(values)
+            and positive.max() > _MIN_LOG_RATIO * positive.min()
+        )
     if len(positive) == 0 or (not is_excess and len(positive) < len(values)):
         raise InvalidInputError(
             "scale='log' needs positive objectives; use scale='linear' or quantity='excess'"
@@ -250,7 +280,9 @@ def _is_logarithmic(scale: str, is_excess: bool, values: np.ndarray) -> bool:
 def _validate_history(history: Any, name: str) -> np.ndarray:
     array = as_reals(history, name)
     if array.ndim != 1 or len(array) == 0:
-        raise InvalidParameterError(name, must=f"be a nonempty sequence, got shape {array.shape}")
+        raise InvalidParameterError(
+            name, must=f"be a nonempty sequence, got shape {array.shape}"
+        )
     return array
 
 
@@ -332,7 +364,10 @@ class MixtureDisplay(Display):
             )
         self.points = validate_points(points, "points", ("n", d))
         self.covariances = as_reals(covariances, "covariances")
-        if self.covariances.shape != (c, d, d) or not np.isfinite(self.covariances).all():
+        if (
+            self.covariances.shape != (c, d, d)
+            or not np.isfinite(self.covariances).all()
+        ):
             raise InvalidParameterError(
                 "covariances",
                 must=f"be finite and have shape {(c, d, d)}, got {self.covariances.shape}",
@@ -379,7 +414,11 @@ class MixtureDisplay(Display):
 
     @validate_options()
     def plot(
-        self, *, axes: Any = None, colors: Sequence[Any] | None = None, title: str | None = None
+        self,
+        *,
+        axes: Any = None,
+        colors: Sequence[Any] | None = None,
+        title: str | None = None,
     ) -> Self:
         """Draw a panel for each pair of attributes.
 
@@ -399,7 +438,9 @@ class MixtureDisplay(Display):
         palette = cluster_colors(len(self.means), colors)
         n_panels = len(self.pairs)
         n = len(self.points)
-        self._open_panels(axes, n_panels, MAX_COLUMNS, (3.6, 3.2) if n_panels > 1 else (6, 5))
+        self._open_panels(
+            axes, n_panels, MAX_COLUMNS, (3.6, 3.2) if n_panels > 1 else (6, 5)
+        )
         self.ellipses_: list[list[Any]] = []
         for ax, pair in zip(self.axes_, self.pairs, strict=True):
             plane = list(pair)
@@ -412,11 +453,20 @@ class MixtureDisplay(Display):
                 rasterized=n > MIN_RASTER_OBJECTS,
             )
             lines = []
-            for mean, covariance, color in zip(self.means, self.covariances, palette, strict=True):
-                for outline in ellipse_outlines(mean[plane], covariance[np.ix_(plane, plane)]):
+            for mean, covariance, color in zip(
+                self.means, self.covariances, palette, strict=True
+            ):
+                for outline in ellipse_outlines(
+                    mean[plane], covariance[np.ix_(plane, plane)]
+                ):
                     lines += ax.plot(*outline.T, color=0.75 * color, linewidth=1.2)
             ax.scatter(
-                *self.means[:, plane].T, marker="+", s=50, color=INK, linewidths=1.2, zorder=3
+                *self.means[:, plane].T,
+                marker="+",
+                s=50,
+                color=INK,
+                linewidths=1.2,
+                zorder=3,
             )
             self.ellipses_.append(lines)
             finish_axes(ax)
@@ -549,7 +599,9 @@ class BICDisplay(Display):
             markerfacecolor="none",
             markeredgecolor=INK,
         )
-        finish_axes(ax, "number of clusters", "BIC", title, grid=True, integer_ticks=True)
+        finish_axes(
+            ax, "number of clusters", "BIC", title, grid=True, integer_ticks=True
+        )
         if resolve_auto(legend, True):
             draw_outside_legend(ax, self.lines_)
         return self

@@ -84,7 +84,9 @@ class NumberOfClustersDisplay(Display):
                 fontsize="small",
                 color=INK,
             )
-        finish_axes(ax, "number of clusters", "support", title, grid=True, integer_ticks=True)
+        finish_axes(
+            ax, "number of clusters", "support", title, grid=True, integer_ticks=True
+        )
         ax.set_ylim(0, 1.12)  # Leave space for the text above the best bar.
         ax.set_yticks([0, 0.25, 0.5, 0.75, 1])
         if resolve_auto(legend, bool(curves)):
@@ -116,7 +118,13 @@ class NonspecificityDisplay(Display):
         lowest = values.min()
         ax = self._open_axes(ax, (6.4, 4))
         (self.line_,) = ax.plot(
-            numbers, values, label=label, color=color, linewidth=1.6, marker="o", markersize=5
+            numbers,
+            values,
+            label=label,
+            color=color,
+            linewidth=1.6,
+            marker="o",
+            markersize=5,
         )
         self.open_artist_ = None
         if not converged.all():
@@ -145,7 +153,9 @@ class NonspecificityDisplay(Display):
         self.best_text_ = None
         if mark_best:
             place: dict[str, Any] = {"xytext": (0, 9), "va": "bottom"}
-            if lowest > 0.15 * values.max():  # Otherwise there is no space below the ring.
+            if (
+                lowest > 0.15 * values.max()
+            ):  # Otherwise there is no space below the ring.
                 place = {"xytext": (0, -9), "va": "top"}
             self.best_text_ = ax.annotate(
                 f"{best} clusters",
@@ -158,7 +168,12 @@ class NonspecificityDisplay(Display):
                 path_effects=halo(3),
             )
         finish_axes(
-            ax, "number of clusters", "nonspecificity N*", title, grid=True, integer_ticks=True
+            ax,
+            "number of clusters",
+            "nonspecificity N*",
+            title,
+            grid=True,
+            integer_ticks=True,
         )
         ax.set_ylim(bottom=0)  # Zero is the value of a precise partition.
         return self
@@ -230,12 +245,15 @@ class CandidatesDisplay(Display):
         self.selected = as_boolean(selected, "selected")
         if self.selected.shape != (len(found),):
             raise InvalidParameterError(
-                "selected", must=f"contain {len(found)} values, got shape {self.selected.shape}"
+                "selected",
+                must=f"contain {len(found)} values, got shape {self.selected.shape}",
             )
         self.axis_names = tuple(validate_names(axis_names, "axis_names", 2))
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, all_numbers: bool = False, **options: Any) -> Self:
+    def from_estimator(
+        cls, estimator: Any, *, all_numbers: bool = False, **options: Any
+    ) -> Self:
         """Draw the candidates of a fitted `dempster.cluster.CredalClustering`.
 
         Parameters
@@ -256,14 +274,20 @@ class CandidatesDisplay(Display):
         validate_estimator(estimator, "candidate_labels_", "candidate_points_")
         table = estimator.candidates_
         selected = int(table["selected"].argmax())
-        shown = np.flatnonzero(all_numbers | (table["n_clusters"] == table["n_clusters"][selected]))
+        shown = np.flatnonzero(
+            all_numbers | (table["n_clusters"] == table["n_clusters"][selected])
+        )
         reference = estimator.candidate_labels_[selected]
         axes = ("coordinate 1", "coordinate 2")
         if estimator.n_features_in_ == 2 and estimator.metric == "euclidean":
-            axes = tuple(getattr(estimator, "feature_names_in_", ("attribute 1", "attribute 2")))
+            axes = tuple(
+                getattr(estimator, "feature_names_in_", ("attribute 1", "attribute 2"))
+            )
         display = cls(
             points=estimator.candidate_points_,
-            labels=[match_labels(estimator.candidate_labels_[i], reference) for i in shown],
+            labels=[
+                match_labels(estimator.candidate_labels_[i], reference) for i in shown
+            ],
             names=[_describe(table.iloc[i], all_numbers) for i in shown],
             selected=shown == selected,
             axis_names=axes,
@@ -272,7 +296,11 @@ class CandidatesDisplay(Display):
 
     @validate_options()
     def plot(
-        self, *, axes: Any = None, colors: Sequence[Any] | None = None, title: str | None = None
+        self,
+        *,
+        axes: Any = None,
+        colors: Sequence[Any] | None = None,
+        title: str | None = None,
     ) -> Self:
         """Draw a panel for each candidate.
 
@@ -471,7 +499,12 @@ class DeltaBelDisplay(Display):
         )
         peaks = np.column_stack([self.belief, self.delta])[self.peaks]
         self.peak_points_ = ax.scatter(
-            *peaks.T, s=4 * marker_size, c=palette, edgecolors="white", linewidths=0.8, zorder=4
+            *peaks.T,
+            s=4 * marker_size,
+            c=palette,
+            edgecolors="white",
+            linewidths=0.8,
+            zorder=4,
         )
         ylabel = "δ: distance to the nearest object of higher belief"
         finish_axes(ax, "belief to be a center", ylabel, title)
@@ -486,7 +519,9 @@ class DeltaBelDisplay(Display):
                 # The placement of labels needs the final size of the axes.
                 self.figure_.draw_without_rendering()
             names = [str(k) for k in range(len(self.peaks))]
-            self.labels_ = place_labels(ax, peaks, names, fontsize="small", color=INK, zorder=5)
+            self.labels_ = place_labels(
+                ax, peaks, names, fontsize="small", color=INK, zorder=5
+            )
         return self
 
     def _draw_thresholds(self) -> None:
@@ -499,9 +534,13 @@ class DeltaBelDisplay(Display):
         if self.min_delta is not None:
             self.delta_line_ = self.ax_.axhline(self.min_delta, **dashed)
         if self.min_prominence is not None:
-            start = max(left, np.finfo(float).tiny, self.min_prominence / top if top > 0 else 0)
+            start = max(
+                left, np.finfo(float).tiny, self.min_prominence / top if top > 0 else 0
+            )
             x = np.linspace(min(start, right), right, _N_CURVE_POINTS)
             style = {**dashed, "linestyle": (0, (1, 2))}
-            (self.prominence_line_,) = self.ax_.plot(x, self.min_prominence / x, **style)
+            (self.prominence_line_,) = self.ax_.plot(
+                x, self.min_prominence / x, **style
+            )
         self.ax_.set_xlim(left, right)
         self.ax_.set_ylim(bottom, top)

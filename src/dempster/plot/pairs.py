@@ -53,7 +53,9 @@ def use_hexagons(style: str, n_pairs: int) -> bool:
     return style == "density" or (style == "auto" and n_pairs > MAX_POINTS)
 
 
-def draw_points(ax: Any, x: np.ndarray, y: np.ndarray, *, size: float, color: Any) -> Any:
+def draw_points(
+    ax: Any, x: np.ndarray, y: np.ndarray, *, size: float, color: Any
+) -> Any:
     """Draw a point for each pair; the transparency increases with the number of pairs."""
     return ax.scatter(
         x,
@@ -153,7 +155,9 @@ class ShepardDisplay(Display):
         self.delta = validate_sequence(delta, "delta")
         p = len(self.delta)
         self.conflict = validate_sequence(conflict, "conflict", p)
-        self.dissimilarity = validate_optional(validate_sequence, dissimilarity, "dissimilarity", p)
+        self.dissimilarity = validate_optional(
+            validate_sequence, dissimilarity, "dissimilarity", p
+        )
         self.root_mean_square = _rms(self.conflict - self.delta)
 
     @classmethod
@@ -185,12 +189,15 @@ class ShepardDisplay(Display):
         """
         if not callable(getattr(estimator, "shepard", None)):
             raise InvalidParameterError(
-                "estimator", must=f"have the method shepard, got {type(estimator).__name__}"
+                "estimator",
+                must=f"have the method shepard, got {type(estimator).__name__}",
             )
         dissimilarity, delta, conflict = estimator.shepard(
             n_pairs=n_pairs, random_state=random_state
         )
-        return cls(delta=delta, conflict=conflict, dissimilarity=dissimilarity).plot(**options)
+        return cls(delta=delta, conflict=conflict, dissimilarity=dissimilarity).plot(
+            **options
+        )
 
     @validate_options(x=("delta", "dissimilarity"), style=STYLES)
     def plot(
@@ -238,7 +245,9 @@ class ShepardDisplay(Display):
                 )
             across = self.dissimilarity
             order = np.argsort(across, kind="stable")
-            places = np.linspace(0, len(order) - 1, N_REFERENCE_POINTS).round().astype(int)
+            places = (
+                np.linspace(0, len(order) - 1, N_REFERENCE_POINTS).round().astype(int)
+            )
             kept = order[np.unique(places)]
             reference = across[kept], self.delta[kept]
             xlabel = "dissimilarity"
@@ -247,17 +256,26 @@ class ShepardDisplay(Display):
         ax = self._open_axes(ax, (5.6, 5) if is_dense else (5, 5))
         self.colorbar_ = None
         if is_dense:
-            right = max(float(across.max()), 1.0 if x == "delta" else np.finfo(float).tiny)
+            right = max(
+                float(across.max()), 1.0 if x == "delta" else np.finfo(float).tiny
+            )
             extent = (min(float(across.min()), 0.0), right, 0.0, 1.0)
             self.points_ = draw_density(
-                ax, across, self.conflict, shades=_SHADES[0], n_hexagons=45, extent=extent
+                ax,
+                across,
+                self.conflict,
+                shades=_SHADES[0],
+                n_hexagons=45,
+                extent=extent,
             )
             if resolve_auto(colorbar, new_figure):
                 self.colorbar_ = self.figure_.colorbar(
                     self.points_, ax=ax, label="pairs", shrink=0.8
                 )
         else:
-            self.points_ = draw_points(ax, across, self.conflict, size=marker_size, color=color)
+            self.points_ = draw_points(
+                ax, across, self.conflict, size=marker_size, color=color
+            )
         self.reference_ = draw_reference(ax, *reference)
         finish_axes(ax, xlabel, "degree of conflict", title)
         ax.set_ylim(-0.03, 1.03)
@@ -336,7 +354,9 @@ class CalibrationDisplay(Display):
             raise InvalidParameterError("lower", must="not exceed upper")
         self.belief = validate_sequence(belief, "belief", p)
         self.plausibility = validate_sequence(plausibility, "plausibility", p)
-        self.probability = validate_optional(validate_sequence, probability, "probability", p)
+        self.probability = validate_optional(
+            validate_sequence, probability, "probability", p
+        )
         self.confidence = confidence
         self.root_mean_square = (
             _rms(self.belief - self.lower),
@@ -344,7 +364,9 @@ class CalibrationDisplay(Display):
         )
         self.coverage = None
         if self.probability is not None:
-            inside = (self.belief <= self.probability) & (self.probability <= self.plausibility)
+            inside = (self.belief <= self.probability) & (
+                self.probability <= self.plausibility
+            )
             self.coverage = float(np.mean(inside))
 
     @classmethod
@@ -390,7 +412,9 @@ class CalibrationDisplay(Display):
             options.setdefault("x", "probability")
         check(n_pairs, "n_pairs", choice(None) | integer(1))
         if n_pairs is not None and n_pairs < len(intervals):
-            kept = as_generator(random_state).choice(len(intervals), n_pairs, replace=False)
+            kept = as_generator(random_state).choice(
+                len(intervals), n_pairs, replace=False
+            )
             values = {name: value[kept] for name, value in values.items()}
         return cls(**values, confidence=intervals.confidence).plot(**options)
 
@@ -449,7 +473,9 @@ class CalibrationDisplay(Display):
                     ax, *inside, shades=_SHADES[which], n_hexagons=40, extent=extent
                 )
             else:
-                drawn = draw_points(ax, across, values, size=marker_size, color=PALETTE[which])
+                drawn = draw_points(
+                    ax, across, values, size=marker_size, color=PALETTE[which]
+                )
             self.points_.append(drawn)
             self.reference_.append(draw_reference(ax, [0, 1], [0, 1]))
             finish_axes(ax, xlabel, f"{ylabel} of “same cluster”")
@@ -466,7 +492,9 @@ class CalibrationDisplay(Display):
             return f"RMS of {symbol} − bound: {self.root_mean_square[which]:.3f}"
         if which == 0:
             return f"belief too high: {np.mean(self.belief > self.probability):.1%} of pairs"
-        level = "" if self.confidence is None else f" (confidence {self.confidence:.0%})"
+        level = (
+            "" if self.confidence is None else f" (confidence {self.confidence:.0%})"
+        )
         low = np.mean(self.plausibility < self.probability)
         return f"plausibility too low: {low:.1%} of pairs\ncoverage {self.coverage:.1%}{level}"
 
@@ -525,7 +553,9 @@ class PairProbabilityDisplay(Display):
     ):
         indices = validate_points(pairs, "pairs", ("p", 2))
         if not ((indices >= 0) & (indices < 2**53) & (indices % 1 == 0)).all():
-            raise InvalidParameterError("pairs", must="contain indices, nonnegative integers")
+            raise InvalidParameterError(
+                "pairs", must="contain indices, nonnegative integers"
+            )
         self.pairs = indices.astype(np.intp)
         p = len(self.pairs)
         self.values = as_reals(values, "values")
@@ -536,11 +566,19 @@ class PairProbabilityDisplay(Display):
             )
         self.intervals = validate_points(intervals, "intervals", (p, 2))
         self.beliefs = validate_optional(validate_points, beliefs, "beliefs", (p, 2))
-        self.probability = validate_optional(validate_sequence, probability, "probability", p)
+        self.probability = validate_optional(
+            validate_sequence, probability, "probability", p
+        )
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, pairs: Any, *, posterior: Any = None, **options: Any
+        cls,
+        estimator: Any,
+        X: Any,
+        pairs: Any,
+        *,
+        posterior: Any = None,
+        **options: Any,
     ) -> Self:
         """Draw the histograms of the given pairs of objects for a fitted estimator.
 
@@ -563,12 +601,14 @@ class PairProbabilityDisplay(Display):
         """
         if not callable(getattr(estimator, "pair_probabilities", None)):
             raise InvalidParameterError(
-                "estimator", must=f"have pair_probabilities, got {type(estimator).__name__}"
+                "estimator",
+                must=f"have pair_probabilities, got {type(estimator).__name__}",
             )
         predicted = estimator.predict_mass(X)
         if not isinstance(predicted, CredalPartition):
             raise InvalidParameterError(
-                "X", must="be an array in memory, got blocks; select the rows of the pairs"
+                "X",
+                must="be an array in memory, got blocks; select the rows of the pairs",
             )
         relations = predicted.relational(pairs).masses
         if len(relations) == 0:
@@ -649,7 +689,9 @@ class PairProbabilityDisplay(Display):
             )
         finish_axes(ax, "probability of “same cluster”", "fits")
         ax.set_xlim(-0.02, 1.02)
-        ax.set_title(f"objects {self.pairs[e][0]} and {self.pairs[e][1]}", fontsize="medium")
+        ax.set_title(
+            f"objects {self.pairs[e][0]} and {self.pairs[e][1]}", fontsize="medium"
+        )
         return lines
 
 
@@ -711,12 +753,15 @@ class PairMatrixDisplay(Display):
         labels: Sequence[Hashable] | None = None,
         objects: Any = None,
     ):
-        self.matrices = validate_mapping(matrices, "matrices", validate_points, ("m", "m"))
+        self.matrices = validate_mapping(
+            matrices, "matrices", validate_points, ("m", "m")
+        )
         shapes = {matrix.shape for matrix in self.matrices.values()}
         m = min((len(matrix) for matrix in self.matrices.values()), default=0)
         if shapes != {(m, m)} or m == 0:
             raise InvalidParameterError(
-                "matrices", must=f"be square matrices of the same size, got {sorted(shapes)}"
+                "matrices",
+                must=f"be square matrices of the same size, got {sorted(shapes)}",
             )
         if labels is None:
             labels = [""] * m
@@ -746,13 +791,17 @@ class PairMatrixDisplay(Display):
         """
         partition = as_credal_partition(partition)
         order = order_by_cluster(partition)
-        masses = dict(zip(RELATIONS, partition[order].relational().to_dense(), strict=True))
+        masses = dict(
+            zip(RELATIONS, partition[order].relational().to_dense(), strict=True)
+        )
         matrices = {name: masses[name] for name in ("same", "different", "unknown")}
         matrices["plausibility of same"] = masses["same"] + masses["unknown"]
         return cls._from_order(matrices, partition, order, options)
 
     @classmethod
-    def from_dissimilarities(cls, dissimilarities: Any, partition: Any, **options: Any) -> Self:
+    def from_dissimilarities(
+        cls, dissimilarities: Any, partition: Any, **options: Any
+    ) -> Self:
         """Draw a matrix of dissimilarities, sorted by the clusters of a partition.
 
         Parameters
@@ -789,7 +838,9 @@ class PairMatrixDisplay(Display):
         return cls(matrices=matrices, labels=labels, objects=order).plot(**options)
 
     @validate_options()
-    def plot(self, *, axes: Any = None, cmap: Any = "viridis", title: str | None = None) -> Self:
+    def plot(
+        self, *, axes: Any = None, cmap: Any = "viridis", title: str | None = None
+    ) -> Self:
         """Draw the heat maps.
 
         Parameters
@@ -815,7 +866,9 @@ class PairMatrixDisplay(Display):
         self.images_ = []
         for ax, (name, matrix) in zip(self.axes_, self.matrices.items(), strict=True):
             self.images_.append(
-                ax.imshow(matrix, cmap=cmap, vmin=0, vmax=highest, interpolation="nearest")
+                ax.imshow(
+                    matrix, cmap=cmap, vmin=0, vmax=highest, interpolation="nearest"
+                )
             )
             for border in starts[1:] - 0.5:
                 ax.axhline(border, color="white", linewidth=0.8)
@@ -969,13 +1022,17 @@ class ConstraintsDisplay(Display):
         must_link = self.constraints.must_link
         cannot_link = self.constraints.cannot_link
         self.must_link_artist_ = self._draw_links("must-link", must_link, INK, "-")
-        self.cannot_link_artist_ = self._draw_links("cannot-link", cannot_link, PALETTE[1], "--")
+        self.cannot_link_artist_ = self._draw_links(
+            "cannot-link", cannot_link, PALETTE[1], "--"
+        )
         finish_axes(ax, title=title)
         name_axes(ax, self.axis_names)
         artists = self.must_link_artist_, self.cannot_link_artist_
         handles = [artist for artist in artists if len(artist.get_paths())]
         if handles and resolve_auto(legend, True):
-            draw_legend(ax, handles, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2)
+            draw_legend(
+                ax, handles, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2
+            )
         return self
 
     def _draw_links(self, name: str, pairs: np.ndarray, color: str, style: str) -> Any:

@@ -34,7 +34,11 @@ def project_to_plane(X: Any, n_objects: int | None = None) -> Plane:
         names = [X.name]  # of a series
     with validating(X, "X"):
         data = check_array(
-            X, dtype=np.float64, ensure_2d=False, input_name="X", ensure_all_finite="allow-nan"
+            X,
+            dtype=np.float64,
+            ensure_2d=False,
+            input_name="X",
+            ensure_all_finite="allow-nan",
         )
     check_scale(data, "X")
     if data.ndim == 1:
@@ -44,13 +48,16 @@ def project_to_plane(X: Any, n_objects: int | None = None) -> Plane:
     n, p = data.shape
     if n_objects not in (None, n):
         raise InvalidParameterError(
-            "X", must=f"have a row for each of the {n_objects} objects of the partition, got {n}"
+            "X",
+            must=f"have a row for each of the {n_objects} objects of the partition, got {n}",
         )
     if names is None:
         names = ("attribute 1", "attribute 2")
     if p == 1:
         points = place_on_strip(data[:, 0])
-        return Plane(points, (str(names[0]), ""), 1, lambda rows: rows[:, :1] * [1.0, 0.0])
+        return Plane(
+            points, (str(names[0]), ""), 1, lambda rows: rows[:, :1] * [1.0, 0.0]
+        )
     if p == 2:
         return Plane(data, (str(names[0]), str(names[1])), 2, np.asarray)
     model = fit_components(data)

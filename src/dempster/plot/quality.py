@@ -100,10 +100,17 @@ class SilhouetteDisplay(Display):
         finish_axes(ax, xlabel, "cluster", title)
         ax.spines["left"].set_visible(False)
         ax.axvline(0, color=GREY, linewidth=0.8)
-        means = {"mean": (s.mean, "--"), "mean of certain objects": (s.certain_mean, ":")}
+        means = {
+            "mean": (s.mean, "--"),
+            "mean of certain objects": (s.certain_mean, ":"),
+        }
         self.lines_ = [
             ax.axvline(
-                value, color=INK, linewidth=1.1, linestyle=style, label=f"{name}: {value:.2f}"
+                value,
+                color=INK,
+                linewidth=1.1,
+                linestyle=style,
+                label=f"{name}: {value:.2f}",
             )
             for name, (value, style) in means.items()
             if np.isfinite(value)
@@ -145,7 +152,11 @@ class StabilityDisplay(Display):
 
     @validate_options()
     def plot(
-        self, *, axes: Any = None, colors: Sequence[Any] | None = None, title: str | None = None
+        self,
+        *,
+        axes: Any = None,
+        colors: Sequence[Any] | None = None,
+        title: str | None = None,
     ) -> Self:
         """Draw the stability of the clusters and of the objects."""
         c = self.stability.partition.n_clusters
@@ -166,11 +177,23 @@ class StabilityDisplay(Display):
         ax.axvspan(0.75, 1.0, color="#F1F1F1", linewidth=0, zorder=0)
         b, k = np.nonzero(~np.isnan(s.jaccard))
         self.cluster_points_ = ax.scatter(
-            s.jaccard[b, k], k, s=60, c=palette[k], marker="|", linewidths=1.2, alpha=0.6
+            s.jaccard[b, k],
+            k,
+            s=60,
+            c=palette[k],
+            marker="|",
+            linewidths=1.2,
+            alpha=0.6,
         )
         seen = np.flatnonzero(~np.isnan(s.clusters))
         ax.scatter(
-            s.clusters[seen], seen, s=46, c=palette[seen], edgecolors=INK, linewidths=0.8, zorder=3
+            s.clusters[seen],
+            seen,
+            s=46,
+            c=palette[seen],
+            edgecolors=INK,
+            linewidths=0.8,
+            zorder=3,
         )
         finish_axes(ax, "Jaccard index with the most similar cluster", "cluster")
         ax.set_yticks(range(c), _shorten_frame(s.partition), parse_math=False)
@@ -191,7 +214,9 @@ class StabilityDisplay(Display):
         labels = s.partition.labels_with_outliers[points]
         inks = np.where((labels >= 0)[:, None], palette[labels], 0.1)
         # Reproducible jitter separates points at the same position.
-        jittered = np.clip(change[points] + rng.uniform(-0.012, 0.012, len(points)), -0.02, 1.02)
+        jittered = np.clip(
+            change[points] + rng.uniform(-0.012, 0.012, len(points)), -0.02, 1.02
+        )
         size = np.clip(4000 / max(len(points), 1), 8, 22)
         size = size * np.where(change[points] > 0, 1.0, 0.5)
         self.object_points_ = ax.scatter(
@@ -291,13 +316,17 @@ class CoverageDisplay(Display):
     ['all', '0', '1', '2']
     """
 
-    def __init__(self, *, confidence: Any, coverage: Mapping[str, Any], size: Mapping[str, Any]):
+    def __init__(
+        self, *, confidence: Any, coverage: Mapping[str, Any], size: Mapping[str, Any]
+    ):
         self.confidence = validate_sequence(confidence, "confidence")
         n = len(self.confidence)
         self.coverage = validate_mapping(coverage, "coverage", validate_sequence, n)
         self.size = validate_mapping(size, "size", validate_sequence, n)
         if not self.coverage or self.coverage.keys() != self.size.keys():
-            raise InvalidInputError("coverage and size must have the same names, and at least one")
+            raise InvalidInputError(
+                "coverage and size must have the same names, and at least one"
+            )
 
     @classmethod
     def from_estimator(
@@ -323,7 +352,9 @@ class CoverageDisplay(Display):
         CoverageDisplay
         """
         validate_estimator(estimator, "predict_mass")
-        return cls.from_masses(estimator.predict_mass(X), y, by_class=by_class, **options)
+        return cls.from_masses(
+            estimator.predict_mass(X), y, by_class=by_class, **options
+        )
 
     @classmethod
     def from_masses(
@@ -352,7 +383,11 @@ class CoverageDisplay(Display):
         contour = np.asarray(masses.contour, dtype=float)
         groups = {"all": np.ones(len(codes), dtype=bool)}
         if by_class:
-            groups |= {str(name): codes == k for name, k in places.items() if (codes == k).any()}
+            groups |= {
+                str(name): codes == k
+                for name, k in places.items()
+                if (codes == k).any()
+            }
         own = contour[np.arange(len(codes)), codes]
         coverage = {}
         size = {}
@@ -397,8 +432,12 @@ class CoverageDisplay(Display):
                 )
         left, right = self.axes_
         left.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle="--", zorder=1)
-        finish_axes(left, "confidence", "share of sets with the true class", title, grid=True)
-        finish_axes(right, "confidence", "mean number of classes in a set", None, grid=True)
+        finish_axes(
+            left, "confidence", "share of sets with the true class", title, grid=True
+        )
+        finish_axes(
+            right, "confidence", "mean number of classes in a set", None, grid=True
+        )
         if resolve_auto(legend, len(self.coverage) > 1):
             draw_line_legend(left, self.lines_[: len(self.coverage)])
         return self
@@ -570,7 +609,8 @@ class RejectionCurveDisplay(CurvesDisplay):
         """
         estimators = name_estimators(estimator, names)
         curves = {
-            name: _compute_curve(one, X, y, rule, optimism) for name, one in estimators.items()
+            name: _compute_curve(one, X, y, rule, optimism)
+            for name, one in estimators.items()
         }
         return cls(curves=curves).plot(**options)
 
@@ -601,28 +641,38 @@ class RejectionCurveDisplay(CurvesDisplay):
         """
         by_name = masses if isinstance(masses, Mapping) else {"masses": masses}
         curves = {
-            str(name): _compute_mass_curve(one, y, rule, optimism) for name, one in by_name.items()
+            str(name): _compute_mass_curve(one, y, rule, optimism)
+            for name, one in by_name.items()
         }
         return cls(curves=curves).plot(**options)
 
     def _points(self, curve: Any) -> tuple[np.ndarray, np.ndarray]:
-        return np.append(curve.rejection_rate, 1.0), np.append(curve.error, curve.error[-1])
+        return np.append(curve.rejection_rate, 1.0), np.append(
+            curve.error, curve.error[-1]
+        )
 
     def _finish(self, title: str | None) -> None:
         finish_axes(
-            self.ax_, "share of rejected objects", "error of decided objects", title, grid=True
+            self.ax_,
+            "share of rejected objects",
+            "error of decided objects",
+            title,
+            grid=True,
         )
         self.ax_.set_xlim(0, 1)
         self.ax_.set_ylim(bottom=0)
 
 
-def _compute_curve(estimator: Any, X: Any, y: Any, rule: str, optimism: float) -> RejectionCurve:
+def _compute_curve(
+    estimator: Any, X: Any, y: Any, rule: str, optimism: float
+) -> RejectionCurve:
     validate_estimator(estimator)
     if callable(getattr(estimator, "predict_mass", None)):
         return _compute_mass_curve(estimator.predict_mass(X), y, rule, optimism)
     if not hasattr(estimator, "predict_proba"):
         raise InvalidParameterError(
-            "estimator", must=f"have predict_mass or predict_proba, got {type(estimator).__name__}"
+            "estimator",
+            must=f"have predict_mass or predict_proba, got {type(estimator).__name__}",
         )
     probabilities = np.asarray(estimator.predict_proba(X))
     classes = _validate_classes(y, len(probabilities), estimator.classes_)
@@ -638,7 +688,9 @@ def _compute_mass_curve(
     losses = masses.expected_losses(rule, optimism=optimism)
     frame = np.empty(masses.n_clusters, dtype=object)
     frame[:] = masses.frame
-    return RejectionCurve.from_losses(frame[losses.argmin(axis=1)] != classes, losses.min(axis=1))
+    return RejectionCurve.from_losses(
+        frame[losses.argmin(axis=1)] != classes, losses.min(axis=1)
+    )
 
 
 def _validate_classes(y: Any, n: int, known: Iterable[Any]) -> np.ndarray:

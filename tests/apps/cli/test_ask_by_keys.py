@@ -52,7 +52,8 @@ class Terminal:
     def press(self, key, then):
         """Press a key when the program waits for one, and wait for the text that follows."""
         self._wait(
-            lambda: not termios.tcgetattr(self.screen)[3] & termios.ICANON, "waits for a key"
+            lambda: not termios.tcgetattr(self.screen)[3] & termios.ICANON,
+            "waits for a key",
         )
         before = len(self.seen)
         os.write(self.screen, key.encode())
@@ -72,7 +73,9 @@ class Terminal:
             self._read(0.02)
             if time.monotonic() > end:
                 self.program.kill()
-                raise AssertionError(f"the program never {what}; the screen shows:\n{self.seen}")
+                raise AssertionError(
+                    f"the program never {what}; the screen shows:\n{self.seen}"
+                )
 
     def _read(self, seconds):
         try:
@@ -118,7 +121,9 @@ def test_quit(folder, key):
     terminal.press("n", "no")
     terminal.press(key, "quit")
     assert terminal.wait() == 0, terminal.seen
-    assert pd.read_csv(folder / "flowers.answers.csv")["answer"].fillna("").tolist() == [
+    assert pd.read_csv(folder / "flowers.answers.csv")["answer"].fillna(
+        ""
+    ).tolist() == [
         "different",
         "",
         "",

@@ -18,8 +18,12 @@ from dempster.persistence import load
 pytest.importorskip("pyarrow")
 
 CENTERS = np.array([[0.0, 0.0], [900.0, 0.0], [300.0, 5.0]])
-NUMBERS = CENTERS[np.arange(600) % 3] + np.random.default_rng(0).normal(size=(600, 2)) * [60, 0.5]
-TABLE = pd.DataFrame(NUMBERS, columns=["a", "b"]).assign(name="x", same=7, n=np.arange(600))
+NUMBERS = CENTERS[np.arange(600) % 3] + np.random.default_rng(0).normal(
+    size=(600, 2)
+) * [60, 0.5]
+TABLE = pd.DataFrame(NUMBERS, columns=["a", "b"]).assign(
+    name="x", same=7, n=np.arange(600)
+)
 
 
 @pytest.fixture
@@ -32,7 +36,9 @@ def folder(tmp_path):
 
 
 def run(*arguments):
-    return CliRunner().invoke(cluster, [str(a) for a in (*arguments, "-c", 3, "--method", "ecm")])
+    return CliRunner().invoke(
+        cluster, [str(a) for a in (*arguments, "-c", 3, "--method", "ecm")]
+    )
 
 
 @pytest.mark.parametrize("name", ["in", "one.parquet"])
@@ -44,11 +50,16 @@ def test_folder_of_masses(folder, name):
     assert "left out constant columns: same" in done.output
     assert "a pass over X begins, for moments" in done.output
     assert re.search(
-        r"passes over 600 rows, [\d,]+ rows per second, peak memory [\d,]+ MB", done.output
+        r"passes over 600 rows, [\d,]+ rows per second, peak memory [\d,]+ MB",
+        done.output,
     )
     (path,) = (folder / "out").iterdir()
     found = read_partition(path)
-    expected = ECM(3, random_state=0).fit(StandardScaler().fit_transform(NUMBERS)).credal_partition_
+    expected = (
+        ECM(3, random_state=0)
+        .fit(StandardScaler().fit_transform(NUMBERS))
+        .credal_partition_
+    )
     np.testing.assert_allclose(found.masses, expected.masses, atol=1e-6)
 
 
@@ -71,7 +82,10 @@ def test_save_model_and_config(folder):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--plot", "a.png"], "--plot cannot be used with a table that is read in blocks"),
+        (
+            ["--plot", "a.png"],
+            "--plot cannot be used with a table that is read in blocks",
+        ),
         (
             ["--confidence", "0.9"],
             "--confidence cannot be used with a table that is read in blocks",
@@ -91,7 +105,9 @@ def test_errors_leave_no_folder(folder, arguments, words):
 
 
 def test_folder_with_files_or_missing_values(folder):
-    assert "must be new or empty" in str(run(folder / "one.parquet", "-o", folder / "in").exception)
+    assert "must be new or empty" in str(
+        run(folder / "one.parquet", "-o", folder / "in").exception
+    )
     TABLE.assign(a=np.nan).to_parquet(folder / "in" / "2.parquet")
     done = run(folder / "in", "-o", folder / "out", "--exclude", "n")
     assert "in column a" in str(done.exception)
@@ -102,7 +118,9 @@ def test_dask(folder, monkeypatch):
     distributed = pytest.importorskip("distributed")
     monkeypatch.setattr(cluster_blocks, "DASK_TIMEOUT", 1)
     expected = run(folder / "in", "-o", folder / "here", "--exclude", "n")
-    with distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None) as cluster:
+    with distributed.LocalCluster(
+        n_workers=1, processes=False, dashboard_address=None
+    ) as cluster:
         done = run(
             folder / "in",
             "-o",
@@ -114,12 +132,16 @@ def test_dask(folder, monkeypatch):
         )
     assert done.exit_code == 0, done.output
     tables = [
-        np.concatenate([read_partition(f).masses for f in sorted((folder / n).iterdir())])
+        np.concatenate(
+            [read_partition(f).masses for f in sorted((folder / n).iterdir())]
+        )
         for n in ("here", "there")
     ]
     np.testing.assert_allclose(*tables, atol=1e-8)
     assert expected.exit_code == 0
     failed = run(folder / "in", "-o", folder / "nowhere", "--dask", "tcp://127.0.0.1:1")
-    assert "cannot connect to a Dask cluster at tcp://127.0.0.1:1" in str(failed.exception)
+    assert "cannot connect to a Dask cluster at tcp://127.0.0.1:1" in str(
+        failed.exception
+    )
     one = run(folder / "one.parquet", "-o", folder / "a.csv", "--dask")
     assert "--dask needs a Parquet FILE" in str(one.exception)

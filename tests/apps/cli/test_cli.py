@@ -36,7 +36,9 @@ def data(tmp_path):
 
 
 def run(*arguments):
-    return CliRunner().invoke(program, [str(a) for a in arguments], prog_name="dempster")
+    return CliRunner().invoke(
+        program, [str(a) for a in arguments], prog_name="dempster"
+    )
 
 
 def cluster(*arguments):
@@ -55,7 +57,9 @@ def file_names(folder):
 
 
 def test_version_and_help():
-    version = subprocess.run([EXECUTABLE, "--version"], capture_output=True, text=True, check=True)
+    version = subprocess.run(
+        [EXECUTABLE, "--version"], capture_output=True, text=True, check=True
+    )
     assert version.stdout.strip() == f"dempster {dempster.__version__}"
     text = run("--help").stdout
     assert "cluster" in text
@@ -82,14 +86,30 @@ def test_help_needs_no_heavy_imports():
 
 def test_progress_on_a_terminal(data):
     pty, termios = (
-        pytest.importorskip(name, reason="no terminals on Windows") for name in ("pty", "termios")
+        pytest.importorskip(name, reason="no terminals on Windows")
+        for name in ("pty", "termios")
     )
     master, terminal = pty.openpty()
     termios.tcsetwinsize(terminal, (24, 100))
     # This is long enough for progress to be shown.
-    command = [EXECUTABLE, "cluster", data.name, "-c", "3", "--method", "evclus", "--n-init", "300"]
+    command = [
+        EXECUTABLE,
+        "cluster",
+        data.name,
+        "-c",
+        "3",
+        "--method",
+        "evclus",
+        "--n-init",
+        "300",
+    ]
     done = subprocess.run(
-        command, stdout=subprocess.PIPE, stderr=terminal, text=True, cwd=data.parent, check=True
+        command,
+        stdout=subprocess.PIPE,
+        stderr=terminal,
+        text=True,
+        cwd=data.parent,
+        check=True,
     )
     os.close(terminal)
     shown = _read_terminal(master)
@@ -176,7 +196,11 @@ def test_demo_without_torch(tmp_path):
     (tmp_path / "torch.py").write_text("raise ImportError('torch is not installed')")
     code = "import sys; from dempster.apps.cli import main; sys.path.insert(0, '.'); sys.argv[1:] = ['demo']; main()"
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=True
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=True,
     )
     assert done.stderr == ""
     assert file_names(tmp_path / "demo") == [
@@ -211,7 +235,9 @@ def test_commands_proposed_by_demo(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     shown = run("demo", "--output", "deep/er").stdout
     proposed = [
-        line.split("  ")[1].split() for line in shown.splitlines() if line.startswith("  dempster ")
+        line.split("  ")[1].split()
+        for line in shown.splitlines()
+        if line.startswith("  dempster ")
     ]
     assert len(proposed) == 4
     for command in proposed:
@@ -225,10 +251,21 @@ def test_commands_proposed_by_demo(tmp_path, monkeypatch):
 
 def test_partition_equals_that_of_the_estimator(data):
     result = cluster(
-        data, "-c", 3, "--seed", 5, "--no-scale", "-p", "delta=900", "--focal-sets", "full"
+        data,
+        "-c",
+        3,
+        "--seed",
+        5,
+        "--no-scale",
+        "-p",
+        "delta=900",
+        "--focal-sets",
+        "full",
     )
     assert result.exit_code == 0, result.output
-    expected = ECM(3, delta=900, n_init=2, random_state=5, focal_sets="full").fit(blobs())
+    expected = ECM(3, delta=900, n_init=2, random_state=5, focal_sets="full").fit(
+        blobs()
+    )
     read = read_partition(data.with_name("data.partition.csv"))
     np.testing.assert_array_equal(read.masses, expected.credal_partition_.masses)
     assert read.focal_sets == expected.focal_sets_
@@ -236,7 +273,9 @@ def test_partition_equals_that_of_the_estimator(data):
     assert "3 attributes, objective" in result.stdout
 
 
-@pytest.mark.parametrize("suffix", ["csv", "csv.gz", "tsv", "txt", "parquet", "feather", "npy"])
+@pytest.mark.parametrize(
+    "suffix", ["csv", "csv.gz", "tsv", "txt", "parquet", "feather", "npy"]
+)
 def test_input_formats(tmp_path, suffix):
     table = blobs()
     path = tmp_path / f"data.{suffix}"
@@ -250,11 +289,16 @@ def test_input_formats(tmp_path, suffix):
         "npy": lambda: np.save(path, table.to_numpy()),
     }[suffix]()
     assert cluster(path, "-c", 3).exit_code == 0
-    scaled = (table.to_numpy() - table.to_numpy().mean(axis=0)) / table.to_numpy().std(axis=0)
+    scaled = (table.to_numpy() - table.to_numpy().mean(axis=0)) / table.to_numpy().std(
+        axis=0
+    )
     expected = ECM(3, n_init=2, random_state=0).fit(scaled).credal_partition_.masses
     # Means of columns may be summed in another order.
     np.testing.assert_allclose(
-        read_partition(tmp_path / "data.partition.csv").masses, expected, rtol=0, atol=1e-12
+        read_partition(tmp_path / "data.partition.csv").masses,
+        expected,
+        rtol=0,
+        atol=1e-12,
     )
 
 
@@ -272,7 +316,12 @@ def test_same_seed_same_file(data):
     contents = []
     for seed, jobs in ((1, 1), (1, 2), (2, 1)):
         output = data.with_name("out.csv")
-        assert cluster(data, "-c", 5, "--seed", seed, "--n-jobs", jobs, "-o", output).exit_code == 0
+        assert (
+            cluster(
+                data, "-c", 5, "--seed", seed, "--n-jobs", jobs, "-o", output
+            ).exit_code
+            == 0
+        )
         contents.append(output.read_bytes())
     assert contents[0] == contents[1]
     assert contents[0] != contents[2]
@@ -289,13 +338,17 @@ def test_index(tmp_path):
     assert index.name == "name"
     table.rename_axis(None).to_csv(tmp_path / "data.csv")
     assert "names of the rows" in cluster(tmp_path / "data.csv", "-c", 3).stderr
-    assert read_partition(tmp_path / "data.partition.csv").index.tolist() == table.index.tolist()
+    assert (
+        read_partition(tmp_path / "data.partition.csv").index.tolist()
+        == table.index.tolist()
+    )
 
 
 def test_columns_and_exclude(data):
     assert "2 attributes" in cluster(data, "-c", 3, "--columns", "length,width").stdout
     assert (
-        "2 attributes" in cluster(data, "-c", 3, "--columns", "length", "--columns", "width").stdout
+        "2 attributes"
+        in cluster(data, "-c", 3, "--columns", "length", "--columns", "width").stdout
     )
     first = read_partition(data.with_name("data.partition.csv"))
     assert "2 attributes" in cluster(data, "-c", 3, "--exclude", "depth").stdout
@@ -318,7 +371,9 @@ def test_notes_on_ignored_columns(tmp_path):
         "note: left out constant columns: always",
     ]
     assert cluster(tmp_path / "data.csv", "-c", 3, "-q").output == ""
-    assert "4 attributes," in cluster(tmp_path / "data.csv", "-c", 3, "--no-scale").stdout
+    assert (
+        "4 attributes," in cluster(tmp_path / "data.csv", "-c", 3, "--no-scale").stdout
+    )
 
 
 def test_no_header(tmp_path):
@@ -346,7 +401,15 @@ def test_missing_values(tmp_path, method):
     ):
         assert text in failed.stderr
     partial = cluster(
-        path, "-c", 3, "--method", method, "--missing", "partial", "--plot", tmp_path / "data.png"
+        path,
+        "-c",
+        3,
+        "--method",
+        method,
+        "--missing",
+        "partial",
+        "--plot",
+        tmp_path / "data.png",
     )
     assert "left out 1 row of 60 without any value" in partial.stderr
     assert "2 rows of 59 compared by the values that are present" in partial.stderr
@@ -355,7 +418,9 @@ def test_missing_values(tmp_path, method):
         "left out 3 rows of 60"
         in cluster(path, "-c", 3, "--method", method, "--missing", "drop").stderr
     )
-    assert read_partition(output).index.tolist() == [i for i in range(60) if i not in (3, 7, 9)]
+    assert read_partition(output).index.tolist() == [
+        i for i in range(60) if i not in (3, 7, 9)
+    ]
 
 
 def test_quiet_and_verbose(data):
@@ -376,7 +441,9 @@ def test_quiet_and_verbose(data):
     ],
 )
 def test_plot(data, suffix, columns):
-    result = cluster(data, "-c", 3, "--plot", data.with_name(f"p.{suffix}"), "--columns", columns)
+    result = cluster(
+        data, "-c", 3, "--plot", data.with_name(f"p.{suffix}"), "--columns", columns
+    )
     assert result.exit_code == 0, result.output
     start = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[suffix]
     assert data.with_name(f"p.{suffix}").read_bytes().startswith(start)

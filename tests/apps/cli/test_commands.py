@@ -70,7 +70,10 @@ def test_save_and_repeat_a_run(saved):
     found = document("cluster", "--config", "r.toml", "-o", "again.csv")
     assert (saved / "again.csv").read_bytes() == (saved / "ecm.csv").read_bytes()
     assert Recipe.from_dict(found["recipe"]) == recipe
-    assert found["run"] == "dempster cluster flowers.csv -c 3 --method ecm --index name --n-init 2"
+    assert (
+        found["run"]
+        == "dempster cluster flowers.csv -c 3 --method ecm --index name --n-init 2"
+    )
     assert found["partition"]["n_objects"] == 60
     assert sum(cluster["certain"] for cluster in found["partition"]["clusters"]) > 50
     other = document("cluster", "--config", "r.toml", "-c", 2, "-o", "again.csv")
@@ -159,9 +162,22 @@ def test_formats_of_dissimilarities(folder, name):  # noqa: F811
         from scipy.io import mmwrite, savemat
 
         mmwrite(name, D) if name == "d.mtx" else savemat(name, {"D": D})
-    run("cluster", name, "--dissimilarities", "-c", 3, "-o", "out.npz", "--plot", "p.png", "-q")
+    run(
+        "cluster",
+        name,
+        "--dissimilarities",
+        "-c",
+        3,
+        "-o",
+        "out.npz",
+        "--plot",
+        "p.png",
+        "-q",
+    )
     expected = Recipe("d.npy", kind="dissimilarities", clusters=3).run().partition
-    np.testing.assert_allclose(read_partition("out.npz").masses, expected.masses, atol=1e-6)
+    np.testing.assert_allclose(
+        read_partition("out.npz").masses, expected.masses, atol=1e-6
+    )
 
 
 def test_sparse_dissimilarities(folder):  # noqa: F811
@@ -172,7 +188,17 @@ def test_sparse_dissimilarities(folder):  # noqa: F811
     rng = np.random.default_rng(0)
     kept = np.triu(rng.random(D.shape) < 0.5, 1)
     mmwrite("some.mtx", sparse.coo_matrix(np.where(kept | kept.T, D, 0)))
-    run("cluster", "some.mtx", "--dissimilarities", "-c", 3, "--method", "evclus", "-o", "out.npz")
+    run(
+        "cluster",
+        "some.mtx",
+        "--dissimilarities",
+        "-c",
+        3,
+        "--method",
+        "evclus",
+        "-o",
+        "out.npz",
+    )
     labels = read_partition("out.npz").labels
     assert len({(a, b) for a, b in zip(labels, np.arange(60) % 3, strict=True)}) == 3
 
@@ -180,7 +206,9 @@ def test_sparse_dissimilarities(folder):  # noqa: F811
 def test_example_tables(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run("example", "flowers.csv", "new-flowers.csv", "wines.csv")
-    tables = [pd.read_csv(name) for name in ("flowers.csv", "new-flowers.csv", "wines.csv")]
+    tables = [
+        pd.read_csv(name) for name in ("flowers.csv", "new-flowers.csv", "wines.csv")
+    ]
     assert [table.shape for table in tables] == [(150, 6), (15, 5), (178, 15)]
     assert tables[0].groupby("species").size().tolist() == [50, 50, 50]
     assert tables[2].groupby("grape").size().to_dict() == {
@@ -199,7 +227,9 @@ def test_example_tables(tmp_path, monkeypatch):
 
 
 def test_predict_prepares_new_rows(saved):
-    flowers().iloc[::-1].drop(columns="color").to_csv("new.csv", index=False, sep=";", decimal=",")
+    flowers().iloc[::-1].drop(columns="color").to_csv(
+        "new.csv", index=False, sep=";", decimal=","
+    )
     found = document("predict", "ecm.dempster", "new.csv")
     assert found["partition"]["n_objects"] == 60
     predicted = read_partition("new.predicted.csv")
@@ -213,7 +243,8 @@ def test_predict_prepares_new_rows(saved):
         in run("predict", "ecm.dempster", "less.csv", code=1).stderr
     )
     assert (
-        "contains a partition, not a model" in run("predict", "ecm.csv", "new.csv", code=1).stderr
+        "contains a partition, not a model"
+        in run("predict", "ecm.csv", "new.csv", code=1).stderr
     )
 
 
@@ -222,7 +253,14 @@ def test_classify(folder):  # noqa: F811
     table.loc[table.index[90:], "color"] = None
     table.to_csv("part.csv", index=False)
     found = document(
-        "classify", "part.csv", "--target", "color", "--index", "name", "--save-model", "m.dempster"
+        "classify",
+        "part.csv",
+        "--target",
+        "color",
+        "--index",
+        "name",
+        "--save-model",
+        "m.dempster",
     )
     assert found["classes"] == ["blue", "red", "white"]
     assert found["n_training"] == 90
@@ -233,13 +271,30 @@ def test_classify(folder):  # noqa: F811
     found = document("predict", "m.dempster", "part.csv")
     assert sum(found["decisions"].values()) == 120
     sets = document(
-        "classify", "part.csv", "--target", "color", "--rule", "interval_dominance", "--cv", 0
+        "classify",
+        "part.csv",
+        "--target",
+        "color",
+        "--rule",
+        "interval_dominance",
+        "--cv",
+        0,
     )
     assert sets["cross_validation"] == {}
-    rejected = document("classify", "part.csv", "--target", "color", "--reject", 0.0, "--cv", 3)
+    rejected = document(
+        "classify", "part.csv", "--target", "color", "--reject", 0.0, "--cv", 3
+    )
     assert set(rejected["decisions"]) == {"undecided"}
     wrong = run(
-        "classify", "part.csv", "--target", "color", "--rule", "maximality", "--reject", 0.1, code=2
+        "classify",
+        "part.csv",
+        "--target",
+        "color",
+        "--rule",
+        "maximality",
+        "--reject",
+        0.1,
+        code=2,
     )
     assert "--reject cannot be used with --rule maximality" in wrong.stderr
 
@@ -249,10 +304,26 @@ def test_classify_with_confidence(folder):  # noqa: F811
     truth = flowers(120)["color"][90:]
     table.loc[table.index[90:], "color"] = None
     table.to_csv("part.csv", index=False)
-    options = ("part.csv", "--target", "color", "--index", "name", "--confidence", 0.95, "--cv", 0)
+    options = (
+        "part.csv",
+        "--target",
+        "color",
+        "--index",
+        "name",
+        "--confidence",
+        0.95,
+        "--cv",
+        0,
+    )
     document("classify", *options, "--save-model", "m.dempster")
     decided = pd.read_csv("part.decisions.csv")["decision"]
-    assert sum(name in text.split(" or ") for name, text in zip(truth, decided, strict=True)) >= 24
+    assert (
+        sum(
+            name in text.split(" or ")
+            for name, text in zip(truth, decided, strict=True)
+        )
+        >= 24
+    )
     document("predict", "m.dempster", "part.csv", "-o", "all.csv")
     assert pd.read_csv("all.csv")["decision"].tolist()[90:] == decided.tolist()
     wrong = run("classify", *options, "--reject", 0.1, code=2)
@@ -274,24 +345,30 @@ def test_convert(saved):
     np.testing.assert_allclose(read_partition("d.npz").masses, first.masses, atol=1e-12)
     assert document("convert", "ecm.dempster", "e.tsv")["partition"]["n_objects"] == 60
     assert (
-        "TARGET: the extension must be one of" in run("convert", "ecm.csv", "x.docx", code=2).stderr
+        "TARGET: the extension must be one of"
+        in run("convert", "ecm.csv", "x.docx", code=2).stderr
     )
 
 
 def test_compare_and_combine(saved):
     run("cluster", "flowers.csv", "-c", 2, "--index", "name", "-o", "two.csv", "-q")
-    found = document("compare", "ecm.csv", "two.csv", "--plot", "map.png", "-o", "moved.csv")
+    found = document(
+        "compare", "ecm.csv", "two.csv", "--plot", "map.png", "-o", "moved.csv"
+    )
     assert 0.3 < found["indices"][0]["credal Rand"] < 0.95
     moved = pd.read_csv("moved.csv")
     assert found["moved"]["two"]["objects"] == len(moved) > 15
     assert (saved / "map.png").read_bytes().startswith(b"\x89PNG")
     shown = run("compare", "ecm.csv", "ecm.csv").stdout
     assert "0 objects (0.0%)" in shown
-    found = document("combine", "ecm.csv", "two.csv", "--rule", "average", "-o", "both.csv")
+    found = document(
+        "combine", "ecm.csv", "two.csv", "--rule", "average", "-o", "both.csv"
+    )
     assert found["partition"]["n_clusters"] == 3
     assert len(read_partition("both.csv")) == 60
     assert (
-        "at least two partitions are needed, got 1 file" in run("compare", "ecm.csv", code=2).stderr
+        "at least two partitions are needed, got 1 file"
+        in run("compare", "ecm.csv", code=2).stderr
     )
 
 
@@ -325,19 +402,30 @@ def test_explain(saved):
     values = {row["attribute"]: row["value"] for row in found["contributions"]}
     # in the units of the table
     assert values == pytest.approx(flowers().loc[3, list(values)].to_dict())
-    cluster = document("explain", "ecm.csv", "flowers.csv", "--index", "name", "--cluster", 1)
+    cluster = document(
+        "explain", "ecm.csv", "flowers.csv", "--index", "name", "--cluster", 1
+    )
     paragraphs = cluster["text"].split("\n\n")
-    assert [text.split(":")[0] for text in paragraphs if text.startswith("cluster")] == [
-        "cluster 1"
-    ]
+    assert [
+        text.split(":")[0] for text in paragraphs if text.startswith("cluster")
+    ] == ["cluster 1"]
     assert cluster["profile"]["objects"] > 15
-    pair = document("explain", "ecm.dempster", "flowers.csv", "--pair", "0,1", "--plot", "p.png")
+    pair = document(
+        "explain", "ecm.dempster", "flowers.csv", "--pair", "0,1", "--plot", "p.png"
+    )
     assert pair["discriminating_features"][0]["rule"].startswith("cluster ")
     assert len(document("explain", "ecm.dempster", "flowers.csv")["profile"]) >= 3
     assert (
         "there is no object 'nobody'"
         in run(
-            "explain", "ecm.csv", "flowers.csv", "--index", "name", "--object", "nobody", code=1
+            "explain",
+            "ecm.csv",
+            "flowers.csv",
+            "--index",
+            "name",
+            "--object",
+            "nobody",
+            code=1,
         ).stderr
     )
     assert (
@@ -361,7 +449,9 @@ def test_explain_objects_whose_names_are_numbers(folder):  # noqa: F811
         "n.dempster",
     )
     for subject in ("n.dempster", "numbered.partition.csv"):
-        shown = run("explain", subject, "numbered.csv", "--object", 1005, "--index", "name").stdout
+        shown = run(
+            "explain", subject, "numbered.csv", "--object", 1005, "--index", "name"
+        ).stdout
         assert shown.startswith("Object 1005 is")
 
 
@@ -370,7 +460,16 @@ def test_na_values_and_unknown_classes(folder):  # noqa: F811
     table.loc[table.index[3], "width"] = "below"
     table.loc[table.index[::4], "color"] = None
     table.to_csv("holes.csv", index=False)
-    options = "--na-values", "below", "--missing", "drop", "--index", "name", "--truth", "color"
+    options = (
+        "--na-values",
+        "below",
+        "--missing",
+        "drop",
+        "--index",
+        "name",
+        "--truth",
+        "color",
+    )
     run(
         "cluster",
         "holes.csv",
@@ -384,11 +483,14 @@ def test_na_values_and_unknown_classes(folder):  # noqa: F811
         "--report",
         "h.html",
     )
-    assert "the 44 objects with a known class" in (folder / "h.html").read_text(encoding="utf-8")
+    assert "the 44 objects with a known class" in (folder / "h.html").read_text(
+        encoding="utf-8"
+    )
     # na_values of the model are used
     assert document("predict", "h.dempster", "holes.csv")["n_objects"] == 59
     assert (
-        "needs the argument TABLE" in run("report", "h.dempster", "--na-values", "x", code=2).stderr
+        "needs the argument TABLE"
+        in run("report", "h.dempster", "--na-values", "x", code=2).stderr
     )
 
 
@@ -400,7 +502,9 @@ def test_ask_and_use_answers(folder):  # noqa: F811
     assert table["answer"].isna().all()
     colors = flowers().set_index("name")["color"]
     same = colors[table["object"]].to_numpy() == colors[table["other"]].to_numpy()
-    table.assign(answer=np.where(same, "same", "different")).to_csv("answered.csv", index=False)
+    table.assign(answer=np.where(same, "same", "different")).to_csv(
+        "answered.csv", index=False
+    )
     answered = document(
         "ask",
         "flowers.csv",
@@ -419,12 +523,17 @@ def test_ask_and_use_answers(folder):  # noqa: F811
     (folder / "odd.csv").write_text(
         "object,other,answer\nf000,f001,same\nf001,f002,same\nf000,f002,different\n"
     )
-    shown = run("ask", "flowers.csv", "-c", 3, "--index", "name", "--answers", "odd.csv")
+    shown = run(
+        "ask", "flowers.csv", "-c", 3, "--index", "name", "--answers", "odd.csv"
+    )
     assert (
         "contradiction: f000 and f002 are different, but f000 - f001 - f002 are the same"
         in shown.stderr
     )
-    assert "--method must be one of" in run("ask", "flowers.csv", "--method", "ecm", code=2).stderr
+    assert (
+        "--method must be one of"
+        in run("ask", "flowers.csv", "--method", "ecm", code=2).stderr
+    )
 
 
 def test_report_is_written(saved):
@@ -432,7 +541,9 @@ def test_report_is_written(saved):
     document("report", "ecm.dempster", "flowers.csv", "-o", "page.html")
     text = (saved / "page.html").read_text()
     assert text.lstrip().lower().startswith("<!doctype html")
-    run("cluster", "flowers.csv", "-c", 3, "--method", "ecm", "--report", "r.html", "-q")
+    run(
+        "cluster", "flowers.csv", "-c", 3, "--method", "ecm", "--report", "r.html", "-q"
+    )
     assert (saved / "r.html").exists()
 
 
@@ -475,9 +586,9 @@ def test_completion_scripts(shell):
 def test_shell_completion(folder, words, expected):  # noqa: F811
     from click.shell_completion import ShellComplete
 
-    found = ShellComplete(program, {}, "dempster", "_DEMPSTER_COMPLETE").get_completions(
-        words[:-1], words[-1]
-    )
+    found = ShellComplete(
+        program, {}, "dempster", "_DEMPSTER_COMPLETE"
+    ).get_completions(words[:-1], words[-1])
     assert {item.value for item in found} >= expected
     assert all(item.value.startswith(words[-1]) for item in found)
 
@@ -487,6 +598,6 @@ def test_commands_have_json():
 
     for name in set(COMMANDS) - {"studio", "completion"}:
         command = program.get_command(Context(program), name)
-        assert "--json" in {option for parameter in command.params for option in parameter.opts}, (
-            name
-        )
+        assert "--json" in {
+            option for parameter in command.params for option in parameter.opts
+        }, name

@@ -28,7 +28,9 @@ from dempster.persistence import save
 from tests.limits import limited
 
 LONG = pytest.mark.long
-X = np.random.default_rng(0).normal(size=(60, 2)) + np.repeat([[0, 0], [9, 0], [0, 9]], 20, axis=0)
+X = np.random.default_rng(0).normal(size=(60, 2)) + np.repeat(
+    [[0, 0], [9, 0], [0, 9]], 20, axis=0
+)
 TABLES = {
     "empty.csv": b"",
     "header.csv": b"a,b\n",
@@ -55,7 +57,9 @@ def table(**columns):
 
 
 def run(*arguments):
-    return CliRunner().invoke(program, [str(a) for a in arguments], prog_name="dempster")
+    return CliRunner().invoke(
+        program, [str(a) for a in arguments], prog_name="dempster"
+    )
 
 
 def assert_error(result, code, *texts):
@@ -89,7 +93,10 @@ def files(tmp_path_factory):
         write_partition(twins, path / f"{name}.csv")
     save(ECM(3, n_init=1, random_state=0).fit(table()), path / "array.dempster")
     outputs = "--save-model", path / "m.dempster", "-o", path / "q.csv"
-    assert run("cluster", path / "t.csv", "-c", 3, "--method", "ecm", *outputs).exit_code == 0
+    assert (
+        run("cluster", path / "t.csv", "-c", 3, "--method", "ecm", *outputs).exit_code
+        == 0
+    )
     for name, content in TABLES.items():
         (path / name).write_bytes(content)
     (path / "folder.csv").mkdir()
@@ -216,14 +223,18 @@ INVALID_FILES = {
 
 
 @pytest.mark.parametrize(
-    ("command", "text"), [*WRONG_USE.items(), *INVALID_FILES.items()], ids=lambda case: case[:60]
+    ("command", "text"),
+    [*WRONG_USE.items(), *INVALID_FILES.items()],
+    ids=lambda case: case[:60],
 )
 def test_errors(folder, command, text):
     before = {path.name: path.stat().st_size for path in folder.iterdir()}
     with limited():
         result = run(*("" if word == "''" else word for word in command.split(" ")))
     result.stderr_bytes = b"\n".join(
-        line for line in result.stderr_bytes.splitlines() if not line.startswith(b"note: ")
+        line
+        for line in result.stderr_bytes.splitlines()
+        if not line.startswith(b"note: ")
     )
     if command.startswith("ask"):
         result.stdout_bytes = b""
@@ -238,18 +249,23 @@ def test_long_names_are_shortened(folder):
 
 
 @pytest.mark.parametrize(
-    "names", [("red", "blue", "red or blue"), ("undecided", "blue", "x"), ("-1", "0", "or")]
+    "names",
+    [("red", "blue", "red or blue"), ("undecided", "blue", "x"), ("-1", "0", "or")],
 )
 def test_names_of_classes(folder, names):
     table(kind=np.repeat(names, 20)).to_csv("named.csv", index=False)
     found = json.loads(
-        run("classify", "named.csv", "--target", "kind", "--new", "t.csv", "--json").stdout
+        run(
+            "classify", "named.csv", "--target", "kind", "--new", "t.csv", "--json"
+        ).stdout
     )
     assert found["cross_validation"] == {"accuracy": 1.0}
     assert found["decisions"] == dict.fromkeys(sorted(names), 20)
     rule = {"undecided": ("--reject", 0.3), "red or blue": ("--rule", "maximality")}
     for name in set(names) & set(rule):
-        result = run("classify", "named.csv", "--target", "kind", "--new", "t.csv", *rule[name])
+        result = run(
+            "classify", "named.csv", "--target", "kind", "--new", "t.csv", *rule[name]
+        )
         assert_error(result, 1, f"--target kind: rename the class '{name}'")
 
 
@@ -271,7 +287,9 @@ def test_file_is_not_readable(folder, monkeypatch):
 
 def test_parquet_output_without_pyarrow(folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    assert_error(run("cluster", "t.csv", "-c", 3, "-o", "new.parquet"), 1, "dempster[parquet]")
+    assert_error(
+        run("cluster", "t.csv", "-c", 3, "-o", "new.parquet"), 1, "dempster[parquet]"
+    )
 
 
 def test_traceback_on_request(folder, monkeypatch):
@@ -337,7 +355,9 @@ def test_full_disk_changes_no_file(folder, monkeypatch, which, command):
     ],
 )
 @pytest.mark.parametrize(
-    "error", [KeyboardInterrupt, RuntimeError("text\nin two lines")], ids=["interrupt", "defect"]
+    "error",
+    [KeyboardInterrupt, RuntimeError("text\nin two lines")],
+    ids=["interrupt", "defect"],
 )
 def test_failure_changes_no_file(folder, monkeypatch, name, error):
     def fail(*args, **keywords):
@@ -352,7 +372,10 @@ def test_failure_changes_no_file(folder, monkeypatch, name, error):
         assert_error(result, 130, "dempster: interrupted")
     else:
         assert_error(
-            result, 70, "internal error, RuntimeError: text in two lines", "DEMPSTER_DEBUG=1"
+            result,
+            70,
+            "internal error, RuntimeError: text in two lines",
+            "DEMPSTER_DEBUG=1",
         )
     assert sorted(os.listdir()) == before
     assert Path("p.csv").read_bytes() == content
@@ -360,37 +383,63 @@ def test_failure_changes_no_file(folder, monkeypatch, name, error):
 
 @pytest.mark.parametrize(
     "number",
-    [signal.SIGTERM, *(pytest.param(n, marks=LONG) for n in (signal.SIGHUP, signal.SIGINT))],
+    [
+        signal.SIGTERM,
+        *(pytest.param(n, marks=LONG) for n in (signal.SIGHUP, signal.SIGINT)),
+    ],
 )
 def test_signals_leave_no_file(tmp_path, number):
     np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(3000, 4)))
     command = "from dempster.__main__ import main; main()"
-    options = ["cluster", "x.npy", "-c", "3", "--method", "ecm", "--report", "r.html", "-q"]
+    options = [
+        "cluster",
+        "x.npy",
+        "-c",
+        "3",
+        "--method",
+        "ecm",
+        "--report",
+        "r.html",
+        "-q",
+    ]
     process = subprocess.Popen(
         [sys.executable, "-c", command, *options],
         cwd=tmp_path,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=lambda: [signal.signal(one, signal.SIG_DFL) for one in (number, signal.SIGINT)],
+        preexec_fn=lambda: [
+            signal.signal(one, signal.SIG_DFL) for one in (number, signal.SIGINT)
+        ],
     )
     end = time.monotonic() + 60
     while (
-        not list(tmp_path.glob(".dempster-*")) and process.poll() is None and time.monotonic() < end
+        not list(tmp_path.glob(".dempster-*"))
+        and process.poll() is None
+        and time.monotonic() < end
     ):
         time.sleep(0.002)
     process.send_signal(number)
     message = process.communicate(timeout=60)[1]
     assert process.returncode == 128 + number
-    assert message == f"dempster: {'interrupted' if number == signal.SIGINT else 'terminated'}\n"
+    assert (
+        message
+        == f"dempster: {'interrupted' if number == signal.SIGINT else 'terminated'}\n"
+    )
     assert [path.name for path in tmp_path.iterdir()] == ["x.npy"]
 
 
 @pytest.mark.parametrize(
-    "closed", ["<&- >&- 2>&-", *(pytest.param(c, marks=LONG) for c in (">&-", ">&- 2>&-", "<&-"))]
+    "closed",
+    [
+        "<&- >&- 2>&-",
+        *(pytest.param(c, marks=LONG) for c in (">&-", ">&- 2>&-", "<&-")),
+    ],
 )
 def test_closed_streams(folder, closed):
     command = f"{sys.executable} -m dempster ask t.csv -c 3 --method evclus -q {closed}"
-    done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        command, shell=True, capture_output=True, text=True, timeout=120
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert "t.answers.csv" in os.listdir()
 
@@ -420,9 +469,16 @@ def test_files_of_the_user_are_not_overwritten(folder, name):
 def test_answers_and_files_of_the_demo_are_not_overwritten(folder):
     Path("t.answers.csv").write_text("object,other,answer\n0,1,same\n")
     assert_error(
-        run("ask", "t.csv", "-c", 2), 1, "t.answers.csv contains answers that would be lost"
+        run("ask", "t.csv", "-c", 2),
+        1,
+        "t.answers.csv contains answers that would be lost",
     )
-    assert run("ask", "t.csv", "-c", 2, "--n-init", 1, "--answers", "t.answers.csv").exit_code == 0
+    assert (
+        run(
+            "ask", "t.csv", "-c", 2, "--n-init", 1, "--answers", "t.answers.csv"
+        ).exit_code
+        == 0
+    )
     Path("demo").mkdir()
     Path("demo/partition.csv").write_text("mine")
     assert_error(run("demo"), 1, "overwrites no files")
@@ -430,7 +486,8 @@ def test_answers_and_files_of_the_demo_are_not_overwritten(folder):
 
 
 @pytest.mark.parametrize(
-    "command", ["predict m.dempster {}", "classify t.csv --target kind --new {}", "ask {} -c 3"]
+    "command",
+    ["predict m.dempster {}", "classify t.csv --target kind --new {}", "ask {} -c 3"],
 )
 def test_default_outputs_of_similar_names_differ(folder, command):
     for name in ("year.1.csv", "year.2.csv"):
@@ -461,11 +518,15 @@ NAMES = [
 
 def test_to_command_can_be_parsed():
     recipes = [
-        Recipe("t.csv", columns=[name, *NAMES[:2]], exclude=[name], truth=name, index=name)
+        Recipe(
+            "t.csv", columns=[name, *NAMES[:2]], exclude=[name], truth=name, index=name
+        )
         for name in NAMES
     ]
     recipes.append(
-        Recipe("t.csv", method="ecm", clusters=3, parameters={"n_jobs": None, "delta": 5})
+        Recipe(
+            "t.csv", method="ecm", clusters=3, parameters={"n_jobs": None, "delta": 5}
+        )
     )
     recipes.append(Recipe("t.csv", confidence=0.9))
     recipes.append(Recipe("t.csv", method="bootclus", parameters={"confidence": 0.8}))
@@ -477,9 +538,13 @@ def test_to_command_can_be_parsed():
 def test_integer_labels_with_missing_values(folder):
     kinds = pd.Series(np.repeat([1.0, 2.0, 30.0], 20)).mask(np.arange(60) % 7 == 0)
     table(kind=kinds).to_csv("numbered.csv", index=False)
-    found = json.loads(run("classify", "numbered.csv", "--target", "kind", "--json").stdout)
+    found = json.loads(
+        run("classify", "numbered.csv", "--target", "kind", "--json").stdout
+    )
     assert found["classes"] == ["1", "2", "30"]
-    assert read_labels("kind", table(kind=kinds)).dropna().map(type).unique().tolist() == [int]
+    assert read_labels("kind", table(kind=kinds)).dropna().map(
+        type
+    ).unique().tolist() == [int]
     assert read_labels("kind", table(kind=kinds / 4)).dropna().iloc[0] == 0.25
 
 
@@ -507,7 +572,9 @@ def test_special_characters_in_names_of_columns(folder):
 
 
 def test_notes_on_text_that_looks_like_numbers(folder):
-    table(price=[f"CHF {k % 4}.50" for k in range(60)]).to_csv("prices.csv", index=False)
+    table(price=[f"CHF {k % 4}.50" for k in range(60)]).to_csv(
+        "prices.csv", index=False
+    )
     note = "price (text that looks like numbers, such as 'CHF 0.50')"
     assert note in run("cluster", "prices.csv", "-c", 2, "--method", "ecm").stderr
     assert (
@@ -526,7 +593,10 @@ def test_formulas_are_escaped(folder):
         "\n".join([answers[0], *(line + "same" for line in answers[1:2])])
     )
     assert (
-        run("ask", "f.csv", "-c", 2, "--index", "name", "--answers", "f.answers.csv").exit_code == 0
+        run(
+            "ask", "f.csv", "-c", 2, "--index", "name", "--answers", "f.answers.csv"
+        ).exit_code
+        == 0
     )
     target = "--index", "name", "--target", "kind", "--new", "f.csv", "-o", "d.csv"
     assert run("classify", "f.csv", *target).exit_code == 0

@@ -26,8 +26,12 @@ from dempster.apps.notebook import explore, explorer
 HOSTILE = "<img src=x onerror=window.hacked=1>"
 rng = np.random.default_rng(0)
 N = 60
-VALUES = np.repeat([[0.0, 0.0], [8.0, 1.0], [3.0, 7.0]], N // 3, axis=0) + rng.normal(size=(N, 2))
-X = pd.DataFrame(VALUES, index=[f"plant {i}" for i in range(N)], columns=["length", "width"])
+VALUES = np.repeat([[0.0, 0.0], [8.0, 1.0], [3.0, 7.0]], N // 3, axis=0) + rng.normal(
+    size=(N, 2)
+)
+X = pd.DataFrame(
+    VALUES, index=[f"plant {i}" for i in range(N)], columns=["length", "width"]
+)
 X = X.rename(index={"plant 1": HOSTILE})
 MODEL = ECM(3, focal_sets="pairs", random_state=0).fit(X)
 PARTITION = MODEL.credal_partition_
@@ -63,7 +67,9 @@ def test_map_has_objects_axes_and_largest_masses():
     for i in range(N):
         assert sorted(PARTITION.masses[i])[-3:] == sorted(PARTITION.masses[i][shown[i]])
         np.testing.assert_allclose(
-            arrays["top_masses"].reshape(N, -1)[i] / 65535, PARTITION.masses[i][shown[i]], atol=1e-5
+            arrays["top_masses"].reshape(N, -1)[i] / 65535,
+            PARTITION.masses[i][shown[i]],
+            atol=1e-5,
         )
 
 
@@ -77,7 +83,9 @@ def test_selection_accepts_arrays_of_positions():
     assert seen == [[2, 5], [], [7]]
     assert repr(widget) == f"PartitionExplorer({N} objects, 1 selected)"
     for wrong in ([N], [-1], [0.5], ["a"], [[1]], 3):
-        with pytest.raises(InvalidParameterError, match="selection must be a list of positions"):
+        with pytest.raises(
+            InvalidParameterError, match="selection must be a list of positions"
+        ):
             widget.selection = wrong
     assert widget.selection == [7]
 
@@ -91,7 +99,8 @@ def test_focus_explains_an_object():
     assert widget.explanation == ""
     for wrong in (N, -1):
         with pytest.raises(
-            InvalidParameterError, match="focus must be a position from 0 to 59, or None"
+            InvalidParameterError,
+            match="focus must be a position from 0 to 59, or None",
         ):
             widget.focus = wrong
     partition = explore(PARTITION, X)
@@ -118,9 +127,9 @@ def test_pipelines_dissimilarities_labels_and_no_table():
     widget.focus = 4
     assert "near" in widget.explanation
     assert (
-        read_map(explore(PARTITION[:], D, metric="precomputed", attributes=X))[0]["axes"][-1][
-            "name"
-        ]
+        read_map(explore(PARTITION[:], D, metric="precomputed", attributes=X))[0][
+            "axes"
+        ][-1]["name"]
         == "width"
     )
     assert read_map(explore(MODEL.labels_, X))[0]["clusters"] == [
@@ -218,23 +227,34 @@ def open_widget(browser):
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on(
             "console",
-            lambda message: errors.append(message.text) if message.type == "error" else None,
+            lambda message: (
+                errors.append(message.text) if message.type == "error" else None
+            ),
         )
         page.on("dialog", lambda dialog: errors.append(dialog.message))
         page.on(
             "request",
             lambda request: (
-                errors.append(request.url) if not request.url.startswith("blob:") else None
+                errors.append(request.url)
+                if not request.url.startswith("blob:")
+                else None
             ),
         )
 
         def state():
-            return {name: getattr(widget, name) for name in ("selection", "focus", "explanation")}
+            return {
+                name: getattr(widget, name)
+                for name in ("selection", "focus", "explanation")
+            }
 
         def sync(sent):
             for name, value in sent.items():
                 setattr(widget, name, value)
-            return {name: value for name, value in state().items() if value != sent.get(name)}
+            return {
+                name: value
+                for name, value in state().items()
+                if value != sent.get(name)
+            }
 
         page.expose_function("sync", sync)
         page.set_content(f'<body style="color: {color}"><div id="cell"></div></body>')
@@ -257,10 +277,15 @@ def pixels(page, x, y):
         low = X[column].min()
         high = X[column].max()
         ends.append((low - 0.07 * (high - low), high + 0.07 * (high - low)))
-    u, v = ((value - low) / (high - low) for value, (low, high) in zip((x, y), ends, strict=True))
+    u, v = (
+        (value - low) / (high - low)
+        for value, (low, high) in zip((x, y), ends, strict=True)
+    )
     width = box["width"] - MARGIN["left"] - MARGIN["right"]
     height = box["height"] - MARGIN["top"] - MARGIN["bottom"]
-    return box["x"] + MARGIN["left"] + u * width, box["y"] + MARGIN["top"] + (1 - v) * height
+    return box["x"] + MARGIN["left"] + u * width, box["y"] + MARGIN["top"] + (
+        1 - v
+    ) * height
 
 
 def drag(page, corners):
@@ -278,14 +303,22 @@ def test_lasso_and_rectangle_select_objects(open_widget):
     x = X["length"]
     y = X["width"]
     left = np.flatnonzero(x < 5).tolist()
-    drag(page, [pixels(page, *at) for at in ((-3.0, -3.0), (5.0, -3.0), (5.0, 10.0), (-3.0, 10.0))])
+    drag(
+        page,
+        [
+            pixels(page, *at)
+            for at in ((-3.0, -3.0), (5.0, -3.0), (5.0, 10.0), (-3.0, 10.0))
+        ],
+    )
     assert widget.selection == left
     assert page.locator(".status").inner_text() == f"{len(left)} selected"
     page.click("text=Rectangle")
     page.keyboard.down("Control")
     drag(page, [pixels(page, *at) for at in ((5.0, 4.0), (12.0, -3.0))])
     page.keyboard.up("Control")
-    assert widget.selection == sorted({*left, *np.flatnonzero((x > 5) & (y < 4)).tolist()})
+    assert widget.selection == sorted(
+        {*left, *np.flatnonzero((x > 5) & (y < 4)).tolist()}
+    )
     page.mouse.click(*pixels(page, 9.0, 6.0))
     assert widget.selection == []
     page.click("text=Move")
@@ -395,4 +428,7 @@ def test_many_objects(open_widget):
     page = open_widget(widget)
     page.locator(".legend button").nth(0).click()
     page.wait_for_timeout(300)
-    assert widget.selection == np.flatnonzero(labels == np.bincount(labels).argmax()).tolist()
+    assert (
+        widget.selection
+        == np.flatnonzero(labels == np.bincount(labels).argmax()).tolist()
+    )

@@ -68,25 +68,40 @@ INVALID = {
     "constraints": (lambda v: Recipe("t.csv", constraints=v), PATHS),
     "labels": (lambda v: Recipe("t.csv", labels=v), PATHS),
     "truth": (lambda v: Recipe("t.csv", truth=v), PATHS),
-    "parameters": (lambda v: Recipe("t.csv", parameters=v), [3, "alpha", [1], object()]),
+    "parameters": (
+        lambda v: Recipe("t.csv", parameters=v),
+        [3, "alpha", [1], object()],
+    ),
     "delimiter": (lambda v: Recipe("t.csv", delimiter=v), [3, b",", [","], object()]),
     "header": (lambda v: Recipe("t.csv", header=v), ["yes", 3, [], object()]),
     "method": (lambda v: Recipe("t.csv", method=v), WORDS),
-    "columns of choose_attributes": (lambda v: choose_attributes(TABLE, columns=v), ["a", *NAMES]),
-    "exclude of choose_attributes": (lambda v: choose_attributes(TABLE, exclude=v), ["a", *NAMES]),
+    "columns of choose_attributes": (
+        lambda v: choose_attributes(TABLE, columns=v),
+        ["a", *NAMES],
+    ),
+    "exclude of choose_attributes": (
+        lambda v: choose_attributes(TABLE, exclude=v),
+        ["a", *NAMES],
+    ),
     "scale": (lambda v: choose_attributes(TABLE, scale=v), ["yes", 3, None, 0.5]),
     "numbers": (lambda v: choose_attributes(TABLE, numbers=v), ["yes", 3, None, 0.5]),
     "table": (choose_attributes, TABLES),
     "table of transform": (PREPARATION.transform, TABLES),
     "rows": (PREPARATION.apply, TABLES),
     "points": (PREPARATION.to_original_units, ["x", object(), 1j, [[1.0], [1.0, 2.0]]]),
-    "center": (lambda v: Preparation(["a"], [], v, [1.0]), ["x", 1j, [np.nan], object()]),
+    "center": (
+        lambda v: Preparation(["a"], [], v, [1.0]),
+        ["x", 1j, [np.nan], object()],
+    ),
     "estimator": (TableModel, [3, None, "ecm", object(), ECM]),
     "preparation": (lambda v: TableModel(ECM(), v), [3, "x", object()]),
     "recipe": (prepare, [3, None, "x", {}, np.datetime64("2020")]),
     "note": (lambda v: prepare(RECIPE, v), [3, "x", [], object()]),
     "source": (lambda v: read_labels(v, TABLE), [3, None, "z", [], object()]),
-    "labels of encode_labels": (encode_labels, [3, None, "x", [1, 2], (i for i in range(3))]),
+    "labels of encode_labels": (
+        encode_labels,
+        [3, None, "x", [1, 2], (i for i in range(3))],
+    ),
     "y": (constraints_from_labels, [3, None, "x", [None, 1], [[1], [2, 3]], object()]),
     "files of read_views": (read_views, [3, None, (), [3], object()]),
     "path": (read_image, PATHS),
@@ -94,19 +109,34 @@ INVALID = {
         lambda v: matrix(delimiter=v),
         [3, 0.5, [","], *NOT_COMPARABLE],
     ),
-    "decimal of read_dissimilarities": (lambda v: matrix(decimal=v), [3, ";", *NOT_COMPARABLE]),
-    "header of read_dissimilarities": (lambda v: matrix(header=v), [3, "yes", *NOT_COMPARABLE]),
-    "index_col of read_dissimilarities": (lambda v: matrix(index_col=v), [3, *NOT_COMPARABLE]),
+    "decimal of read_dissimilarities": (
+        lambda v: matrix(decimal=v),
+        [3, ";", *NOT_COMPARABLE],
+    ),
+    "header of read_dissimilarities": (
+        lambda v: matrix(header=v),
+        [3, "yes", *NOT_COMPARABLE],
+    ),
+    "index_col of read_dissimilarities": (
+        lambda v: matrix(index_col=v),
+        [3, *NOT_COMPARABLE],
+    ),
     "columns of read_table": (
         lambda v: read_table(__file__, columns=v),
         [3, np.ones((2, 2)), ["a", "a"], [["a"]]],
     ),
-    "network": (lambda v: load_model(network=v), [3, "x", ECM(2), int, *NOT_COMPARABLE]),
+    "network": (
+        lambda v: load_model(network=v),
+        [3, "x", ECM(2), int, *NOT_COMPARABLE],
+    ),
     "data_home": (lambda v: fetch_dataset("ecoli", data_home=v), PATHS),
     "as_frame": (lambda v: load_iris(as_frame=v), ["yes", 3, 0.5, *NOT_COMPARABLE]),
     "return_X_y": (lambda v: load_wine(return_X_y=v), ["yes", 3, 0.5, *NOT_COMPARABLE]),
     "path of read_constraints": (read_constraints, PATHS),
-    "path of write_constraints": (lambda v: write_constraints(Constraints([(0, 1)]), v), PATHS),
+    "path of write_constraints": (
+        lambda v: write_constraints(Constraints([(0, 1)]), v),
+        PATHS,
+    ),
     "index": (
         lambda v: write_constraints(Constraints([(0, 1)]), "c.csv", v),
         [3, "ab", ["a"], object()],
@@ -131,6 +161,8 @@ def test_errors_name_the_argument(which, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     call, values = INVALID[which]
     for value in values:
-        with pytest.raises((ValueError, TypeError), match=rf"\b{which.split(' ')[0]}\b"):
+        with pytest.raises(
+            (ValueError, TypeError), match=rf"\b{which.split(' ')[0]}\b"
+        ):
             call(value)
     assert list(tmp_path.iterdir()) == []

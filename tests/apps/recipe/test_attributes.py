@@ -90,7 +90,8 @@ def test_missing_values():
     table.loc[3, "depth"] = np.nan
     table.loc[5, ["length, cm", "width", "depth"]] = np.nan
     with pytest.raises(
-        ValueError, match="2 rows of 60 with missing values .*missing='partial'.*missing='drop'"
+        ValueError,
+        match="2 rows of 60 with missing values .*missing='partial'.*missing='drop'",
     ):
         choose_attributes(table)
     dropped = choose_attributes(table, missing="drop")
@@ -119,7 +120,9 @@ def test_save_and_load_a_model(tmp_path):
 
     table = flowers()
     found = choose_attributes(table)
-    model = TableModel(ECM(3, random_state=0).fit(found.values), found.preparation, "files = ['x']")
+    model = TableModel(
+        ECM(3, random_state=0).fit(found.values), found.preparation, "files = ['x']"
+    )
     save(model, tmp_path / "m.dempster")
     again = load(tmp_path / "m.dempster", kind=TableModel)
     assert again.recipe == model.recipe

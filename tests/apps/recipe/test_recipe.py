@@ -21,7 +21,9 @@ def folder(tmp_path, monkeypatch):
     values = table[["length, cm", "width", "depth"]].to_numpy() / [1, 100, 1]
     D = np.linalg.norm(values[:, None] - values, axis=2)
     np.save(tmp_path / "d.npy", D)
-    pd.DataFrame(D, index=table["name"], columns=table["name"]).to_csv(tmp_path / "d.csv")
+    pd.DataFrame(D, index=table["name"], columns=table["name"]).to_csv(
+        tmp_path / "d.csv"
+    )
     pairs = "object,other,answer\nf000,f003,same\nf001,f002,different\nf004,f007,same\n"
     (tmp_path / "pairs.csv").write_text(pairs)
     labels = pd.Series(table["color"].to_numpy()).where(np.arange(60) < 9)
@@ -32,7 +34,8 @@ def folder(tmp_path, monkeypatch):
     image = np.zeros((12, 10))
     image[:, 5:] = 1
     np.save(
-        tmp_path / "image.npy", image + np.random.default_rng(0).normal(scale=0.1, size=image.shape)
+        tmp_path / "image.npy",
+        image + np.random.default_rng(0).normal(scale=0.1, size=image.shape),
     )
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -64,14 +67,24 @@ RECIPES = {
         "constraints": "pairs.csv",
         "clusters": 3,
     },
-    "labels": {"index": "name", "labels": "labels.csv", "clusters": 3, "method": "cecm"},
+    "labels": {
+        "index": "name",
+        "labels": "labels.csv",
+        "clusters": 3,
+        "method": "cecm",
+    },
     "column of labels": {
         "labels": "color",
         "constraints": "pairs.csv",
         "index": "name",
         "clusters": 3,
     },
-    "matrix": {"files": "d.npy", "kind": "dissimilarities", "clusters": 3, "method": "recm"},
+    "matrix": {
+        "files": "d.npy",
+        "kind": "dissimilarities",
+        "clusters": 3,
+        "method": "recm",
+    },
     "named matrix": {
         "files": "d.csv",
         "kind": "dissimilarities",
@@ -111,8 +124,12 @@ def test_code_and_toml_give_the_same_result(folder, name):
 
 def test_result(folder):
     notes = []
-    result = Recipe("flowers.csv", truth="color", clusters="auto").run(note=notes.append)
-    assert notes == ["left out the column name (text, different in every row; it may be the index)"]
+    result = Recipe("flowers.csv", truth="color", clusters="auto").run(
+        note=notes.append
+    )
+    assert notes == [
+        "left out the column name (text, different in every row; it may be the index)"
+    ]
     assert result.notes[:1] == notes
     assert "standardized" in result.notes[1]
     assert result.truth.tolist() == flowers()["color"].tolist()
@@ -124,19 +141,28 @@ def test_result(folder):
 
 def test_confidence_adds_sets_and_keeps_the_partition(folder):
     recipe = Recipe(
-        "flowers.csv", method="ecm", clusters=3, seed=1, confidence=0.8, parameters={"n_init": 1}
+        "flowers.csv",
+        method="ecm",
+        clusters=3,
+        seed=1,
+        confidence=0.8,
+        parameters={"n_init": 1},
     )
     result = recipe.run()
     plain = replace(recipe, confidence=None).run()
     variables = {}
     assert plain.conformal is None
     np.testing.assert_array_equal(result.partition.masses, plain.partition.masses)
-    exec(recipe.to_code(), variables)  # It fits a ConformalClustering with the same seed.
+    exec(
+        recipe.to_code(), variables
+    )  # It fits a ConformalClustering with the same seed.
     assert variables["conformal"].n_refits == 12
     np.testing.assert_array_equal(variables["sets"], result.conformal.sets_)
     np.testing.assert_array_equal(variables["partition"].masses, plain.partition.masses)
     assert Recipe.from_toml(recipe.to_toml()) == recipe
-    with pytest.raises(ValueError, match="confidence=0.95 needs at least 80 objects, got 60"):
+    with pytest.raises(
+        ValueError, match="confidence=0.95 needs at least 80 objects, got 60"
+    ):
         replace(recipe, confidence=0.95).run()
 
 
@@ -157,9 +183,18 @@ def test_invalid_recipes():
         ({"method": "ecm", "categories": ["a"]}, "categories: method ecm .*evclus"),
         ({"method": "ecm", "constraints": "p.csv"}, "constraints: method ecm .*cecm"),
         ({"method": "ecm", "labels": "y"}, "labels: method ecm .*nnevclus"),
-        ({"method": "egmm", "missing": "partial"}, "missing: method egmm .*missing='drop'"),
-        ({"method": "eknnclus", "clusters": 3}, "clusters: method eknnclus .*clusters='auto'"),
-        ({"confidence": 1.0}, "confidence must be None or a number above 0 and below 1, got 1.0"),
+        (
+            {"method": "egmm", "missing": "partial"},
+            "missing: method egmm .*missing='drop'",
+        ),
+        (
+            {"method": "eknnclus", "clusters": 3},
+            "clusters: method eknnclus .*clusters='auto'",
+        ),
+        (
+            {"confidence": 1.0},
+            "confidence must be None or a number above 0 and below 1, got 1.0",
+        ),
         (
             {"confidence": 0.9, "kind": "dissimilarities"},
             "confidence: the files contain dissimilarities",
@@ -175,7 +210,10 @@ def test_invalid_recipes():
             "confidence: method bootclus has its own .*-p confidence=",
         ),
         ({"clusters": 0}, "clusters must be 'auto' or an integer of at least 1, got 0"),
-        ({"missing": "impute"}, "missing must be 'refuse', 'drop' or 'partial', got 'impute'"),
+        (
+            {"missing": "impute"},
+            "missing must be 'refuse', 'drop' or 'partial', got 'impute'",
+        ),
         ({"files": ["a.csv", "b.csv"]}, "files: .*method='wmvec'"),
         ({"files": []}, "files must name at least one file"),
     ):

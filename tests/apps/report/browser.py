@@ -4,7 +4,13 @@ import shutil
 
 import pytest
 
-_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+_NAMES = (
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+    "chrome",
+)
 
 
 def find_browser():
@@ -20,7 +26,8 @@ def launch_browser(playwright):
 def needs_browser():
     """Skip the test if playwright or a browser is missing."""
     playwright = pytest.importorskip(
-        "playwright.sync_api", reason="playwright is not installed: pip install playwright"
+        "playwright.sync_api",
+        reason="playwright is not installed: pip install playwright",
     )
     if find_browser() is None:
         pytest.skip(f"no browser was found: none of {', '.join(_NAMES)} is installed")

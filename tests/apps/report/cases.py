@@ -46,14 +46,21 @@ def wine_model():
 @cache
 def wine_report():
     wine = load_wine(as_frame=True)
-    return make_report(wine_model(), wine.data, y=wine.target, title="Wines", random_state=0)
+    return make_report(
+        wine_model(), wine.data, y=wine.target, title="Wines", random_state=0
+    )
 
 
 @cache
 def hostile_report():
     """Return a report in which all names are hostile."""
     X, _, centers = make_blobs(
-        80, len(HOSTILE), centers=3, cluster_std=1.5, random_state=1, return_centers=True
+        80,
+        len(HOSTILE),
+        centers=3,
+        cluster_std=1.5,
+        random_state=1,
+        return_centers=True,
     )
     ambiguous = (
         np.repeat((centers + centers[[1, 2, 0]]) / 2, 3, axis=0)
@@ -79,8 +86,12 @@ def hostile_report():
 
 @cache
 def many_report():
-    X, _ = make_blobs(1200, 3, centers=60, cluster_std=0.9, center_box=(-12, 12), random_state=3)
-    return make_report(ECM(60, n_init=1, random_state=0).fit(X), X, stability=False, n_explained=2)
+    X, _ = make_blobs(
+        1200, 3, centers=60, cluster_std=0.9, center_box=(-12, 12), random_state=3
+    )
+    return make_report(
+        ECM(60, n_init=1, random_state=0).fit(X), X, stability=False, n_explained=2
+    )
 
 
 @dataclass
@@ -110,7 +121,9 @@ class _Reader(HTMLParser):
 
     def handle_starttag(self, tag, attrs):
         element = Element(tag, dict(attrs))
-        assert len(element.attributes) == len(attrs), f"an attribute of {tag} is there twice"
+        assert len(element.attributes) == len(attrs), (
+            f"an attribute of {tag} is there twice"
+        )
         self.open[-1].children.append(element)
         if tag not in self.void:
             self.open.append(element)
@@ -134,7 +147,9 @@ def read(page):
 
 
 def points(n, n_clusters=3, p=2, seed=0, spread=1.5):
-    return make_blobs(n, p, centers=n_clusters, cluster_std=spread, random_state=seed)[0]
+    return make_blobs(n, p, centers=n_clusters, cluster_std=spread, random_state=seed)[
+        0
+    ]
 
 
 def masses(n, family, seed=0):
@@ -147,5 +162,7 @@ def unpack(content):
     length = int.from_bytes(content[:8], "little")
     about = json.loads(content[8 : 8 + length])
     for name, part in about.pop("arrays").items():
-        about[name] = np.frombuffer(content, part["kind"], part["length"], 8 + length + part["at"])
+        about[name] = np.frombuffer(
+            content, part["kind"], part["length"], 8 + length + part["at"]
+        )
     return about

@@ -19,7 +19,9 @@ def browser(playwright):
 def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("reports")
     reports = {"wine": wine_report, "hostile": hostile_report, "many": many_report}
-    return {name: make().save(folder / f"{name}.html") for name, make in reports.items()}
+    return {
+        name: make().save(folder / f"{name}.html") for name, make in reports.items()
+    }
 
 
 @pytest.fixture
@@ -29,20 +31,26 @@ def open_report(browser, files):
     errors = []
 
     def open_(name, *, width=1280, **options):
-        context = browser.new_context(viewport={"width": width, "height": 800}, **options)
+        context = browser.new_context(
+            viewport={"width": width, "height": 800}, **options
+        )
         contexts.append(context)
         page = context.new_page()
         page.on(
             "console",
             lambda message: (
-                errors.append(message.text) if message.type in ("error", "warning") else None
+                errors.append(message.text)
+                if message.type in ("error", "warning")
+                else None
             ),
         )
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on(
             "request",
             lambda request: (
-                errors.append(request.url) if not request.url.startswith("file:") else None
+                errors.append(request.url)
+                if not request.url.startswith("file:")
+                else None
             ),
         )
         page.on("dialog", lambda dialog: errors.append(dialog.message))
@@ -204,7 +212,9 @@ def test_sorting_and_searching_tables(open_report):
     def doubts():
         return [
             float(cell)
-            for cell in page.locator("#ambiguous-table tbody tr td:nth-child(3)").all_inner_texts()
+            for cell in page.locator(
+                "#ambiguous-table tbody tr td:nth-child(3)"
+            ).all_inner_texts()
             if cell
         ]
 
@@ -214,20 +224,30 @@ def test_sorting_and_searching_tables(open_report):
     assert head.get_attribute("aria-sort") == "ascending"
     assert doubts() == sorted(doubts())
     rows = page.locator("#ambiguous-table tbody tr")
-    assert 0 < page.locator("#ambiguous-table tbody tr:visible").count() <= 10 < rows.count()
+    assert (
+        0
+        < page.locator("#ambiguous-table tbody tr:visible").count()
+        <= 10
+        < rows.count()
+    )
     page.click("[data-more=ambiguous-table]")
     assert page.locator("#ambiguous-table tbody tr:visible").count() == rows.count()
     name = rows.nth(3).locator("th").inner_text()
     page.fill("[data-table=ambiguous-table]", name)
     assert 1 <= page.locator("#ambiguous-table tbody tr:visible").count() < rows.count()
-    assert f"of {rows.count()} rows" in page.locator("#ambiguous-table-found").inner_text()
+    assert (
+        f"of {rows.count()} rows" in page.locator("#ambiguous-table-found").inner_text()
+    )
 
 
 def test_copying_code(open_report):
     page = open_report("wine", permissions=["clipboard-read", "clipboard-write"])
     page.click("[data-copy=code]")
     page.wait_for_timeout(100)
-    assert page.evaluate("navigator.clipboard.readText()") == page.locator("#code").inner_text()
+    assert (
+        page.evaluate("navigator.clipboard.readText()")
+        == page.locator("#code").inner_text()
+    )
     assert page.locator("[data-copy=code]").inner_text() == "Copied"
 
 
@@ -286,7 +306,9 @@ def test_keyboard_navigation(open_report):
     seen = set()
     for _ in range(60):
         page.keyboard.press("Tab")
-        seen.add(page.evaluate("document.activeElement.id || document.activeElement.tagName"))
+        seen.add(
+            page.evaluate("document.activeElement.id || document.activeElement.tagName")
+        )
     assert {"A", "theme", "axis-x", "axis-y", "map", "BUTTON", "INPUT"} <= seen
 
 

@@ -53,12 +53,16 @@ def map_data(report):
 def test_counts():
     partition = wine_model()[-1].credal_partition_
     page = read(wine_report().to_html())
-    shown = [int(strong.text.replace(",", "")) for strong in page.all("dl")[0].all("strong")]
+    shown = [
+        int(strong.text.replace(",", "")) for strong in page.all("dl")[0].all("strong")
+    ]
     ambiguous = len(partition.ambiguous)
     outliers = len(partition.outliers)
     assert shown == [178 - ambiguous - outliers, ambiguous, outliers]
     rows = next(
-        table for table in page.all("table") if table.attributes.get("id") == "cluster-table"
+        table
+        for table in page.all("table")
+        if table.attributes.get("id") == "cluster-table"
     ).all("tr")[1:]
     assert [int(row.children[2].text) for row in rows] == [
         len(partition.lower(k)) for k in partition.frame
@@ -72,7 +76,9 @@ def test_ambiguous_objects_are_sorted_and_explained():
     partition = wine_model()[-1].credal_partition_
     page = read(wine_report().to_html())
     rows = next(
-        table for table in page.all("table") if table.attributes.get("id") == "ambiguous-table"
+        table
+        for table in page.all("table")
+        if table.attributes.get("id") == "ambiguous-table"
     ).all("tr")[1:]
     shown = [int(row.children[0].text) for row in rows]
     doubt = doubt_scores(partition)
@@ -97,7 +103,9 @@ def test_reliability():
 
 
 def test_limitations():
-    text = report_text(make_report(KMeans(3, n_init=1, random_state=0).fit(points(60)).labels_))
+    text = report_text(
+        make_report(KMeans(3, n_init=1, random_state=0).fit(points(60)).labels_)
+    )
     assert "created without the table" in text
     assert "it needs the method and its table" in text
     frame = pd.DataFrame(points(60), columns=["a", "b"])
@@ -106,7 +114,9 @@ def test_limitations():
     assert "7 values are missing, in 7 rows" in report_text(
         make_report(model.fit(frame), frame, stability=False)
     )
-    assert "at most 0 s were allowed" in report_text(make_report(model, frame, seconds=0.0))
+    assert "at most 0 s were allowed" in report_text(
+        make_report(model, frame, seconds=0.0)
+    )
     stopped = ECM(3, max_iter=1, random_state=0)
     with pytest.warns(match="converge"):
         stopped.fit(points(60, spread=4.0))
@@ -160,7 +170,9 @@ def test_page_is_well_formed(make):
     page = make().to_html()
     root = read(page)
     ids = [
-        element.attributes["id"] for element in list_elements(root) if "id" in element.attributes
+        element.attributes["id"]
+        for element in list_elements(root)
+        if "id" in element.attributes
     ]
     assert len(ids) == len(set(ids))
     assert [section.attributes["id"] for section in root.all("section")] == SECTIONS
@@ -177,7 +189,9 @@ def test_page_is_well_formed(make):
         svg.attributes.get("aria-label") or svg.attributes.get("aria-hidden")
         for svg in root.all("svg")
     )
-    assert not [element for element in list_elements(root) if "style" in element.attributes]
+    assert not [
+        element for element in list_elements(root) if "style" in element.attributes
+    ]
     assert not [
         name
         for element in list_elements(root)
@@ -189,16 +203,24 @@ def test_page_is_well_formed(make):
 def list_elements(element):
     return [
         element,
-        *(descendant for child in element.children for descendant in list_elements(child)),
+        *(
+            descendant
+            for child in element.children
+            for descendant in list_elements(child)
+        ),
     ]
 
 
 def test_content_security_policy():
     root = read(wine_report().to_html())
     policy = next(
-        m.attributes["content"] for m in root.all("meta") if m.attributes.get("http-equiv")
+        m.attributes["content"]
+        for m in root.all("meta")
+        if m.attributes.get("http-equiv")
     )
-    script = next(element.text for element in root.all("script") if "id" not in element.attributes)
+    script = next(
+        element.text for element in root.all("script") if "id" not in element.attributes
+    )
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     assert f"script-src 'sha256-{digest}';" in policy
     assert policy.startswith("default-src 'none'")
@@ -269,10 +291,14 @@ def test_dissimilarities():
 def test_landmark_scaling():
     X = points(900)
     D = np.linalg.norm(X[:, None] - X, axis=2)
-    report = make_report((X[:, 0] > 0).astype(int), D, metric="precomputed", n_explained=0)
+    report = make_report(
+        (X[:, 0] > 0).astype(int), D, metric="precomputed", n_explained=0
+    )
     a, b = (axis["high"] - axis["low"] for axis in map_data(report)["axes"][:2])
     centered = X - X.mean(axis=0)
-    extents = np.ptp(centered @ np.linalg.svd(centered, full_matrices=False)[2].T, axis=0)
+    extents = np.ptp(
+        centered @ np.linalg.svd(centered, full_matrices=False)[2].T, axis=0
+    )
     np.testing.assert_allclose([a, b], extents, rtol=0.02)
 
 
@@ -305,7 +331,8 @@ def test_column_types():
             "constant": 4,
             "kind": rng.choice(["red", "green", None], n),
             "yes": rng.random(n) < 0.5,
-            "day": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 99, n), "D"),
+            "day": pd.Timestamp("2024-01-01")
+            + pd.to_timedelta(rng.integers(0, 99, n), "D"),
             "name": [f"N{i}" for i in range(n)],
             "count": np.arange(n),
         }
@@ -321,12 +348,15 @@ def test_large_table():
     X = rng.normal(size=(100_000, 10)) + 6 * rng.integers(0, 3, 100_000)[:, None]
     family = FocalSets.simple(3)
     partition = CredalPartition(
-        masses(len(X), family), family, index=[f"customer number {i:07d}" for i in range(len(X))]
+        masses(len(X), family),
+        family,
+        index=[f"customer number {i:07d}" for i in range(len(X))],
     )
     report = make_report(partition, X)
     assert len(report.to_html().encode()) < 5_000_000
     assert re.search(
-        "The map shows a sample of (20,000|19,[0-9]{3}) of the 100,000 objects", report_text(report)
+        "The map shows a sample of (20,000|19,[0-9]{3}) of the 100,000 objects",
+        report_text(report),
     )
 
 
@@ -346,7 +376,9 @@ def test_recipe_result(tmp_path):
     assert "standardized" in text
     assert "place" in text
     saved = make_report(outcome.model, frame, stability=False)
-    assert {element.attributes["id"] for element in read(saved.to_html()).all("code")} == {
+    assert {
+        element.attributes["id"] for element in read(saved.to_html()).all("code")
+    } == {
         "command",
         "code",
     }
@@ -356,7 +388,9 @@ def test_precomputed_stability():
     X = points(60)
     model = ECM(3, random_state=0)
     result = stability(model, X, 3, random_state=0)
-    assert "refitted 3 times" in report_text(make_report(model.fit(X), X, stability=result))
+    assert "refitted 3 times" in report_text(
+        make_report(model.fit(X), X, stability=result)
+    )
     with pytest.raises(ValueError, match="^stability "):
         make_report(model, X, stability=stability(model, X[:50], 2, random_state=0))
 
@@ -378,7 +412,9 @@ def test_conformal_sets():
         *SECTIONS[3:],
     ]
     rows = next(
-        table for table in page.all("table") if table.attributes.get("id") == "set-table"
+        table
+        for table in page.all("table")
+        if table.attributes.get("id") == "set-table"
     ).all("tr")[1:]
     counts = np.bincount(model.sets_.sum(axis=1))
     assert [(row.children[0].text, int(row.children[1].text)) for row in rows] == [
@@ -404,7 +440,9 @@ def test_save_is_atomic(tmp_path, monkeypatch):
     report = make_report([0, 0, 1, 1], [[1.0], [1.1], [5.0], [5.2]])
     path = report.save(tmp_path / "r.html")
     assert path.read_text(encoding="utf-8") == report.to_html()
-    monkeypatch.setattr(Report, "to_html", lambda self: "\ud800")  # cannot be encoded as UTF-8
+    monkeypatch.setattr(
+        Report, "to_html", lambda self: "\ud800"
+    )  # cannot be encoded as UTF-8
     with pytest.raises(UnicodeEncodeError):
         report.save(path)
     assert path.read_text(encoding="utf-8").endswith("</html>\n")

@@ -28,12 +28,16 @@ def watch(page):
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.on(
         "console",
-        lambda message: problems.append(message.text) if message.type == "error" else None,
+        lambda message: (
+            problems.append(message.text) if message.type == "error" else None
+        ),
     )
     page.set_default_timeout(1000 * TIMEOUT_SECONDS)
     yield page
     expected = ("status of 422", "status of 404")  # expected error responses
-    failures = [words for words in problems if not any(part in words for part in expected)]
+    failures = [
+        words for words in problems if not any(part in words for part in expected)
+    ]
     assert not failures, failures
 
 
@@ -65,7 +69,9 @@ def cluster(page, clusters="3", method=None):
     page.fill("#clusters", clusters)
     page.press("#clusters", "Tab")
     page.click("#run")
-    page.wait_for_function("n => document.querySelectorAll('.run-list li').length > n", arg=before)
+    page.wait_for_function(
+        "n => document.querySelectorAll('.run-list li').length > n", arg=before
+    )
     wait_for_map(page)
 
 
@@ -83,7 +89,10 @@ def counts(page):
 def drag(page, selector, start, end):
     """Drag over an element, between two positions relative to its size."""
     box = page.locator(selector).bounding_box()
-    places = [(box["x"] + u * box["width"], box["y"] + v * box["height"]) for u, v in (start, end)]
+    places = [
+        (box["x"] + u * box["width"], box["y"] + v * box["height"])
+        for u, v in (start, end)
+    ]
     page.mouse.move(*places[0])
     page.mouse.down()
     page.mouse.move(*places[1], steps=6)

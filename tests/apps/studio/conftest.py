@@ -3,7 +3,8 @@
 import pytest
 
 pytest.importorskip(
-    "starlette", reason="the studio needs starlette and uvicorn: pip install 'dempster[studio]'"
+    "starlette",
+    reason="the studio needs starlette and uvicorn: pip install 'dempster[studio]'",
 )
 
 from tests.apps.studio.browser import WITH_WEBGL, WITHOUT_WEBGL, launch, open_page

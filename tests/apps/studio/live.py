@@ -60,7 +60,10 @@ class Client:
             headers["content-type"] = "application/json"
             body = json.dumps(params).encode()
         return self.raw(
-            method, path if path.startswith("/api/") else self.base + path, body, headers
+            method,
+            path if path.startswith("/api/") else self.base + path,
+            body,
+            headers,
         )
 
     def open(self):
@@ -97,7 +100,9 @@ class Client:
         return self.job(self.ask("PUT", f"/file?name={name}", content=content))
 
     def cluster(self, source, **settings):
-        columns = [column["name"] for column in source["columns"] if column["suggested"]]
+        columns = [
+            column["name"] for column in source["columns"] if column["suggested"]
+        ]
         return self.done(self.post("/runs", {"columns": columns, **settings}))
 
 
@@ -109,7 +114,9 @@ def running_studio(file=None):
     server = uvicorn.Server(
         uvicorn.Config(make_app(guard, file), log_level="warning", lifespan="on")
     )
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread = threading.Thread(
+        target=server.run, kwargs={"sockets": [listener]}, daemon=True
+    )
     thread.start()
     while not server.started:
         time.sleep(0.02)

@@ -50,7 +50,10 @@ def test_packed_arrays_round_trip():
 
 def test_to_plain():
     assert to_plain(
-        {1: np.float64("inf"), "k": [np.int64(2), np.bool_(True), pd.Timestamp("2020-01-01")]}
+        {
+            1: np.float64("inf"),
+            "k": [np.int64(2), np.bool_(True), pd.Timestamp("2020-01-01")],
+        }
     ) == {
         "1": None,
         "k": [2, True, "2020-01-01 00:00:00"],
@@ -63,7 +66,9 @@ def test_to_plain():
 def test_rule_recovers_a_rectangle():
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(400, 4)), columns=list("abcd"))
-    chosen = table["b"].between(-0.5, 0.7).to_numpy() & table["d"].between(0, 3).to_numpy()
+    chosen = (
+        table["b"].between(-0.5, 0.7).to_numpy() & table["d"].between(0, 3).to_numpy()
+    )
     rule = fit_rule(table, chosen)
     assert {condition.column for condition in rule.conditions} == {"b", "d"}
     np.testing.assert_array_equal(rule.holds(table), chosen)
@@ -126,7 +131,9 @@ def test_expected_gain_follows_from_conditioning():
     probability, gain, doubt = expected_gain(Run, 0, 1)
     assert probability == pytest.approx(1 / 3)
     assert doubt == pytest.approx(np.log2(3))
-    assert gain == pytest.approx(np.log2(3) - 2 / 3)  # one bit remains after "different"
+    assert gain == pytest.approx(
+        np.log2(3) - 2 / 3
+    )  # one bit remains after "different"
 
 
 def test_messages_leave_out_the_temporary_folder():
@@ -196,14 +203,18 @@ STATIC = Path(dempster.apps.studio.__file__).parent / "static"
 
 def test_page_uses_the_palette_of_the_plots():
     assert tuple(
-        re.findall(r"#[0-9A-F]{6}", (STATIC_FOLDER / "scatter.js").read_text(encoding="utf-8"))
+        re.findall(
+            r"#[0-9A-F]{6}", (STATIC_FOLDER / "scatter.js").read_text(encoding="utf-8")
+        )
     ) == tuple(PALETTE)
 
 
 def test_page_fetches_nothing_and_parses_no_markup():
     for file in [*STATIC.rglob("*.*"), *STATIC_FOLDER.rglob("*.*")]:
         text = file.read_text(encoding="utf-8")
-        addresses = set(re.findall(r"https?://[^\s\"')]+", text)) - {"http://www.w3.org/2000/svg"}
+        addresses = set(re.findall(r"https?://[^\s\"')]+", text)) - {
+            "http://www.w3.org/2000/svg"
+        }
         assert not addresses, file
         for word in (
             "innerHTML",

@@ -23,7 +23,9 @@ def export_recipe(tab, run, folder):
     found = tab.get(f"/runs/{run['id']}/recipe").json()
     (folder / found["file"]).write_bytes(tab.get(f"/runs/{run['id']}/data").content)
     if found["answers"]:
-        (folder / "answers.csv").write_bytes(tab.get(f"/runs/{run['id']}/answers").content)
+        (folder / "answers.csv").write_bytes(
+            tab.get(f"/runs/{run['id']}/answers").content
+        )
     return found
 
 
@@ -47,7 +49,9 @@ def runs(studio):
     tab = Client(studio)
     tab.open()
     source = tab.load("iris")
-    first = tab.cluster(source, clusters=3, method="ecm", parameters={"delta": "4.5"}, seed="7")
+    first = tab.cluster(
+        source, clusters=3, method="ecm", parameters={"delta": "4.5"}, seed="7"
+    )
     tab.post("/answers", {"first": 70, "second": 120, "answer": "different"})
     tab.post("/answers", {"first": 0, "second": 1, "answer": "same"})
     taught = tab.cluster(source, clusters=3, learn=True)
@@ -60,7 +64,13 @@ def runs(studio):
     tab.ask("PUT", f"/runs/{first['id']}/selection", content=mask.tobytes())
     part = tab.cluster(source, only="selection", clusters=2)
     default = tab.cluster(source)
-    return tab, {"first": first, "taught": taught, "peaks": peaks, "part": part, "default": default}
+    return tab, {
+        "first": first,
+        "taught": taught,
+        "peaks": peaks,
+        "part": part,
+        "default": default,
+    }
 
 
 @pytest.mark.parametrize("name", ["first", "taught", "peaks", "part", "default"])
@@ -80,14 +90,18 @@ def test_model_predicts_new_rows(runs, name, tmp_path):
     tab, found = runs
     path = tmp_path / "iris.dempster"
     path.write_bytes(tab.get(f"/runs/{found[name]['id']}/model").content)
-    (tmp_path / "iris.csv").write_bytes(tab.get(f"/runs/{found[name]['id']}/data").content)
+    (tmp_path / "iris.csv").write_bytes(
+        tab.get(f"/runs/{found[name]['id']}/data").content
+    )
     masses = load(path).predict_mass(pd.read_csv(tmp_path / "iris.csv")).masses
     np.testing.assert_allclose(
         masses, export_partition(tab, found[name], tmp_path).masses, atol=1e-9
     )
 
 
-@pytest.mark.parametrize("name", ["first", pytest.param("default", marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "name", ["first", pytest.param("default", marks=pytest.mark.long)]
+)
 def test_report(runs, name):
     tab, found = runs
     number = found[name]["id"]

@@ -28,7 +28,9 @@ def test_page_and_files_need_the_token(client, studio):
     parts = {part.strip().lower() for part in page.headers["set-cookie"].split(";")}
     assert {"httponly", "samesite=strict", "path=/"} <= parts
     assert client.raw("GET", f"/static/main.js?token={studio.token}").status == 403
-    assert client.raw("GET", "/static/main.js", headers=client.credentials).status == 200
+    assert (
+        client.raw("GET", "/static/main.js", headers=client.credentials).status == 200
+    )
 
 
 def test_api_needs_cookie_and_header(client, studio):
@@ -118,7 +120,9 @@ def test_program_serves_and_removes_its_files_when_terminated(tmp_path, number):
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, cwd=tmp_path, env=environment, **pipes) as process:
-        address = re.search(r"http://127\.0\.0\.1:\d+/\?token=\S+", process.stdout.readline())[0]
+        address = re.search(
+            r"http://127\.0\.0\.1:\d+/\?token=\S+", process.stdout.readline()
+        )[0]
         assert urllib.request.urlopen(address, timeout=30).status == 200
         process.send_signal(number)
         message = process.communicate(timeout=60)[1]

@@ -57,7 +57,9 @@ def selected(page):
 def draw_lasso(page, corners):
     page.click(".map-bar >> text=Lasso")
     box = page.locator(".map-plot").bounding_box()
-    places = [(box["x"] + u * box["width"], box["y"] + v * box["height"]) for u, v in corners]
+    places = [
+        (box["x"] + u * box["width"], box["y"] + v * box["height"]) for u, v in corners
+    ]
     page.mouse.move(*places[0])
     page.mouse.down()
     for place in places[1:]:
@@ -77,7 +79,8 @@ def test_load_and_cluster_a_table(page, tmp_path):
     rng = np.random.default_rng(0)
     rows = np.concatenate([rng.normal(size=(40, 2)), rng.normal(size=(40, 2)) + 8])
     table.write_text(
-        "name;length;width\n" + "\n".join(f"f{k};{a:.3f};{b:.3f}" for k, (a, b) in enumerate(rows))
+        "name;length;width\n"
+        + "\n".join(f"f{k};{a:.3f};{b:.3f}" for k, (a, b) in enumerate(rows))
     )
     page.set_input_files("input[type=file] >> nth=0", table)
     page.wait_for_selector("#run:visible")
@@ -144,14 +147,18 @@ def test_hint_of_the_object_under_the_pointer(same_page):
     box = same_page.locator(".map-plot").bounding_box()
     found = False
     for v in np.linspace(0.15, 0.8, 14):  # At least one position has an object.
-        same_page.mouse.move(box["x"] + 0.21 * box["width"], box["y"] + v * box["height"])
+        same_page.mouse.move(
+            box["x"] + 0.21 * box["width"], box["y"] + v * box["height"]
+        )
         same_page.wait_for_timeout(40)
         if same_page.locator(".hint:visible").count():
             found = True
             break
     assert found
     same_page.wait_for_selector(".hint dl")
-    assert re.search(r"in cluster|ambiguous|outlier", same_page.locator(".hint").inner_text())
+    assert re.search(
+        r"in cluster|ambiguous|outlier", same_page.locator(".hint").inner_text()
+    )
 
 
 def test_sliders_send_no_requests(same_page):
@@ -177,7 +184,10 @@ def test_sliders_send_no_requests(same_page):
     same_page.click("#panel-summary >> text=Reset")
     wait_until(lambda: counts(same_page) == before)
     assert not requests
-    assert "share of objects retained" in same_page.locator("#panel-summary .chart").text_content()
+    assert (
+        "share of objects retained"
+        in same_page.locator("#panel-summary .chart").text_content()
+    )
 
 
 @pytest.mark.long
@@ -190,7 +200,9 @@ def test_planes_masses_and_hulls(same_page):
     same_page.select_option("#plane", "mds")
     # Contours need a linear plane.
     wait_until(lambda: same_page.locator(".map-bar >> text=Masses").count() == 0)
-    assert re.search("faithful|fair|distorted", same_page.locator(".badge").inner_text())
+    assert re.search(
+        "faithful|fair|distorted", same_page.locator(".badge").inner_text()
+    )
 
 
 def test_diagnostics(same_page):
@@ -200,7 +212,9 @@ def test_diagnostics(same_page):
     same_page.wait_for_selector("#panel-fit tr[data-selected] >> text=selected")
     assert same_page.locator("#panel-fit canvas").count() > 1
     open_tab(same_page, "convergence")
-    same_page.wait_for_selector("#panel-convergence >> text=The selected candidate converged after")
+    same_page.wait_for_selector(
+        "#panel-convergence >> text=The selected candidate converged after"
+    )
     open_tab(same_page, "number")
     same_page.click("#compare-numbers")
     same_page.wait_for_selector("#panel-number >> text=largest support")
@@ -222,7 +236,11 @@ def test_start_from_peaks(page):
     page.wait_for_selector("#start-bpec:enabled")
     drag(page, "#panel-peaks .scatter", (0.62, 0.02), (0.99, 0.55))
     page.wait_for_timeout(200)
-    chosen = int(re.match(r"(\d+) center", page.locator("#panel-peaks .grid-bar").inner_text())[1])
+    chosen = int(
+        re.match(r"(\d+) center", page.locator("#panel-peaks .grid-bar").inner_text())[
+            1
+        ]
+    )
     assert 1 <= chosen <= 10
     page.click("#start-bpec")
     page.wait_for_selector(".run-list li")
@@ -249,7 +267,10 @@ def test_brush_and_rule(iris_page):
     iris_page.wait_for_selector(".map-foot >> text=/objects? selected/")
     n = selected(iris_page)
     assert 40 <= n <= 60  # setosa
-    assert f"{n} selected of 150" in iris_page.locator("#panel-objects .grid-bar").inner_text()
+    assert (
+        f"{n} selected of 150"
+        in iris_page.locator("#panel-objects .grid-bar").inner_text()
+    )
     open_tab(iris_page, "selection")
     iris_page.click("text=Find a rule")
     iris_page.wait_for_selector(".rule-text")
@@ -263,7 +284,9 @@ def test_brush_and_rule(iris_page):
     iris_page.wait_for_selector(".map-foot >> text=/objects? selected/")
     assert abs(selected(iris_page) - n) <= 3
     iris_page.click("#panel-selection >> text=Cluster only these")
-    iris_page.wait_for_function("() => document.querySelectorAll('.run-list li').length === 2")
+    iris_page.wait_for_function(
+        "() => document.querySelectorAll('.run-list li').length === 2"
+    )
     wait_for_map(iris_page)
     open_tab(iris_page, "summary")
     wait_until(lambda: sum(counts(iris_page)) < 70)
@@ -271,7 +294,9 @@ def test_brush_and_rule(iris_page):
 
 @pytest.mark.long
 def test_lasso(same_page):
-    draw_lasso(same_page, [(0.1, 0.05), (0.42, 0.05), (0.42, 0.85), (0.1, 0.85), (0.1, 0.06)])
+    draw_lasso(
+        same_page, [(0.1, 0.05), (0.42, 0.05), (0.42, 0.85), (0.1, 0.85), (0.1, 0.06)]
+    )
     same_page.wait_for_selector(".map-foot >> text=/objects? selected/")
     assert 40 <= selected(same_page) <= 60
 
@@ -290,9 +315,13 @@ def test_answer_questions_by_keys(iris_page):
         "text => document.querySelector('.question')?.innerText !== text", arg=first
     )
     iris_page.click("#answer-same")
-    iris_page.wait_for_function("() => document.querySelectorAll('.said-list li').length === 2")
+    iris_page.wait_for_function(
+        "() => document.querySelectorAll('.said-list li').length === 2"
+    )
     iris_page.keyboard.press("u")
-    iris_page.wait_for_function("() => document.querySelectorAll('.said-list li').length === 1")
+    iris_page.wait_for_function(
+        "() => document.querySelectorAll('.said-list li').length === 1"
+    )
     iris_page.click("#refit")
     iris_page.wait_for_selector("#panel-teach >> text=What changed")
     names = iris_page.locator(".run-list .open .set-label").all_inner_texts()
@@ -321,7 +350,10 @@ def test_contradictions(iris_page):
 def test_exports(same_page):
     open_tab(same_page, "export")
     same_page.wait_for_selector("#export-code")
-    assert "CredalClustering(n_clusters=3" in same_page.locator("#export-code").inner_text()
+    assert (
+        "CredalClustering(n_clusters=3"
+        in same_page.locator("#export-code").inner_text()
+    )
     assert (
         same_page.locator("#export-command")
         .inner_text()
@@ -338,7 +370,9 @@ def test_exports(same_page):
 def test_hostile_strings_stay_text(page, tmp_path):
     bad = '<img src=x onerror="window.hacked=1">'
     table = tmp_path / "<img src=x onerror=alert(1)>.csv"
-    header = 'name,"<script>window.hacked=2</script>","""><svg onload=window.hacked=3>",kind'
+    header = (
+        'name,"<script>window.hacked=2</script>","""><svg onload=window.hacked=3>",kind'
+    )
     rows = [
         f'"{bad.replace(chr(34), chr(34) * 2)}{k}",{k % 7 + k % 2 * 20},{k % 5},"</td>{k % 3}"'
         for k in range(40)
@@ -407,13 +441,19 @@ def test_keyboard(same_page):
     for _ in range(4):
         same_page.wait_for_selector(".tour-card")
         same_page.keyboard.press("Enter")
-    same_page.keyboard.press("Enter")  # The last step has only the buttons Close and Back.
+    same_page.keyboard.press(
+        "Enter"
+    )  # The last step has only the buttons Close and Back.
     assert same_page.locator(".tour-card").count() == 0
 
 
-@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "scheme", ["light", pytest.param("dark", marks=pytest.mark.long)]
+)
 def test_narrow_window(chromium, studio, scheme):
-    context = chromium.new_context(viewport={"width": 420, "height": 800}, color_scheme=scheme)
+    context = chromium.new_context(
+        viewport={"width": 420, "height": 800}, color_scheme=scheme
+    )
     with watch(context.new_page()) as page:
         enter(page, studio)
         assert page.get_attribute("html", "data-theme") == scheme
@@ -441,7 +481,9 @@ def count_point_colors(page):
     """Count the saturated colors that many pixels of the map have, without hulls."""
     page.click(".map-bar >> text=Hulls")
     page.wait_for_timeout(200)
-    picture = imread(BytesIO(page.locator(".map-plot").screenshot()))[:, :, :3].reshape(-1, 3)
+    picture = imread(BytesIO(page.locator(".map-plot").screenshot()))[:, :, :3].reshape(
+        -1, 3
+    )
     strong = picture[np.ptp(picture, axis=1) > 0.35]
     return int((np.unique(strong.round(2), axis=0, return_counts=True)[1] > 100).sum())
 
@@ -458,7 +500,9 @@ def test_map_with_webgl(webgl_page):
     cluster(webgl_page, "4", method="ecm")
     assert webgl_page.locator(".map-foot >> text=drawn without WebGL").count() == 0
     assert count_point_colors(webgl_page) >= 4
-    draw_lasso(webgl_page, [(0.1, 0.1), (0.9, 0.1), (0.9, 0.9), (0.1, 0.9), (0.1, 0.12)])
+    draw_lasso(
+        webgl_page, [(0.1, 0.1), (0.9, 0.1), (0.9, 0.9), (0.1, 0.9), (0.1, 0.12)]
+    )
     webgl_page.wait_for_selector(".map-foot >> text=/objects? selected/")
     assert 100 < selected(webgl_page) <= 400
 

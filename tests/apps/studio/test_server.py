@@ -16,7 +16,10 @@ from tests.apps.studio.live import Client, running_studio
 
 def test_table_description(iris):
     _, source, _ = iris
-    kinds = {column["name"]: (column["kind"], column["suggested"]) for column in source["columns"]}
+    kinds = {
+        column["name"]: (column["kind"], column["suggested"])
+        for column in source["columns"]
+    }
     assert kinds["species"] == ("category", False)
     assert kinds["petal width (cm)"] == ("number", True)
     assert source["rows"] == 150
@@ -27,10 +30,12 @@ def test_objects_match_the_partition(iris):
     objects = unpack(tab.get(f"/runs/{run['id']}/objects").content)
     sizes = np.array([len(one) for one in objects["sets"]])[objects["best"]]
     assert [(sizes == k).sum() for k in (0, 1)] == [run["outliers"], run["certain"]]
-    largest = np.stack([objects["empty"], objects["single"], objects["several"]]).argmax(axis=0)
-    chosen = np.stack([objects["empty_set"], objects["single_set"], objects["several_set"]])[
-        largest, np.arange(150)
-    ]
+    largest = np.stack(
+        [objects["empty"], objects["single"], objects["several"]]
+    ).argmax(axis=0)
+    chosen = np.stack(
+        [objects["empty_set"], objects["single_set"], objects["several_set"]]
+    )[largest, np.arange(150)]
     np.testing.assert_array_equal(chosen, objects["best"])
 
 
@@ -40,9 +45,13 @@ def test_planes_have_a_distortion(iris):
     assert plane["axes"] == ["petal length (cm)", "petal width (cm)"]
     assert plane["points"][:2].tolist() == pytest.approx([1.4, 0.2])
     assert plane["distortion"]["grade"] in ("fair", "distorted")
-    assert tab.done(tab.post(f"/runs/{run['id']}/plane", {"kind": "mds"})) == {"ready": True}
+    assert tab.done(tab.post(f"/runs/{run['id']}/plane", {"kind": "mds"})) == {
+        "ready": True
+    }
     assert (
-        unpack(tab.get(f"/runs/{run['id']}/plane?kind=mds").content)["distortion"]["correlation"]
+        unpack(tab.get(f"/runs/{run['id']}/plane?kind=mds").content)["distortion"][
+            "correlation"
+        ]
         > 0.95
     )
     assert tab.get(f"/runs/{run['id']}/plane?kind=attributes&x=9&y=0").status == 422
@@ -82,11 +91,15 @@ def test_boundary_is_sorted_from_one_cluster_to_the_other(iris):
 def test_profiles_curve_history_and_candidates(iris):
     tab, _, run = iris
     profiles = tab.get(f"/runs/{run['id']}/profiles").json()
-    assert [group["n"] for group in profiles["groups"]][:3] == pytest.approx([40, 49, 43], abs=12)
+    assert [group["n"] for group in profiles["groups"]][:3] == pytest.approx(
+        [40, 49, 43], abs=12
+    )
     curve = tab.get(f"/runs/{run['id']}/curve?classes=species").json()
     assert curve["share"][-1] == 1
     assert curve["quality"][-1] > 0.5
-    assert len(tab.get(f"/runs/{run['id']}/curve").json()["quality"]) == len(curve["share"])
+    assert len(tab.get(f"/runs/{run['id']}/curve").json()["quality"]) == len(
+        curve["share"]
+    )
     assert tab.get(f"/runs/{run['id']}/history").json()["converged"] is True
     found = unpack(tab.get(f"/runs/{run['id']}/candidates").content)
     table = found["candidates"]
@@ -123,8 +136,12 @@ def test_order_by_doubt_and_by_column(iris):
     objects = unpack(tab.get(f"/runs/{run['id']}/objects").content)
     order = unpack(tab.get(f"/runs/{run['id']}/order?by=doubt&down=1").content)["order"]
     assert (np.diff(objects["doubt"][order]) <= 1e-6).all()
-    by_width = unpack(tab.get(f"/runs/{run['id']}/order?by=column:3&down=0").content)["order"]
-    rows = tab.post(f"/runs/{run['id']}/rows", {"positions": by_width[:5].tolist()}).json()
+    by_width = unpack(tab.get(f"/runs/{run['id']}/order?by=column:3&down=0").content)[
+        "order"
+    ]
+    rows = tab.post(
+        f"/runs/{run['id']}/rows", {"positions": by_width[:5].tolist()}
+    ).json()
     assert [row[3] for row in rows["cells"]] == sorted(row[3] for row in rows["cells"])
     assert sorted(by_width) == list(range(150))
 
@@ -133,7 +150,9 @@ def test_selection(iris):
     tab, source, run = iris
     mask = np.zeros(150, dtype=np.uint8)
     mask[50:] = 1
-    about = tab.ask("PUT", f"/runs/{run['id']}/selection", content=mask.tobytes()).json()
+    about = tab.ask(
+        "PUT", f"/runs/{run['id']}/selection", content=mask.tobytes()
+    ).json()
     assert about["n"] == 100
     assert about["attributes"][0]["name"].startswith("petal")
     np.testing.assert_array_equal(
@@ -142,14 +161,16 @@ def test_selection(iris):
     rule = tab.post(f"/runs/{run['id']}/rule").json()
     assert rule["hits"] == rule["holds"] == 100  # setosa is well separated
     assert (
-        tab.post("/rules", {"conditions": rule["conditions"]}).json()["rules"][0]["text"]
+        tab.post("/rules", {"conditions": rule["conditions"]}).json()["rules"][0][
+            "text"
+        ]
         == rule["text"]
     )
     part = tab.cluster(source, only="selection", method="ecm", clusters=2)
     assert part["n"] == 100
-    assert unpack(tab.get(f"/runs/{part['id']}/objects").content)["rows"].tolist() == list(
-        range(50, 150)
-    )
+    assert unpack(tab.get(f"/runs/{part['id']}/objects").content)[
+        "rows"
+    ].tolist() == list(range(50, 150))
     text = tab.get(f"/runs/{run['id']}/selected").content.decode()
     assert len(text.strip().splitlines()) == 101
     assert tab.ask("PUT", f"/runs/{run['id']}/selection", content=b"123").status == 422
@@ -192,7 +213,8 @@ def test_answers_change_the_question_and_the_run(tab):
     assert 0 < asked["gain"] <= asked["doubt"] + 1e-9
     first, second = (one["row"] for one in asked["objects"])
     said = tab.post(
-        "/answers", {"first": first, "second": second, "answer": "different", "run": run["id"]}
+        "/answers",
+        {"first": first, "second": second, "answer": "different", "run": run["id"]},
     ).json()
     assert said["n"] == 1
     again = tab.get(f"/runs/{run['id']}/question").json()["question"]
@@ -212,7 +234,8 @@ def test_answers_change_the_question_and_the_run(tab):
 
 def test_job_can_be_stopped(tab):
     rows = "\n".join(
-        ",".join(f"{x:.6f}" for x in row) for row in np.random.default_rng(0).normal(size=(4000, 8))
+        ",".join(f"{x:.6f}" for x in row)
+        for row in np.random.default_rng(0).normal(size=(4000, 8))
     )
     job = tab.upload("noise.csv", ("a,b,c,d,e,f,g,h\n" + rows).encode())
     source = job["answer"]
@@ -244,7 +267,10 @@ def test_invalid_settings(tab):
         ({"columns": ["<b>"]}, "there is no column '<b>'"),
         ({"columns": columns, "method": "kmeans"}, "method"),
         ({"columns": columns, "clusters": "many"}, "clusters must be"),
-        ({"columns": columns, "method": "ecm", "parameters": {"nonsense": 1}}, "nonsense"),
+        (
+            {"columns": columns, "method": "ecm", "parameters": {"nonsense": 1}},
+            "nonsense",
+        ),
         ({"columns": columns, "only": "selection"}, "nothing is selected"),
     ):
         answer = tab.post("/runs", settings)
@@ -253,7 +279,12 @@ def test_invalid_settings(tab):
     job = tab.job(
         tab.post(
             "/runs",
-            {"columns": columns, "method": "ecm", "clusters": 2, "parameters": {"delta": "-1"}},
+            {
+                "columns": columns,
+                "method": "ecm",
+                "clusters": 2,
+                "parameters": {"delta": "-1"},
+            },
         )
     )
     assert job["state"] == "failed"
@@ -263,7 +294,9 @@ def test_invalid_settings(tab):
     assert tab.get("/api/sessions/nobody").status == 404
 
 
-def test_internal_errors_are_printed_in_the_terminal_only(tab, iris, monkeypatch, capsys):
+def test_internal_errors_are_printed_in_the_terminal_only(
+    tab, iris, monkeypatch, capsys
+):
     client, _, run = iris
     monkeypatch.setattr(views, "explain_object", lambda *a, **k: 1 / 0)
     answer = client.get(f"/runs/{run['id']}/why?object=1")
@@ -333,19 +366,29 @@ def test_file_of_the_command_line(tmp_path, capfd):
     with running_studio(path) as guard:
         tab = Client(guard)
         opened = tab.open()
-        source = tab.done(type("Opened", (), {"status": 200, "json": lambda self: opened})())
+        source = tab.done(
+            type("Opened", (), {"status": 200, "json": lambda self: opened})()
+        )
         assert source["rows"] == 30
         run = tab.cluster(source, clusters=2, method="ecm")
         path.unlink()
         answer = tab.get(f"/runs/{run['id']}/data")
-    assert (answer.status, answer.json()["error"]) == (422, "points.csv: No such file or directory")
+    assert (answer.status, answer.json()["error"]) == (
+        422,
+        "points.csv: No such file or directory",
+    )
     assert "Traceback" not in capfd.readouterr().err
 
 
 def test_run_of_a_replaced_table_is_discarded(tab):
     source = tab.load("wine")
     columns = [column["name"] for column in source["columns"] if column["suggested"]]
-    asked = {"columns": columns, "clusters": 3, "method": "evclus", "parameters": {"n_init": 200}}
+    asked = {
+        "columns": columns,
+        "clusters": 3,
+        "method": "evclus",
+        "parameters": {"n_init": 200},
+    }
     started = tab.post("/runs", asked)
     tab.load("iris")
     assert tab.job(started)["state"] == "failed"
@@ -355,7 +398,11 @@ def test_run_of_a_replaced_table_is_discarded(tab):
 def test_local_parameters_are_rejected(iris, tmp_path):
     tab, source, _ = iris
     columns = [column["name"] for column in source["columns"] if column["suggested"]]
-    for name, value in (("checkpoint", str(tmp_path / "here")), ("device", "cuda"), ("n_jobs", 64)):
+    for name, value in (
+        ("checkpoint", str(tmp_path / "here")),
+        ("device", "cuda"),
+        ("n_jobs", 64),
+    ):
         answer = tab.post(
             "/runs", {"columns": columns, "method": "ecm", "parameters": {name: value}}
         )

@@ -15,7 +15,9 @@ from tests.cluster.evclus.helpers import blobs, ecoli, evclus, iris, masses_of, 
 
 
 def test_butterfly(reference):
-    model = EVCLUS(2, focal_sets="full", d0=11, random_state=0).fit(load_butterfly().data)
+    model = EVCLUS(2, focal_sets="full", d0=11, random_state=0).fit(
+        load_butterfly().data
+    )
     assert model.stress_ == pytest.approx(0.00478, abs=5e-6)
     assert model.loss_ == pytest.approx(0.00171, abs=5e-6)
     assert model.objective_ == pytest.approx(model.stress_, rel=1e-9)
@@ -48,11 +50,15 @@ def test_protein(shared_data):
 
 def test_fourclass(shared_data):
     X, y = shared_data("fourclass")
-    model = EVCLUS(4, focal_sets="simple", sampling="all", d0_quantile=0.9, random_state=0).fit(X)
+    model = EVCLUS(
+        4, focal_sets="simple", sampling="all", d0_quantile=0.9, random_state=0
+    ).fit(X)
     assert model.loss_ == pytest.approx(0.01079, abs=5e-6)
     assert model.stress_ == pytest.approx(0.0240, abs=5e-5)
     assert adjusted_rand_score(y, model.labels_) == pytest.approx(0.729, abs=5e-4)
-    assert model.credal_partition_.nonspecificity_index() == pytest.approx(0.145, abs=5e-4)
+    assert model.credal_partition_.nonspecificity_index() == pytest.approx(
+        0.145, abs=5e-4
+    )
 
 
 def test_fourclass_with_sampled_pairs(shared_data):
@@ -64,11 +70,21 @@ def test_fourclass_with_sampled_pairs(shared_data):
         (np.repeat(d, times), np.repeat(pairs, times, axis=0).T), shape=(400, 400)
     )
     model = EVCLUS(
-        4, metric="precomputed", focal_sets="pairs", d0_quantile=0.9, n_init=2, random_state=0
+        4,
+        metric="precomputed",
+        focal_sets="pairs",
+        d0_quantile=0.9,
+        n_init=2,
+        random_state=0,
     ).fit(D)
     assert 0.0046 <= model.loss_ <= 0.0050  # over the sampled pairs
     same = EVCLUS(
-        4, sampling="random", focal_sets="pairs", d0_quantile=0.9, n_init=2, random_state=0
+        4,
+        sampling="random",
+        focal_sets="pairs",
+        d0_quantile=0.9,
+        n_init=2,
+        random_state=0,
     ).fit(X)
     assert same.loss_ == pytest.approx(0.00495, abs=5e-5)  # over all pairs
     for fit in (model, same):
@@ -79,7 +95,11 @@ def test_fourclass_with_sampled_pairs(shared_data):
     ("name", "rtol", "atol"),
     [
         ("kevclus_butterfly_full_alldist", 1e-6, 1e-4),
-        ("kevclus_protein_simple_alldist", 3e-3, None),  # The reference stopped before convergence.
+        (
+            "kevclus_protein_simple_alldist",
+            3e-3,
+            None,
+        ),  # The reference stopped before convergence.
         ("kcevclus_bananas_full_alldist", 1e-6, 3e-4),
     ],
 )
@@ -102,7 +122,9 @@ def test_published_program_from_same_start(reference, name, rtol, atol):
     assert theirs * (1 - rtol) <= model.objective_ <= theirs * (1 + 1e-8)
     if atol is not None:
         case.assert_equal("mass", masses_of(model), atol=atol)
-        case.assert_equal("N", model.credal_partition_.nonspecificity_index(), atol=atol)
+        case.assert_equal(
+            "N", model.credal_partition_.nonspecificity_index(), atol=atol
+        )
     else:
         assert adjusted_rand_score(model.labels_, case["y_pl"]) > 0.98
 
@@ -137,14 +159,17 @@ def test_quality(shared_data, name, n_clusters, standardise, least, seed):
     pairs = EVCLUS(n_clusters, focal_sets="pairs", d0_quantile=0.8, random_state=seed)
     assert adjusted_rand_score(y, pairs.fit_predict(X)) >= least
     assert (
-        adjusted_rand_score(y, EVCLUS(n_clusters, random_state=seed).fit_predict(X)) >= least - 0.01
+        adjusted_rand_score(y, EVCLUS(n_clusters, random_state=seed).fit_predict(X))
+        >= least - 0.01
     )
 
 
 def test_quality_ecoli(shared):
     X, y = ecoli(shared)
     for seed in range(2):
-        assert adjusted_rand_score(y, EVCLUS(3, random_state=seed).fit_predict(X)) >= 0.79
+        assert (
+            adjusted_rand_score(y, EVCLUS(3, random_state=seed).fit_predict(X)) >= 0.79
+        )
 
 
 def test_quality_with_landmarks(shared_data):
@@ -162,7 +187,8 @@ def test_quality_with_landmarks(shared_data):
 
 @sampled
 @pytest.mark.parametrize(
-    "focal_sets", ["simple", "pairs", "full", "selected", FocalSets.simple(3, empty=False)]
+    "focal_sets",
+    ["simple", "pairs", "full", "selected", FocalSets.simple(3, empty=False)],
 )
 def test_masses_objective_and_attributes(sampling, focal_sets):
     X, y = blobs()
@@ -206,7 +232,12 @@ def test_stress_and_loss():
 
 def test_estimated_stress():
     X, _ = blobs(1200)
-    settings = {"focal_sets": "pairs", "d0_quantile": 0.8, "n_init": 1, "random_state": 0}
+    settings = {
+        "focal_sets": "pairs",
+        "d0_quantile": 0.8,
+        "n_init": 1,
+        "random_state": 0,
+    }
     random = EVCLUS(3, sampling="random", **settings)
     landmarks = EVCLUS(3, **settings)
     for model in (random.fit(X), landmarks.fit(X)):
@@ -302,7 +333,9 @@ def test_warm_start(sampling):
     cold = evclus(3, sampling, n_init=5, **settings).fit(X)
     for init in (cold.credal_partition_, masses_of(cold), masses_of(cold).tolist()):
         warm = evclus(3, sampling, init=init, **settings).fit(X)
-        assert warm.objective_ <= cold.objective_ * (1 + (1e-6 if sampling == "all" else 0.2))
+        assert warm.objective_ <= cold.objective_ * (
+            1 + (1e-6 if sampling == "all" else 0.2)
+        )
         assert warm.n_iter_ <= 60
         assert adjusted_rand_score(cold.labels_, warm.labels_) > 0.95
     poorer = CredalPartition.from_hard(cold.labels_)
@@ -326,8 +359,12 @@ def test_warm_start_with_auto_sets(sampling):
 def test_medoids_are_better_than_random_starts():
     X, y = blobs(400, centers=20, cluster_std=0.2, center_box=(-20, 20))
     settings = {"focal_sets": "simple", "d0_quantile": 2.5 / 20, "n_init": 1}
-    medoids, chance = (evclus(20, init=init, **settings).fit(X) for init in ("medoids", "random"))
-    assert adjusted_rand_score(y, medoids.labels_) > adjusted_rand_score(y, chance.labels_)
+    medoids, chance = (
+        evclus(20, init=init, **settings).fit(X) for init in ("medoids", "random")
+    )
+    assert adjusted_rand_score(y, medoids.labels_) > adjusted_rand_score(
+        y, chance.labels_
+    )
     assert adjusted_rand_score(y, medoids.labels_) > 0.9
     assert medoids.objective_ < chance.objective_
 
@@ -335,10 +372,13 @@ def test_medoids_are_better_than_random_starts():
 def test_n_init():
     X, _ = blobs(120, centers=6, cluster_std=1.5)
     single = [
-        evclus(6, n_init=1, init="random", random_state=seed).fit(X).objective_ for seed in range(6)
+        evclus(6, n_init=1, init="random", random_state=seed).fit(X).objective_
+        for seed in range(6)
     ]
     assert max(single) > 1.01 * min(single)
-    assert evclus(6, n_init=12, init="random").fit(X).objective_ <= (1 + 1e-9) * np.median(single)
+    assert evclus(6, n_init=12, init="random").fit(X).objective_ <= (
+        1 + 1e-9
+    ) * np.median(single)
 
 
 def test_max_iter_tol_and_verbose(capsys):
@@ -377,7 +417,9 @@ def test_belief_peaks(sampling, metric):
 
 
 def test_belief_peaks_of_sparse_matrix():
-    with pytest.raises(ValueError, match="belief peaks, which need all dissimilarities"):
+    with pytest.raises(
+        ValueError, match="belief peaks, which need all dissimilarities"
+    ):
         EVCLUS(3, metric="precomputed", init="belief-peaks").fit(
             sparse.csr_matrix(pairwise_distances(blobs(30)[0]))
         )

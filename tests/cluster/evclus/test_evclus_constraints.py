@@ -7,7 +7,14 @@ from sklearn.metrics import adjusted_rand_score, pairwise_distances
 
 from dempster.cluster.evclus import _fitted_pairs
 from dempster.constraints import Constraints
-from tests.cluster.evclus.helpers import SAMPLINGS, blobs, evclus, iris, masses_of, sampled
+from tests.cluster.evclus.helpers import (
+    SAMPLINGS,
+    blobs,
+    evclus,
+    iris,
+    masses_of,
+    sampled,
+)
 
 
 @sampled
@@ -28,7 +35,10 @@ def test_constraints_reduce_violations(sampling, kind, focal_sets):
     assert after.degree.mean() < 0.5 * before.degree.mean()
     assert np.diff(bound.history_).max() <= 1e-12
     if kind == "both":
-        assert adjusted_rand_score(y, bound.labels_) > adjusted_rand_score(y, free.labels_) - 0.02
+        assert (
+            adjusted_rand_score(y, bound.labels_)
+            > adjusted_rand_score(y, free.labels_) - 0.02
+        )
     np.testing.assert_allclose(masses_of(bound).sum(axis=1), 1, atol=1e-9)
 
 
@@ -46,7 +56,9 @@ def test_weight_of_constraints():
     X, y = iris()
     known = Constraints.from_labels(y, 60, random_state=1)
     degrees = [
-        known.violations(evclus(3, xi=xi).fit(X, constraints=known).credal_partition_).degree.mean()
+        known.violations(
+            evclus(3, xi=xi).fit(X, constraints=known).credal_partition_
+        ).degree.mean()
         for xi in (0, 0.01, 0.05, 0.5)
     ]
     assert np.all(np.diff(degrees) < 0)
@@ -67,7 +79,9 @@ def test_predict_agrees_with_constrained_fit():
 def test_constraints_separate_equal_objects(sampling):
     X, _ = blobs(100, centers=[[0, 0], [5, 0]])
     X[90] = X[10]
-    model = evclus(2, sampling, xi=50).fit(X, constraints=Constraints(cannot_link=[(10, 90)]))
+    model = evclus(2, sampling, xi=50).fit(
+        X, constraints=Constraints(cannot_link=[(10, 90)])
+    )
     assert model.labels_[10] != model.labels_[90]
 
 
@@ -87,7 +101,9 @@ def test_more_constrained_objects_than_landmarks(monkeypatch, settings, kind, me
     else:
         data = X
     free = evclus(3, "landmarks", metric=metric, **settings).fit(data)
-    bound = evclus(3, "landmarks", metric=metric, **settings).fit(data, constraints=known)
+    bound = evclus(3, "landmarks", metric=metric, **settings).fit(
+        data, constraints=known
+    )
     constrained = np.unique(np.concatenate([known.must_link, known.cannot_link]))
     assert len(np.setdiff1d(constrained, bound.landmark_indices_)) > 0
     before = known.violations(free.credal_partition_)

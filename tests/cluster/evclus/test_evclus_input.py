@@ -37,7 +37,10 @@ def changed(i, j, value):
         (sparse.csr_matrix(D[:, :5]), r"square.*\(30, 5\)"),
         (sparse.block_diag([D, D]).tocsr(), "2 unconnected components"),
         (sparse.csr_matrix((30, 30)), "30 unconnected components"),
-        (sparse.csr_matrix(changed(0, 1, 9.0)), r"X must be symmetric.*\(0, 1\).*symmetrize"),
+        (
+            sparse.csr_matrix(changed(0, 1, 9.0)),
+            r"X must be symmetric.*\(0, 1\).*symmetrize",
+        ),
         (sparse.csr_matrix(D + np.eye(30)), "diagonal"),
     ],
 )
@@ -53,13 +56,16 @@ def test_symmetrize():
         keywords = {"metric": "precomputed", "n_init": 2, "random_state": 0}
         one = EVCLUS(3, symmetrize=True, **keywords).fit(make(asymmetric))
         other = EVCLUS(3, **keywords).fit(make(mean))
-        np.testing.assert_array_equal(one.credal_partition_.masses, other.credal_partition_.masses)
+        np.testing.assert_array_equal(
+            one.credal_partition_.masses, other.credal_partition_.masses
+        )
 
 
 @pytest.mark.parametrize("size", [1e-70, 1e70])
 def test_dissimilarities_of_any_size(size):
     one, other = (
-        EVCLUS(3, metric="precomputed", random_state=0).fit(scale * D) for scale in (1, size)
+        EVCLUS(3, metric="precomputed", random_state=0).fit(scale * D)
+        for scale in (1, size)
     )
     assert other.objective_ == pytest.approx(one.objective_, rel=1e-6)
 
@@ -95,7 +101,9 @@ def test_dissimilarities_of_any_size(size):
         ),
         (
             {
-                "init": CredalPartition(np.tile([0, 0, 0, 1.0], (30, 1)), FocalSets.full(2)),
+                "init": CredalPartition(
+                    np.tile([0, 0, 0, 1.0], (30, 1)), FocalSets.full(2)
+                ),
                 "focal_sets": FocalSets.simple(2, omega=False),
             },
             "init must have no mass",
@@ -129,7 +137,9 @@ def test_invalid_constraints(constraints, kind, words):
 def test_equal_dissimilarities():
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # A perfect fit has converged.
-        equal = EVCLUS(2, metric="precomputed", random_state=0).fit(np.ones((8, 8)) - np.eye(8))
+        equal = EVCLUS(2, metric="precomputed", random_state=0).fit(
+            np.ones((8, 8)) - np.eye(8)
+        )
     assert 0 <= equal.objective_ < 1e-12
     np.testing.assert_allclose(
         equal.credal_partition_.masses - equal.credal_partition_.masses[0], 0, atol=1e-2
@@ -138,8 +148,13 @@ def test_equal_dissimilarities():
         EVCLUS(2, d0=1.0).fit(np.ones((8, 2)))
     repeated = np.vstack([np.zeros((30, 2)), np.ones((1, 2))])
     with pytest.raises(ValueError, match="d0_quantile"):
-        EVCLUS(2, metric="precomputed", d0_quantile=0.8).fit(pairwise_distances(repeated))
-    for data, metric in ((repeated, "euclidean"), (pairwise_distances(repeated), "precomputed")):
+        EVCLUS(2, metric="precomputed", d0_quantile=0.8).fit(
+            pairwise_distances(repeated)
+        )
+    for data, metric in (
+        (repeated, "euclidean"),
+        (pairwise_distances(repeated), "precomputed"),
+    ):
         found = (
             EVCLUS(2, metric=metric, focal_sets="full", d0_quantile=1.0, random_state=0)
             .fit(data)
@@ -155,7 +170,9 @@ def test_equal_dissimilarities():
 def test_few_objects():
     two = np.array([[0.0, 0.0], [1.0, 1.0]])
     for sampling in ("all", "random", "landmarks"):
-        assert sorted(EVCLUS(2, sampling=sampling, random_state=0).fit_predict(two)) == [0, 1]
+        assert sorted(
+            EVCLUS(2, sampling=sampling, random_state=0).fit_predict(two)
+        ) == [0, 1]
     for n_clusters in (1, 2):
         with pytest.raises(ValueError, match="minimum of 2 is required"):
             EVCLUS(n_clusters).fit(two[:1])

@@ -22,7 +22,9 @@ def largest_distance(a, b):
 
 
 @sampled
-@pytest.mark.parametrize("dtype", [np.float64, pytest.param(np.float32, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "dtype", [np.float64, pytest.param(np.float32, marks=pytest.mark.long)]
+)
 @pytest.mark.parametrize(
     "metric",
     [
@@ -75,7 +77,9 @@ def test_predict_agrees_with_fit_gower(sampling):
     X, y = iris()
     rng = np.random.default_rng(0)
     table = pd.DataFrame(X[::2], columns=list("abcd"), index=np.arange(0, 150, 2))
-    table["kind"] = np.where(rng.random(75) < 0.8, y[::2], rng.integers(0, 3, 75)).astype(str)
+    table["kind"] = np.where(
+        rng.random(75) < 0.8, y[::2], rng.integers(0, 3, 75)
+    ).astype(str)
     table.loc[rng.random(75) < 0.2, "a"] = np.nan
     table.loc[rng.random(75) < 0.2, "kind"] = None
     model = evclus(3, sampling, metric="gower", n_landmarks=30).fit(table)
@@ -97,12 +101,14 @@ def test_new_objects(sampling):
     partition = model.predict_mass(X[test])
     assert isinstance(partition, CredalPartition)
     np.testing.assert_allclose(partition.masses.sum(axis=1), 1, atol=1e-9)
-    alone = np.vstack([model.predict_mass(X[[i]]).masses for i in np.flatnonzero(test)[:20]])
+    alone = np.vstack(
+        [model.predict_mass(X[[i]]).masses for i in np.flatnonzero(test)[:20]]
+    )
     np.testing.assert_allclose(alone, partition.masses[:20], atol=1e-9)
     D = pairwise_distances(X)
-    given = evclus(3, sampling, metric="precomputed", n_landmarks=100, d0=model.d0_).fit(
-        D[np.ix_(train, train)]
-    )
+    given = evclus(
+        3, sampling, metric="precomputed", n_landmarks=100, d0=model.d0_
+    ).fit(D[np.ix_(train, train)])
     assert adjusted_rand_score(given.predict(D[np.ix_(test, train)]), predicted) > 0.95
 
 
@@ -118,7 +124,9 @@ def test_max_references(monkeypatch):
     assert adjusted_rand_score(y, model.predict(X)) == 1
     D = pairwise_distances(X)
     given = evclus(3, "random", metric="precomputed").fit(D)
-    np.testing.assert_array_equal(given.predict(D), given.predict(D[:, given.landmark_indices_]))
+    np.testing.assert_array_equal(
+        given.predict(D), given.predict(D[:, given.landmark_indices_])
+    )
 
 
 # ---- sampled pairs in a sparse matrix ------------------------------------------------------------
@@ -144,8 +152,12 @@ def sparse_pairs(X, k=40, triangles="both", diagonal=False, seed=0):
 )
 def test_sparse_triangles(form):
     X, y = blobs()
-    one = evclus(3, "random", metric="precomputed").fit(form(sparse_pairs(X, triangles="upper")))
-    both = evclus(3, "random", metric="precomputed").fit(form(sparse_pairs(X, triangles="both")))
+    one = evclus(3, "random", metric="precomputed").fit(
+        form(sparse_pairs(X, triangles="upper"))
+    )
+    both = evclus(3, "random", metric="precomputed").fit(
+        form(sparse_pairs(X, triangles="both"))
+    )
     auto = EVCLUS(3, metric="precomputed", random_state=0, n_init=2).fit(
         form(sparse_pairs(X, triangles="both"))
     )
@@ -161,16 +173,26 @@ def test_sparse_new_objects():
     D = sparse_pairs(X, diagonal=True).tocsr()
     auto = evclus(3, "random", metric="precomputed").fit(D)
     np.testing.assert_array_equal(auto.predict_mass(D).masses, masses_of(auto))
-    model = evclus(3, "random", metric="precomputed", focal_sets="pairs", d0_quantile=0.8).fit(D)
+    model = evclus(
+        3, "random", metric="precomputed", focal_sets="pairs", d0_quantile=0.8
+    ).fit(D)
     np.testing.assert_array_equal(model.predict_mass(D).masses, masses_of(model))
     bare = sparse_pairs(X).tocsr()  # Each row is one more update.
-    np.testing.assert_allclose(model.predict_mass(bare).masses, masses_of(model), atol=2e-3)
+    np.testing.assert_allclose(
+        model.predict_mass(bare).masses, masses_of(model), atol=2e-3
+    )
     new = X[::3] + 0.05
     truth = y[::3]
     every = pairwise_distances(new, X)
-    assert all(adjusted_rand_score(truth, each.predict(every)) == 1 for each in (auto, model))
-    some = sparse.csr_matrix(np.where(np.random.default_rng(0).random(every.shape) < 0.3, every, 0))
-    assert all(adjusted_rand_score(truth, each.predict(some)) == 1 for each in (auto, model))
+    assert all(
+        adjusted_rand_score(truth, each.predict(every)) == 1 for each in (auto, model)
+    )
+    some = sparse.csr_matrix(
+        np.where(np.random.default_rng(0).random(every.shape) < 0.3, every, 0)
+    )
+    assert all(
+        adjusted_rand_score(truth, each.predict(some)) == 1 for each in (auto, model)
+    )
     dense = evclus(3, "landmarks", metric="precomputed").fit(pairwise_distances(X))
     # Only dissimilarities to landmarks are used.
     assert adjusted_rand_score(truth, dense.predict(some)) == 1
@@ -239,7 +261,9 @@ def test_projection_by_torch(dtype, weighted):
         tolerance = 5e-3
     np.testing.assert_allclose(masses_of(torch), masses_of(plain), atol=tolerance)
     np.testing.assert_allclose(
-        torch.predict_mass(X + 0.1).masses, plain.predict_mass(X + 0.1).masses, atol=tolerance
+        torch.predict_mass(X + 0.1).masses,
+        plain.predict_mass(X + 0.1).masses,
+        atol=tolerance,
     )
     np.testing.assert_array_equal(torch.predict_mass(X).masses, masses_of(torch))
 

@@ -22,7 +22,9 @@ REPEATED = np.random.default_rng(2).permutation(np.repeat(np.arange(len(X)), WEI
 def table(data):
     """Return a table with missing values and categories."""
     town = pd.Series(
-        np.array(["Lille", "Arras", "Lens", None], dtype=object)[np.arange(len(data)) * 7 % 4]
+        np.array(["Lille", "Arras", "Lens", None], dtype=object)[
+            np.arange(len(data)) * 7 % 4
+        ]
     )
     frame = pd.DataFrame({"a": data[:, 0], "b": data[:, 1], "town": town})
     frame.loc[::9, "a"] = np.nan
@@ -46,16 +48,22 @@ def assert_same(one, other, rows):
 def test_permutation(sampling, start):
     given = np.random.default_rng(3).dirichlet(np.ones(5), len(X))
     one = evclus(3, sampling, init=given if start == "given" else start).fit(X)
-    two = evclus(3, sampling, init=given[SHUFFLED] if start == "given" else start).fit(X[SHUFFLED])
+    two = evclus(3, sampling, init=given[SHUFFLED] if start == "given" else start).fit(
+        X[SHUFFLED]
+    )
     assert_same(one, two, SHUFFLED)
     assert two.stress_ == pytest.approx(one.stress_, rel=1e-9)
-    np.testing.assert_array_equal(np.sort(SHUFFLED[two.landmark_indices_]), one.landmark_indices_)
+    np.testing.assert_array_equal(
+        np.sort(SHUFFLED[two.landmark_indices_]), one.landmark_indices_
+    )
 
 
 @sampled
 @pytest.mark.parametrize("metric", ["manhattan", "precomputed", "gower"])
 def test_permutation_with_other_metrics(sampling, metric):
-    data = {"manhattan": X, "precomputed": pairwise_distances(X), "gower": table(X)}[metric]
+    data = {"manhattan": X, "precomputed": pairwise_distances(X), "gower": table(X)}[
+        metric
+    ]
     if metric == "gower":
         shuffled = data.iloc[SHUFFLED]
     else:
@@ -64,7 +72,8 @@ def test_permutation_with_other_metrics(sampling, metric):
         else:
             shuffled = data[SHUFFLED]
     assert_same(
-        *(evclus(3, sampling, metric=metric).fit(each) for each in (data, shuffled)), SHUFFLED
+        *(evclus(3, sampling, metric=metric).fit(each) for each in (data, shuffled)),
+        SHUFFLED,
     )
 
 
@@ -80,7 +89,9 @@ def test_permutation_with_weights(sampling):
 def test_permutation_with_constraints(sampling):
     known = Constraints.from_labels(Y, 40, random_state=1)
     place = np.argsort(SHUFFLED)
-    moved = Constraints(must_link=place[known.must_link], cannot_link=place[known.cannot_link])
+    moved = Constraints(
+        must_link=place[known.must_link], cannot_link=place[known.cannot_link]
+    )
     one = evclus(3, sampling).fit(X, constraints=known)
     assert_same(one, evclus(3, sampling).fit(X[SHUFFLED], constraints=moved), SHUFFLED)
 
@@ -110,7 +121,9 @@ def test_weights_equal_repetitions(sampling, metric, family):
         kept = np.arange(len(X))
     data = X[kept]
     weights = WEIGHTS[kept]
-    rows = np.random.default_rng(2).permutation(np.repeat(np.arange(len(data)), weights))
+    rows = np.random.default_rng(2).permutation(
+        np.repeat(np.arange(len(data)), weights)
+    )
     if metric == "gower":
         data = table(data)
     if metric == "gower":
@@ -126,7 +139,9 @@ def test_weights_equal_repetitions(sampling, metric, family):
     np.testing.assert_allclose(
         plain.predict_mass(data).masses, weighted.predict_mass(data).masses, atol=1e-7
     )
-    first = [np.flatnonzero(position == rows)[0] for position in weighted.landmark_indices_]
+    first = [
+        np.flatnonzero(position == rows)[0] for position in weighted.landmark_indices_
+    ]
     np.testing.assert_array_equal(plain.landmark_indices_, np.sort(first))
 
 
@@ -141,7 +156,9 @@ def test_repeating_all_rows(sampling):
 def test_stress_includes_equal_rows():
     model = evclus(3, focal_sets="pairs", d0_quantile=0.8).fit(X[REPEATED])
     masses = masses_of(model)
-    delta = 1 - np.exp(np.log(0.05) * (pairwise_distances(X[REPEATED]) / model.d0_) ** 2)
+    delta = 1 - np.exp(
+        np.log(0.05) * (pairwise_distances(X[REPEATED]) / model.d0_) ** 2
+    )
     gap = masses @ model.focal_sets_.conflict @ masses.T - delta
     pair = np.triu_indices(len(REPEATED), 1)
     assert model.stress_ == pytest.approx(
@@ -159,7 +176,10 @@ def test_stress_includes_equal_rows():
 def test_order_along_line_with_ties(dtype):
     rng = np.random.default_rng(0)
     data = np.vstack(
-        [rng.integers(0, 3, (300, 2)), np.full((20, 2), 1e300 if dtype == np.float64 else 1e30)]
+        [
+            rng.integers(0, 3, (300, 2)),
+            np.full((20, 2), 1e300 if dtype == np.float64 else 1e30),
+        ]
     )
     data[-10:, 0] += data[-10:, 0] / 4
     data = data.astype(dtype)
@@ -170,7 +190,9 @@ def test_order_along_line_with_ties(dtype):
 
 
 def test_distinct_objects():
-    data = np.array([[1.0, 2.0], [0.0, -0.0], [1.0, 2.0], [-0.0, 0.0], [5.0, 5.0], [1.0, 2.0]])
+    data = np.array(
+        [[1.0, 2.0], [0.0, -0.0], [1.0, 2.0], [-0.0, 0.0], [5.0, 5.0], [1.0, 2.0]]
+    )
     weights = np.array([0.0, 1.0, 2.0, 1.0, 2.0, 1.0]) * 2.0**1020
     found = distinct_objects(Sample(AttributeSource(data), weights), merge=True)
     assert sorted(found.positions) == [1, 2, 4]

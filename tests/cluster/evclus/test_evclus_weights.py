@@ -37,7 +37,9 @@ def test_weighted_quantiles():
     values = np.array([3.0, 1.0, 2.0, 4.0])
     for q in (0.1, 0.3, 0.5, 0.8, 1.0):
         weighted = scale_at(values, q, np.array([1.0, 3.0, 2.0, 2.0]))
-        assert weighted == np.quantile([3.0, 1, 1, 1, 2, 2, 4, 4], q, method="inverted_cdf")
+        assert weighted == np.quantile(
+            [3.0, 1, 1, 1, 2, 2, 4, 4], q, method="inverted_cdf"
+        )
     assert scale_at(values, 0.5, np.full(4, 0.1)) == 2
 
 
@@ -47,7 +49,8 @@ def test_invariant_to_scale_of_weights(sampling):
     ones = evclus(3, sampling).fit(X, sample_weight=np.full(len(X), 0.3))
     np.testing.assert_array_equal(masses_of(plain), masses_of(ones))
     one, large = (
-        evclus(3, sampling).fit(X, sample_weight=scale * WEIGHTS) for scale in (1, 2.0**200)
+        evclus(3, sampling).fit(X, sample_weight=scale * WEIGHTS)
+        for scale in (1, 2.0**200)
     )
     np.testing.assert_array_equal(masses_of(one), masses_of(large))
 
@@ -78,14 +81,20 @@ def test_predict_agrees_with_weighted_fit(sampling, metric):
 def test_landmarks_follow_weights():
     heavy = np.where(np.arange(1200) < 600, 1.0, 3.0)
     data = np.random.default_rng(1).normal(size=(1200, 2))
-    model = EVCLUS(2, n_landmarks=100, n_init=1, random_state=0).fit(data, sample_weight=heavy)
+    model = EVCLUS(2, n_landmarks=100, n_init=1, random_state=0).fit(
+        data, sample_weight=heavy
+    )
     assert model.sampling_ == "landmarks"
     assert len(model.landmark_indices_) == 100
     assert 70 <= (model.landmark_indices_ >= 600).sum() <= 80
     one = np.where(np.arange(1200) == 7, 400.0, 1.0)  # a quarter of the total weight
-    model = EVCLUS(2, n_landmarks=100, n_init=1, random_state=0).fit(data, sample_weight=one)
+    model = EVCLUS(2, n_landmarks=100, n_init=1, random_state=0).fit(
+        data, sample_weight=one
+    )
     assert 7 in model.landmark_indices_
-    assert 74 <= len(model.landmark_indices_) <= 77  # It is drawn once, with a larger weight.
+    assert (
+        74 <= len(model.landmark_indices_) <= 77
+    )  # It is drawn once, with a larger weight.
 
 
 def test_weights_of_references():
@@ -110,16 +119,23 @@ def test_weights_with_sparse_matrices_and_constraints():
     D = pairwise_distances(X)
     i, j = np.nonzero(np.triu(np.random.default_rng(5).random(D.shape) < 0.4, 1))
     some = sparse.csr_matrix((D[i, j], (i, j)), D.shape)
-    model = EVCLUS(3, metric="precomputed", random_state=0).fit(some, sample_weight=WEIGHTS)
+    model = EVCLUS(3, metric="precomputed", random_state=0).fit(
+        some, sample_weight=WEIGHTS
+    )
     assert adjusted_rand_score(Y, model.labels_) > 0.7
     assert model.objective_ == pytest.approx(model.stress_, rel=1e-9)
     known = Constraints.from_labels(Y, 40, random_state=1)
     for sampling in ("all", "landmarks"):
         free, bound = (
-            evclus(3, sampling).fit(X, sample_weight=WEIGHTS, constraints=given).credal_partition_
+            evclus(3, sampling)
+            .fit(X, sample_weight=WEIGHTS, constraints=given)
+            .credal_partition_
             for given in (None, known)
         )
-        assert known.violations(bound).degree.mean() < 0.5 * known.violations(free).degree.mean()
+        assert (
+            known.violations(bound).degree.mean()
+            < 0.5 * known.violations(free).degree.mean()
+        )
     with pytest.raises(ValueError, match="sample_weight 0"):
         model.fit(some, sample_weight=WEIGHTS, constraints=known)
 
@@ -136,7 +152,9 @@ def test_squares_of_many_rows():
     masses = rng.dirichlet(np.ones(len(family)), size=1500)
     delta = to_conflict(pairwise_distances(rng.normal(size=(1500, 2))), 2.0)
     pairs = np.column_stack(np.triu_indices(1500, 1))
-    listed = SomePairs(1500, pairs, np.ones(len(pairs)), delta[pairs[:, 0], pairs[:, 1]])
+    listed = SomePairs(
+        1500, pairs, np.ones(len(pairs)), delta[pairs[:, 0], pairs[:, 1]]
+    )
     assert AllPairs(delta).squares(masses, family) == pytest.approx(
         listed.squares(masses, family), rel=1e-12
     )

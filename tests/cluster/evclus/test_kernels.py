@@ -5,7 +5,9 @@ import pytest
 
 from dempster.cluster.evclus._model import Affinity, reach
 
-TYPES = pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-12), (np.float32, 2e-5)])
+TYPES = pytest.mark.parametrize(
+    ("dtype", "tolerance"), [(np.float64, 1e-12), (np.float32, 2e-5)]
+)
 
 
 def dissimilarities(n, r, kind, dtype, rng):
@@ -18,7 +20,11 @@ def dissimilarities(n, r, kind, dtype, rng):
 
 
 def reference_weights(r, kind, dtype, rng):
-    w = {"equal": np.ones(r), "heavy": np.full(r, 3.0), "mixed": rng.integers(0, 5, r) + 0.0}[kind]
+    w = {
+        "equal": np.ones(r),
+        "heavy": np.full(r, 3.0),
+        "mixed": rng.integers(0, 5, r) + 0.0,
+    }[kind]
     w[0] += w.sum() == 0
     return w.astype(dtype)
 
@@ -88,7 +94,8 @@ def naive_affinity(d, own_scale, scales, w, labels, n_clusters, own, unit, rate)
         total = left[members].sum()
         if total > 0:
             likeness = [
-                left[j] * np.exp(-rate * others[j] ** 2 / (own_scale * scales[j])) for j in members
+                left[j] * np.exp(-rate * others[j] ** 2 / (own_scale * scales[j]))
+                for j in members
             ]
             out[k] = np.sum(likeness) / np.sqrt(total)
     return out
@@ -135,7 +142,9 @@ def test_affinity_against_loops(r, c, kind, weights, itself, dtype, tolerance):
 
 @TYPES
 @pytest.mark.parametrize("weights", ["equal", "mixed"])
-@pytest.mark.parametrize(("r", "c", "d"), [(1, 1, 1), (2, 3, 2), (13, 2, 5), (301, 30, 3)])
+@pytest.mark.parametrize(
+    ("r", "c", "d"), [(1, 1, 1), (2, 3, 2), (13, 2, 5), (301, 30, 3)]
+)
 def test_affinity_of_points(r, c, d, weights, dtype, tolerance):
     rng = np.random.default_rng(r)
     A = rng.normal(size=(40, d)).astype(dtype)
@@ -143,7 +152,9 @@ def test_affinity_of_points(r, c, d, weights, dtype, tolerance):
     B[-1] = A[2]
     w = reference_weights(r, weights, dtype, rng).astype(float)
     D = np.sqrt(((A[:, None].astype(float) - B) ** 2).sum(axis=2))
-    affinity = Affinity(rng.uniform(0.2, 2.0, r), w, rng.integers(0, c, r), c, 1.3, *amounts_of(w))
+    affinity = Affinity(
+        rng.uniform(0.2, 2.0, r), w, rng.integers(0, c, r), c, 1.3, *amounts_of(w)
+    )
     found, near, nearest = affinity.by_points(A, B)
     wanted, wanted_near = affinity.by_distances(D)
     np.testing.assert_allclose(found, wanted, rtol=10 * tolerance, atol=tolerance)

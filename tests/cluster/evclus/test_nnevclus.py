@@ -21,7 +21,9 @@ SOLVERS = ["lbfgs", "adaptive-steps", "mini-batch"]
 
 def quick(c=2, *, solver="auto", training=None, **keywords):
     training = training or Training(solver, batch_size=32)
-    return NNEVCLUS(c, training=training, **{"max_iter": 60, "random_state": 0, **keywords})
+    return NNEVCLUS(
+        c, training=training, **{"max_iter": 60, "random_state": 0, **keywords}
+    )
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +37,9 @@ def blobs():
 def test_finds_clusters_and_predicts(blobs):
     X, y = blobs
     for init in ("evclus", "random"):
-        model = quick(3, init=init, n_init=1 if init == "evclus" else 3, max_iter=200).fit(X)
+        model = quick(
+            3, init=init, n_init=1 if init == "evclus" else 3, max_iter=200
+        ).fit(X)
         assert adjusted_rand_score(y, model.labels_) > 0.9, init
         assert (model.evclus_ is None) == (init == "random")
     np.testing.assert_allclose(model.credal_partition_.masses.sum(axis=1), 1)
@@ -44,7 +48,10 @@ def test_finds_clusters_and_predicts(blobs):
 def test_belief_peaks(blobs):
     """The metric of the network replaces the metric of a BeliefPeaks object."""
     X, y = blobs
-    for init, metric in (("belief-peaks", "cityblock"), (BeliefPeaks(n_neighbors=10), "euclidean")):
+    for init, metric in (
+        ("belief-peaks", "cityblock"),
+        (BeliefPeaks(n_neighbors=10), "euclidean"),
+    ):
         model = quick(3, init=init, metric=metric, max_iter=200).fit(X)
         assert adjusted_rand_score(y, model.labels_) > 0.9
         peaks = BeliefPeaks(
@@ -63,11 +70,15 @@ def test_init_by_partition(blobs):
         assert model.evclus_ is None
     simple = EVCLUS(3, focal_sets="simple", random_state=0).fit(X).credal_partition_
     selected = quick(3, init=simple, focal_sets="selected").fit(X)
-    assert len(FocalSets.simple(3)) < len(selected.focal_sets_) <= len(FocalSets.pairs(3))
+    assert (
+        len(FocalSets.simple(3)) < len(selected.focal_sets_) <= len(FocalSets.pairs(3))
+    )
     with pytest.raises(ValueError, match="init must be"):
         quick(3, init=given[:5]).fit(X)
     with pytest.raises(ValueError, match="focal_sets"):
-        quick(3, init=init, focal_sets=FocalSets.simple(3, empty=False, omega=False)).fit(X)
+        quick(
+            3, init=init, focal_sets=FocalSets.simple(3, empty=False, omega=False)
+        ).fit(X)
 
 
 def test_labels_define_numbers_of_clusters(blobs):
@@ -96,7 +107,9 @@ def test_convention_of_constraints(blobs):
     X, y = blobs
     known = Constraints.from_labels(y, 30, random_state=0)
     program = quick(3, init="random", xi=0.1).fit(X, constraints=known)
-    paper = quick(3, init="random", xi=0.4, convention="paper").fit(X, constraints=known)
+    paper = quick(3, init="random", xi=0.4, convention="paper").fit(
+        X, constraints=known
+    )
     np.testing.assert_array_equal(program.history_, paper.history_)
 
 
@@ -129,7 +142,9 @@ def test_full_batch_loss_decreases(blobs, solver):
 def test_history_ends_with_best_round(blobs, solver):
     X = blobs[0]
     model = quick(
-        3, training=Training(solver, batch_size=32, early_stopping=True, patience=2), init="random"
+        3,
+        training=Training(solver, batch_size=32, early_stopping=True, patience=2),
+        init="random",
     ).fit(X)
     assert model.n_iter_ == len(model.history_) == len(model.validation_history_)
     assert model.objective_ == model.history_[-1]
@@ -141,7 +156,9 @@ def test_history_ends_with_best_round(blobs, solver):
 def test_converged(blobs):
     for solver in ("lbfgs", "adaptive-steps"):
         with pytest.warns(UserWarning, match="increase max_iter"):
-            model = quick(3, solver=solver, init="random", max_iter=10, tol=0.0).fit(blobs[0])
+            model = quick(3, solver=solver, init="random", max_iter=10, tol=0.0).fit(
+                blobs[0]
+            )
         assert not model.converged_
         assert model.n_iter_ == (1 if solver == "lbfgs" else 10)
     assert quick(3, init="random", max_iter=1000).fit(blobs[0]).converged_
@@ -197,7 +214,9 @@ def test_score_of_held_out_pairs(blobs):
     i, j = np.triu_indices(len(new), 1)
     conflicts = (masses @ model.focal_sets_.conflict @ masses.T)[i, j]
     delta = to_conflict(np.linalg.norm(new[i] - new[j], axis=1), 5.0)
-    assert model.score(new) == pytest.approx(-np.mean((conflicts - delta) ** 2), rel=1e-5)
+    assert model.score(new) == pytest.approx(
+        -np.mean((conflicts - delta) ** 2), rel=1e-5
+    )
     assert model.score(X[::2]) == pytest.approx(-model.loss_, rel=1e-5)
     with pytest.raises(ValueError, match="metric must be the name of a metric"):
         model.set_params(metric=PCCA()).score(new)
@@ -206,27 +225,35 @@ def test_score_of_held_out_pairs(blobs):
 def test_grid_search_of_the_penalty(blobs):
     """A huge penalty gives equal masses to all rows, which the score detects."""
     search = GridSearchCV(
-        quick(3, focal_sets="simple", d0=5.0, network=5), {"regularization": [1e-5, 100.0]}, cv=2
+        quick(3, focal_sets="simple", d0=5.0, network=5),
+        {"regularization": [1e-5, 100.0]},
+        cv=2,
     )
     assert search.fit(blobs[0]).best_params_ == {"regularization": 1e-5}
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_same_seed(blobs, solver):
-    a, b = (quick(3, solver=solver).fit(blobs[0]).credal_partition_.masses for _ in range(2))
+    a, b = (
+        quick(3, solver=solver).fit(blobs[0]).credal_partition_.masses for _ in range(2)
+    )
     np.testing.assert_array_equal(a, b)
 
 
 def test_n_partners(blobs):
-    targets = build_targets(blobs[0], "euclidean", FitRequest(3, None, None, apply=None))
+    targets = build_targets(
+        blobs[0], "euclidean", FitRequest(3, None, None, apply=None)
+    )
     one, same, other = (
-        targets.draw_training_pairs(5, None, np.random.default_rng(seed)) for seed in (0, 0, 1)
+        targets.draw_training_pairs(5, None, np.random.default_rng(seed))
+        for seed in (0, 0, 1)
     )
     np.testing.assert_array_equal(one, same)
     assert len(one[0]) == 5 * 90
     assert not np.array_equal(one, other)
     fits = [
-        quick(3, init="random", n_partners=5, random_state=seed).fit(blobs[0]) for seed in (0, 0, 1)
+        quick(3, init="random", n_partners=5, random_state=seed).fit(blobs[0])
+        for seed in (0, 0, 1)
     ]
     np.testing.assert_array_equal(fits[0].history_, fits[1].history_)
     assert not np.array_equal(fits[0].history_, fits[2].history_)
@@ -274,10 +301,13 @@ def test_fitted_and_unfitted_detectors():
     for detector in (fitted, IsolationForest(random_state=0)):
         model = quick(4, outlier_detector=detector).fit(X)
         assert (
-            model.predict_mass([[50.0, 50.0]]).empty[0] > model.predict_mass([[0.0, 0.0]]).empty[0]
+            model.predict_mass([[50.0, 50.0]]).empty[0]
+            > model.predict_mass([[0.0, 0.0]]).empty[0]
         )
     with pytest.raises(ValueError, match="focal_sets must contain the empty set"):
-        quick(4, outlier_detector=detector, focal_sets=FocalSets.simple(4, empty=False)).fit(X)
+        quick(
+            4, outlier_detector=detector, focal_sets=FocalSets.simple(4, empty=False)
+        ).fit(X)
 
 
 class Ring:
@@ -291,7 +321,10 @@ def test_custom_detector():
     X, _ = make_fourclass(120, random_state=0)
     model = quick(4, outlier_detector=Ring()).fit(X)
     assert isinstance(model.outlier_detector_, Ring)
-    assert model.predict_mass([[50.0, 50.0]]).empty[0] > model.predict_mass([[0.0, 0.0]]).empty[0]
+    assert (
+        model.predict_mass([[50.0, 50.0]]).empty[0]
+        > model.predict_mass([[0.0, 0.0]]).empty[0]
+    )
 
 
 # ---- errors --------------------------------------------------------------------------------------

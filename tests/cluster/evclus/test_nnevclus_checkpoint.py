@@ -18,7 +18,10 @@ def network_of_torch():
     torch = pytest.importorskip("torch")
     torch.manual_seed(0)
     return torch.nn.Sequential(
-        torch.nn.Linear(2, 10), torch.nn.BatchNorm1d(10), torch.nn.ReLU(), torch.nn.Linear(10, 5)
+        torch.nn.Linear(2, 10),
+        torch.nn.BatchNorm1d(10),
+        torch.nn.ReLU(),
+        torch.nn.Linear(10, 5),
     )
 
 
@@ -76,10 +79,14 @@ def test_finished_fit_is_not_repeated(tmp_path, monkeypatch):
     path = tmp_path / "fit.checkpoint"
     first = quick(checkpoint=path, n_init=2).fit(X)
     monkeypatch.setattr(
-        _checkpoint.Checkpoint, "save", lambda self, number, progress: pytest.fail("trained again")
+        _checkpoint.Checkpoint,
+        "save",
+        lambda self, number, progress: pytest.fail("trained again"),
     )
     again = quick(checkpoint=path, n_init=2).fit(X)
-    np.testing.assert_array_equal(again.credal_partition_.masses, first.credal_partition_.masses)
+    np.testing.assert_array_equal(
+        again.credal_partition_.masses, first.credal_partition_.masses
+    )
 
 
 def test_other_parameters_or_data(tmp_path):

@@ -10,7 +10,11 @@ from dempster import FocalSets, persistence
 from dempster.cluster import EVCLUS, NNEVCLUS, Training
 from dempster.cluster.evclus import _training, nnevclus
 from dempster.cluster.evclus._network import FeedForward, MassLayer
-from dempster.cluster.evclus.nnevclus import compute_doubt_targets, fence_coefficients, score_matrix
+from dempster.cluster.evclus.nnevclus import (
+    compute_doubt_targets,
+    fence_coefficients,
+    score_matrix,
+)
 from dempster.constraints import Constraints
 from dempster.dissimilarity.sources import AttributeSource
 
@@ -20,7 +24,9 @@ def row():
     """Return four overlapping clusters in a row."""
     rng = np.random.default_rng(0)
     y = np.repeat(np.arange(4), 90)
-    return rng.normal(size=(len(y), 2)) + 4.0 * np.column_stack([y, np.zeros(len(y))]), y
+    return rng.normal(size=(len(y), 2)) + 4.0 * np.column_stack(
+        [y, np.zeros(len(y))]
+    ), y
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +110,9 @@ def test_fence_coefficients(convention):
     decision = np.linspace(-1, 3, 401)  # quartiles 0 and 2
     layer = MassLayer(0, True, convention)
     coefficients = fence_coefficients(layer, decision)
-    scores = np.tile([-1e3, 0.0], (3, 1))  # no mass on the empty set without the outlier unit
+    scores = np.tile(
+        [-1e3, 0.0], (3, 1)
+    )  # no mass on the empty set without the outlier unit
     share = layer.forward(scores, np.array([-6.0, -4.0, 0.0]), coefficients)[0][:, 0]
     np.testing.assert_allclose(share[1], 0.5)
     assert share[0] > 0.9
@@ -119,7 +127,9 @@ def test_widen():
     network = FeedForward(
         [2, 5, len(first)], MassLayer(0), np.dtype(float), np.random.default_rng(0)
     )
-    wider = network.widen(score_matrix(first, family), MassLayer(family.empty_index), np.empty(0))
+    wider = network.widen(
+        score_matrix(first, family), MassLayer(family.empty_index), np.empty(0)
+    )
     x = np.random.default_rng(1).normal(size=(7, 2))
     scores = np.log(network(x))
     of_sets = np.log(wider(x))
@@ -157,14 +167,23 @@ def test_torch_network(row, tmp_path, monkeypatch):
     layers = torch.nn.Linear(2, 20), torch.nn.Tanh(), torch.nn.Linear(20, 6)
     module = torch.nn.Sequential(*layers)
     model = NNEVCLUS(
-        4, network=module, training=Training(batch_size=64), max_iter=100, tol=1e-3, random_state=0
+        4,
+        network=module,
+        training=Training(batch_size=64),
+        max_iter=100,
+        tol=1e-3,
+        random_state=0,
     ).fit(X)
     assert adjusted_rand_score(y, model.labels_) > 0.85
     assert 0.01 < len(model.credal_partition_.ambiguous) / len(X) < 0.25
     assert len(model.credal_partition_.outliers) <= 0.03 * len(X)
     path = tmp_path / "model.evd"
     persistence.save(model, path)
-    for again in (model, pickle.loads(pickle.dumps(model)), persistence.load(path, network=module)):
+    for again in (
+        model,
+        pickle.loads(pickle.dumps(model)),
+        persistence.load(path, network=module),
+    ):
         np.testing.assert_allclose(
             again.predict_mass(X).masses, model.credal_partition_.masses, atol=1e-6
         )

@@ -18,12 +18,16 @@ RNG = np.random.default_rng(0)
 DELTA = RNG.uniform(size=(N, N))
 DELTA = np.triu(DELTA, 1) + np.triu(DELTA, 1).T
 PAIRS = RNG.integers(0, N, (30, 2))  # with repetitions
-LINKS = losses.LinkedPairs(PAIRS[:9, 0], PAIRS[:9, 1], np.repeat([1.0, -1.0], [5, 4]), 4)
+LINKS = losses.LinkedPairs(
+    PAIRS[:9, 0], PAIRS[:9, 1], np.repeat([1.0, -1.0], [5, 4]), 4
+)
 LABELS = losses.LabelledRows(np.array([7, 2, 5]), np.eye(3)[[0, 2, 2]])
 SQUARES = np.sum(DELTA**2)
 
 TERMS = {
-    "all pairs": lambda m, a: losses.all_pairs_error(m, a(DELTA), a(CONFLICT), a(SQUARES)),
+    "all pairs": lambda m, a: losses.all_pairs_error(
+        m, a(DELTA), a(CONFLICT), a(SQUARES)
+    ),
     "some pairs": lambda m, a: losses.pairs_error(
         m, a(PAIRS[:, 0]), a(PAIRS[:, 1]), a(DELTA[*PAIRS.T]), a(CONFLICT)
     ),
@@ -69,7 +73,9 @@ def small_network(sizes=(2, 5, 4, F), **layer):
 def test_terms_against_differences(name):
     term = TERMS[name]
     found = differences(lambda m: float(term(m, np.asarray)[0]), masses())
-    np.testing.assert_allclose(term(masses(), np.asarray)[1], found, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(
+        term(masses(), np.asarray)[1], found, rtol=1e-6, atol=1e-9
+    )
 
 
 @pytest.mark.parametrize("name", TERMS)
@@ -81,7 +87,9 @@ def test_terms_against_torch(name):
     of_torch.backward()
     assert float(of_torch.detach()) == pytest.approx(float(value), rel=1e-13)
     np.testing.assert_allclose(m.grad.numpy(), gradient, rtol=1e-11, atol=1e-14)
-    np.testing.assert_allclose(by_hand.detach().numpy(), gradient, rtol=1e-11, atol=1e-14)
+    np.testing.assert_allclose(
+        by_hand.detach().numpy(), gradient, rtol=1e-11, atol=1e-14
+    )
 
 
 def test_pairs_value():
@@ -115,7 +123,9 @@ def test_networks_against_differences(layer, sizes):
         network.weights = weights
         return float(network.cross_entropy(x, targets)[0])
 
-    np.testing.assert_allclose(gradient, differences(entropy, start), rtol=1e-5, atol=1e-9)
+    np.testing.assert_allclose(
+        gradient, differences(entropy, start), rtol=1e-5, atol=1e-9
+    )
     assert value >= -np.sum(targets * np.log(targets)) / N  # entropy of the targets
 
 
@@ -123,7 +133,11 @@ def test_networks_against_differences(layer, sizes):
 def test_networks_against_torch(layer):
     """Compare masses, gradients and shares for the same weights."""
     torch = pytest.importorskip("torch")
-    from dempster.cluster.evclus._torch_network import DeviceArrays, TorchNetwork, feed_forward
+    from dempster.cluster.evclus._torch_network import (
+        DeviceArrays,
+        TorchNetwork,
+        feed_forward,
+    )
 
     network, x, h = small_network(**layer)
     arrays = DeviceArrays(torch.float64, "cpu")
@@ -142,11 +156,19 @@ def test_networks_against_torch(layer):
     of_masses = TERMS["all pairs"](m, np.asarray)[1]
     TERMS["all pairs"](of_torch, torch.as_tensor)[0].backward()
     gradient = back(of_masses)
-    for part, (of_weights, of_biases) in zip(linear, network.matrices(gradient), strict=True):
-        np.testing.assert_allclose(part.weight.grad.numpy(), of_weights.T, rtol=1e-9, atol=1e-13)
-        np.testing.assert_allclose(part.bias.grad.numpy(), of_biases, rtol=1e-9, atol=1e-13)
+    for part, (of_weights, of_biases) in zip(
+        linear, network.matrices(gradient), strict=True
+    ):
+        np.testing.assert_allclose(
+            part.weight.grad.numpy(), of_weights.T, rtol=1e-9, atol=1e-13
+        )
+        np.testing.assert_allclose(
+            part.bias.grad.numpy(), of_biases, rtol=1e-9, atol=1e-13
+        )
     if other.coefficients is not None:
-        np.testing.assert_allclose(other.coefficients.grad.numpy(), gradient[-2:], rtol=1e-9)
+        np.testing.assert_allclose(
+            other.coefficients.grad.numpy(), gradient[-2:], rtol=1e-9
+        )
     by_itself = torch.cat([p.grad.reshape(-1) for p in other.parameters()])
     back_in_torch = other.forward_backward(*tensors)[1]
     np.testing.assert_allclose(

@@ -29,7 +29,9 @@ def test_example_4(shared_data):
     partition = model.predict_mass(fresh)
     centers = np.array([[0, 0], [0, 4], [4, 0], [4, 4]])
     near = cdist(fresh, centers).min(axis=1) < 1.5
-    assert adjusted_rand_score(classes[near], partition.labels[near]) > 0.9  # four clusters
+    assert (
+        adjusted_rand_score(classes[near], partition.labels[near]) > 0.9
+    )  # four clusters
     far = cdist(fresh, X).min(axis=1) > 1.5
     assert far.sum() >= 3
     assert set(np.flatnonzero(far)) <= set(partition.outliers)
@@ -81,7 +83,10 @@ def shifted_distance(images):
     for down in range(3):
         for right in range(3):
             best = np.minimum(
-                best, cdist(flat, frame[:, down : down + 8, right : right + 8].reshape(n, -1))
+                best,
+                cdist(
+                    flat, frame[:, down : down + 8, right : right + 8].reshape(n, -1)
+                ),
             )
     best = np.minimum(best, best.T)
     np.fill_diagonal(best, 0)
@@ -99,10 +104,15 @@ def test_prediction_from_dissimilarities():
         unseen = order[len(D) // 2 :]
         pca = DissimilarityPCA(20)
         scores = pca.fit_transform(D[np.ix_(seen, seen)])
-        model = NNEVCLUS(10, random_state=seed).fit(scores, dissimilarities=D[np.ix_(seen, seen)])
+        model = NNEVCLUS(10, random_state=seed).fit(
+            scores, dissimilarities=D[np.ix_(seen, seen)]
+        )
         new = model.predict(pca.transform(D[np.ix_(unseen, seen)]))
         found.append(
-            [adjusted_rand_score(y[seen], model.labels_), adjusted_rand_score(y[unseen], new)]
+            [
+                adjusted_rand_score(y[seen], model.labels_),
+                adjusted_rand_score(y[unseen], new),
+            ]
         )
     train, test = np.mean(found, axis=0)
     assert train > 0.75
@@ -142,7 +152,9 @@ def test_mean_agreement_over_five_seeds(shared, shared_data, name, c, bar):
             X, y = ecoli(shared)
         else:
             X, y = shared_data(name, standardise=name != "iris")
-        scores.append(adjusted_rand_score(y, NNEVCLUS(c, random_state=seed).fit(X).labels_))
+        scores.append(
+            adjusted_rand_score(y, NNEVCLUS(c, random_state=seed).fit(X).labels_)
+        )
     assert np.mean(scores) >= bar, scores
 
 
@@ -154,9 +166,9 @@ def test_protein(shared_data):
     scores = []
     for seed in range(5):
         inputs = DissimilarityPCA(3).fit_transform(D)
-        model = NNEVCLUS(4, focal_sets="simple", d0_quantile=1.0, random_state=seed).fit(
-            inputs, dissimilarities=D
-        )
+        model = NNEVCLUS(
+            4, focal_sets="simple", d0_quantile=1.0, random_state=seed
+        ).fit(inputs, dissimilarities=D)
         scores.append(adjusted_rand_score(y, model.labels_))
     assert np.mean(scores) >= 0.98, scores
 
@@ -180,9 +192,9 @@ def test_constraints_with_learnt_metric(shared_data, name, features):
             plain.append(adjusted_rand_score(y, network.labels_))
             free.append(adjusted_rand_score(y, masses.labels_))
             if n == 200:
-                in_space = NNEVCLUS(c, metric=PCCA(features, random_state=0), **settings).fit(
-                    X, constraints=pairs
-                )
+                in_space = NNEVCLUS(
+                    c, metric=PCCA(features, random_state=0), **settings
+                ).fit(X, constraints=pairs)
                 adapted.append(adjusted_rand_score(y, in_space.labels_))
     assert np.mean(plain) > np.mean(free)
     assert np.mean(adapted) > np.mean(plain[-5:])

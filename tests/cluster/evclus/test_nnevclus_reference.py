@@ -8,7 +8,12 @@ from dempster import FocalSets
 from dempster.cluster.evclus import _network_loss as losses
 from dempster.cluster.evclus._network import FeedForward, HostArrays, MassLayer
 from dempster.cluster.evclus._pairs import link_form
-from dempster.cluster.evclus._training import AdaptiveSteps, RMSprop, TrainingProgress, train
+from dempster.cluster.evclus._training import (
+    AdaptiveSteps,
+    RMSprop,
+    TrainingProgress,
+    train,
+)
 from dempster.dissimilarity.transform import to_conflict
 
 DOUBLE = HostArrays(np.dtype(np.float64))
@@ -30,14 +35,21 @@ def network_of(matrices, empty, beta=None):
     sizes = [matrices[0].shape[1] - 1, *(len(weights) for weights in matrices)]
     layer = MassLayer(empty, detector=beta is not None)
     network = FeedForward(sizes, layer, DOUBLE.dtype, np.random.default_rng(0))
-    parts = [part for weights in matrices for part in (weights[:, 1:].T.ravel(), weights[:, 0])]
+    parts = [
+        part
+        for weights in matrices
+        for part in (weights[:, 1:].T.ravel(), weights[:, 0])
+    ]
     network.weights = np.concatenate([*parts, [] if beta is None else beta])
     return network
 
 
 def matrices_of(network, vector=None):
     """Return the weights or their gradients, biases in the first columns."""
-    return [np.column_stack([biases, weights.T]) for weights, biases in network.matrices(vector)]
+    return [
+        np.column_stack([biases, weights.T])
+        for weights, biases in network.matrices(vector)
+    ]
 
 
 def added(*terms):
@@ -56,7 +68,9 @@ def test_loss_and_gradient(reference, name):
     else:
         h = None
     network = network_of(
-        [case[k] for k in names], family.empty_index, case["beta"] if p["fhat"] else None
+        [case[k] for k in names],
+        family.empty_index,
+        case["beta"] if p["fhat"] else None,
     )
     m, back = network.forward_backward(case["x"], h)
     case.assert_equal("mass", m, rtol=1e-12, atol=1e-14)
@@ -65,10 +79,17 @@ def test_loss_and_gradient(reference, name):
     j = case["J"].ravel()
     nu = p["nu"]
     terms = [
-        (1 - nu, losses.pairs_error(m, i, j, case["Dnorm"].ravel(), np.array(family.conflict)))
+        (
+            1 - nu,
+            losses.pairs_error(
+                m, i, j, case["Dnorm"].ravel(), np.array(family.conflict)
+            ),
+        )
     ]
     if nu:
-        labels = losses.LabelledRows(case["labelled"], np.eye(family.n_clusters)[case["labels"]])
+        labels = losses.LabelledRows(
+            case["labelled"], np.eye(family.n_clusters)[case["labels"]]
+        )
         # The program divides by the number of clusters.
         terms.append(
             (
@@ -102,7 +123,10 @@ def test_forward_pass(reference, name):
     h = case["fhat"]
     case.assert_equal("mass", network_of(matrices, empty)(x), rtol=1e-12, atol=1e-14)
     case.assert_equal(
-        "mass_fhat", network_of(matrices, empty, case["beta"])(x, h), rtol=1e-12, atol=1e-14
+        "mass_fhat",
+        network_of(matrices, empty, case["beta"])(x, h),
+        rtol=1e-12,
+        atol=1e-14,
     )
 
 
@@ -113,7 +137,9 @@ def test_adaptive_steps(reference, name):
     p = case.parameters
     family = FocalSets(case["F"])
     network = network_of(
-        [case["V0"], case["W0"]], family.empty_index, case["beta0"] if p["fhat"] else None
+        [case["V0"], case["W0"]],
+        family.empty_index,
+        case["beta0"] if p["fhat"] else None,
     )
     n, k = case["J"].shape
     i = np.repeat(np.arange(n), k)
@@ -149,9 +175,13 @@ def test_mini_batches(reference, name):
     p = case.parameters
     family = FocalSets(case["F"])
     distances = cdist(case["x"], case["x"])
-    case.assert_equal("d0", np.quantile(distances, p["alpha0"]))  # with the zero diagonal
+    case.assert_equal(
+        "d0", np.quantile(distances, p["alpha0"])
+    )  # with the zero diagonal
     network = network_of(
-        [case["V0"], case["W0"]], family.empty_index, case["beta0"] if p["fhat"] else None
+        [case["V0"], case["W0"]],
+        family.empty_index,
+        case["beta0"] if p["fhat"] else None,
     )
     conflict = np.array(family.conflict)
 
@@ -165,7 +195,9 @@ def test_mini_batches(reference, name):
                 h = None
             delta = to_conflict(distances[np.ix_(who, who)], float(case["d0"]))
             m, back = network.forward_backward(x, h)
-            value, of_masses = losses.all_pairs_error(m, delta, conflict, np.sum(delta**2))
+            value, of_masses = losses.all_pairs_error(
+                m, delta, conflict, np.sum(delta**2)
+            )
             size = losses.weight_penalty(network.weights, network.shares)
             yield added((1, (value, back(of_masses))), (p["lambda"], size))
 
@@ -181,7 +213,9 @@ def test_mini_batches(reference, name):
     network.weights = kept
     for key, weights in zip(("final_V", "final_W"), matrices_of(network), strict=True):
         case.assert_equal(key, weights, rtol=1e-9, atol=1e-10)
-    case.assert_equal("mass", network(case["x"], case["fhat"] if p["fhat"] else None), atol=1e-10)
+    case.assert_equal(
+        "mass", network(case["x"], case["fhat"] if p["fhat"] else None), atol=1e-10
+    )
 
 
 def test_all_pairs_error_against_loops():
@@ -191,7 +225,9 @@ def test_all_pairs_error_against_loops():
     masses = rng.dirichlet(np.ones(len(conflict)), size=40)
     delta = to_conflict(cdist(X, X), 2.0)
     gap = masses @ conflict @ masses.T - delta
-    wanted = sum(gap[i, j] ** 2 for i in range(40) for j in range(40) if i != j) / (40 * 39)
+    wanted = sum(gap[i, j] ** 2 for i in range(40) for j in range(40) if i != j) / (
+        40 * 39
+    )
     value, _ = losses.all_pairs_error(masses, delta, conflict, np.sum(delta**2))
     assert float(value) == pytest.approx(wanted, rel=1e-12)
 
@@ -203,7 +239,9 @@ def test_conventions_of_outlier_unit():
         ("paper", [0.993, 0.887, 0.591, 0.320, 0.166]),
     ):
         layer = MassLayer(0, detector=True, convention=convention)
-        scores = np.tile([-1e3, 0.0], (5, 1))  # no mass on the empty set without the outlier unit
+        scores = np.tile(
+            [-1e3, 0.0], (5, 1)
+        )  # no mass on the empty set without the outlier unit
         shares = layer.forward(scores, h, np.array(layer.first_coefficients))[0][:, 0]
         np.testing.assert_allclose(shares, expected, atol=1e-3)
         with pytest.raises(ValueError, match="requires the decision values"):

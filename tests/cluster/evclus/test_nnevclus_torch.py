@@ -16,12 +16,17 @@ from dempster.datasets import make_fourclass
 
 SOLVERS = ["lbfgs", "adaptive-steps", "mini-batch"]
 with_solvers = pytest.mark.parametrize(
-    "solver", [SOLVERS[0], *(pytest.param(s, marks=pytest.mark.long) for s in SOLVERS[1:])]
+    "solver",
+    [SOLVERS[0], *(pytest.param(s, marks=pytest.mark.long) for s in SOLVERS[1:])],
 )
 
 
 def quick(c=2, *, solver="auto", **keywords):
-    settings = {"training": Training(solver, batch_size=32), "max_iter": 60, "random_state": 0}
+    settings = {
+        "training": Training(solver, batch_size=32),
+        "max_iter": 60,
+        "random_state": 0,
+    }
     return NNEVCLUS(c, **{**settings, **keywords})
 
 
@@ -37,7 +42,11 @@ def blobs():
 
 def layers(torch, *sizes, dtype=None):
     torch.manual_seed(0)
-    parts = [part for a, b in pairwise(sizes) for part in (torch.nn.Linear(a, b), torch.nn.ReLU())]
+    parts = [
+        part
+        for a, b in pairwise(sizes)
+        for part in (torch.nn.Linear(a, b), torch.nn.ReLU())
+    ]
     return torch.nn.Sequential(*parts[:-1]).to(dtype or torch.float32)
 
 
@@ -63,9 +72,9 @@ def test_images(torch):
     for key, value in before.items():
         assert torch.equal(module.state_dict()[key], value)  # The module is copied.
     with pytest.raises(ValueError, match=r"\bnetwork\b"):
-        quick(2, network=torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 3))).fit(
-            images
-        )
+        quick(
+            2, network=torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 3))
+        ).fit(images)
 
 
 @with_solvers
@@ -89,10 +98,20 @@ def test_outlier_detector(torch, solver):
     X, _ = make_fourclass(200, random_state=0)
     network = layers(torch, 2, 20, 6)
     model = quick(
-        4, network=network, outlier_detector="one-class-svm", solver=solver, max_iter=200
+        4,
+        network=network,
+        outlier_detector="one-class-svm",
+        solver=solver,
+        max_iter=200,
     ).fit(X)
-    assert model.predict_mass(np.array([[30.0, 30], [-25, 40], [60, -60]])).empty.min() > 0.9
-    assert model.predict_mass(np.array([[0.0, 0], [4, 4], [0, 4], [4, 0]])).empty.max() < 0.3
+    assert (
+        model.predict_mass(np.array([[30.0, 30], [-25, 40], [60, -60]])).empty.min()
+        > 0.9
+    )
+    assert (
+        model.predict_mass(np.array([[0.0, 0], [4, 4], [0, 4], [4, 0]])).empty.max()
+        < 0.3
+    )
 
 
 def test_same_loss_as_numpy(torch, blobs):

@@ -7,12 +7,21 @@ from sklearn.metrics import pairwise_distances
 
 from dempster.cluster import EVCLUS
 from dempster.cluster.evclus._pairs import WeightedPairs
-from dempster.cluster.evclus._scale import SCALES, Scale, ScaleTrial, likelihood_of_clusters
+from dempster.cluster.evclus._scale import (
+    SCALES,
+    Scale,
+    ScaleTrial,
+    likelihood_of_clusters,
+)
 from tests.cluster.evclus.helpers import blobs, evclus, masses_of, sampled
 
 
 def scale_of(*likelihoods):
-    return Scale(tuple(ScaleTrial(q, 10 * q, v) for q, v in zip(SCALES, likelihoods, strict=False)))
+    return Scale(
+        tuple(
+            ScaleTrial(q, 10 * q, v) for q, v in zip(SCALES, likelihoods, strict=False)
+        )
+    )
 
 
 def test_best_scale():
@@ -20,7 +29,9 @@ def test_best_scale():
     assert scale_of(-3, -1, -1, -1, -2).best.quantile == SCALES[2]
     assert scale_of(-1, -1).best.quantile == SCALES[1]
     assert scale_of(-1.0, -1.0 - 1e-12, -2).best.quantile == SCALES[1]
-    assert scale_of(np.inf, np.inf, -1).best.quantile == SCALES[1]  # equal objects in each cluster
+    assert (
+        scale_of(np.inf, np.inf, -1).best.quantile == SCALES[1]
+    )  # equal objects in each cluster
     assert scale_of(np.inf, -1, -1).best.quantile == SCALES[0]
 
 
@@ -45,7 +56,9 @@ def naive_likelihood(D, labels, dimension, weights):
         w = weights[members].sum()
         part.append(w / total)
         within.append(
-            sum(weights[i] * weights[j] * D[i, j] ** 2 for i in members for j in members)
+            sum(
+                weights[i] * weights[j] * D[i, j] ** 2 for i in members for j in members
+            )
             / (2 * w**2)
         )
     mean = np.dot(part, within)
@@ -83,7 +96,9 @@ def test_trials(sampling):
     assert [trial.quantile for trial in trials] == list(SCALES)
     assert np.all(np.diff([trial.d0 for trial in trials]) > 0)
     assert model.d0_ == model.scale_.best.d0
-    assert model.scale_.best.log_likelihood == max(trial.log_likelihood for trial in trials)
+    assert model.scale_.best.log_likelihood == max(
+        trial.log_likelihood for trial in trials
+    )
     for settings in ({"d0": 2.0}, {"d0_quantile": 0.5}):
         assert evclus(3, sampling, **settings).fit(X).scale_ is None
 
@@ -117,5 +132,7 @@ def test_scales_of_sparse_matrices_and_equal_objects():
     assert np.isfinite(masses_of(places)).all()
     # Quantiles of zero are no candidates.
     repeated_rows = np.vstack([np.zeros((30, 2)), np.eye(2)])
-    tried = EVCLUS(2, metric="precomputed", random_state=0).fit(pairwise_distances(repeated_rows))
+    tried = EVCLUS(2, metric="precomputed", random_state=0).fit(
+        pairwise_distances(repeated_rows)
+    )
     assert tried.d0_ > 0

@@ -52,7 +52,9 @@ MAX_PRINTED_CHANGES = 10
     ),
 )
 @recipe_options
-@click.option("-n", "--questions", type=WholeNumber(1), default=10, help="Number of questions.")
+@click.option(
+    "-n", "--questions", type=WholeNumber(1), default=10, help="Number of questions."
+)
 @click.option(
     "--answers",
     type=PATH,
@@ -62,7 +64,9 @@ MAX_PRINTED_CHANGES = 10
     "File of the questions and answers; an existing file is overwritten. "
     "[default: FILE.answers.csv, unless it contains answers]"
 )
-@click.option("--partition", type=PATH, help="Write the partition that uses the answers.")
+@click.option(
+    "--partition", type=PATH, help="Write the partition that uses the answers."
+)
 @screen_options
 @click.pass_context
 def ask(ctx: click.Context, screen: Screen, **options: Any) -> None:
@@ -79,9 +83,13 @@ def ask(ctx: click.Context, screen: Screen, **options: Any) -> None:
         expected = ", ".join(methods_that("constraints"))
         raise WrongUse(f"--method must be one of {expected}, got {recipe.method}")
     outputs = Outputs(list_input_files(recipe))
-    output = options["output"] or _default_output(Path(recipe.files[0]), options["answers"])
+    output = options["output"] or _default_output(
+        Path(recipe.files[0]), options["answers"]
+    )
     outputs.add("answers", output, [".csv"])
-    outputs.protect(options["answers"])  # Outputs added below must not overwrite the answers.
+    outputs.protect(
+        options["answers"]
+    )  # Outputs added below must not overwrite the answers.
     outputs.add("partition", options["partition"], option="--partition")
     outputs.add_options(options)
     result = run_recipe(recipe, screen)
@@ -90,7 +98,9 @@ def ask(ctx: click.Context, screen: Screen, **options: Any) -> None:
     if options["answers"] is not None:
         questions.read_answers(options["answers"])
         for contradiction in questions.contradictions():
-            screen.note(f"contradiction: {questions.describe_contradiction(contradiction)}")
+            screen.note(
+                f"contradiction: {questions.describe_contradiction(contradiction)}"
+            )
     elif sys.stdin.isatty() and not screen.as_json:
         _ask_by_keys(questions, screen)
     partition = result.partition
@@ -117,13 +127,17 @@ def ask(ctx: click.Context, screen: Screen, **options: Any) -> None:
         screen.print(f"\nwith {answers}: {moved} moved\n", style="bold")
         screen.print(str(partition.summary()))
         if len(changes):
-            screen.print("\n" + changes.head(MAX_PRINTED_CHANGES).to_string(index=False))
+            screen.print(
+                "\n" + changes.head(MAX_PRINTED_CHANGES).to_string(index=False)
+            )
     screen.finish(
         "ask",
         list(outputs.values()),
         recipe=recipe.to_dict(),
         questions=table.to_dict("records"),
-        contradictions=[str(contradiction) for contradiction in questions.contradictions()],
+        contradictions=[
+            str(contradiction) for contradiction in questions.contradictions()
+        ],
         changed=None if changes is None else changes.to_dict("records"),
         partition=partition_document(partition),
     )
@@ -156,8 +170,12 @@ class _Questions:
 
         self._result = result
         partition = result.partition
-        self._names = range(len(partition)) if partition.index is None else partition.index
-        self._former = result.prepared.constraints or Constraints(n_objects=len(partition))
+        self._names = (
+            range(len(partition)) if partition.index is None else partition.index
+        )
+        self._former = result.prepared.constraints or Constraints(
+            n_objects=len(partition)
+        )
         self.pairs = suggest_pairs(partition, n_questions, constraints=self._former)
         self.answers: list[bool | None] = [None] * len(self.pairs)
 
@@ -214,7 +232,9 @@ class _Questions:
         """Return the questions as a table with the columns ``object``, ``other`` and ``answer``."""
         import pandas as pd
 
-        first, second = ([str(self._names[k]) for k in positions] for positions in self.pairs.T)
+        first, second = (
+            [str(self._names[k]) for k in positions] for positions in self.pairs.T
+        )
         answers = pd.Series([_ANSWERS[answer] for answer in self.answers], dtype=object)
         return pd.DataFrame({"object": first, "other": second, "answer": answers})
 
@@ -226,18 +246,24 @@ def _parse_answer(cell: Any, path: Path) -> bool | None:
     if cell is None or cell != cell or text in ("", "?"):
         return None
     if text not in SAME | DIFFERENT:
-        raise UserError(f"{path.name}: an answer must be same, different or empty, got '{cell}'")
+        raise UserError(
+            f"{path.name}: an answer must be same, different or empty, got '{cell}'"
+        )
     return text in SAME
 
 
 def _ask_by_keys(questions: _Questions, screen: Screen) -> None:
     """Ask the questions on the terminal, and print contradictions before the next question."""
     n_questions = len(questions.pairs)
-    screen.print(f"\n{format_count(n_questions, 'question')}: {_KEYS_HELP}", style="bold")
+    screen.print(
+        f"\n{format_count(n_questions, 'question')}: {_KEYS_HELP}", style="bold"
+    )
     number = 0
     while number < n_questions:
         first, second = map(questions.describe_object, questions.pairs[number])
-        question = f"{number + 1}/{n_questions}  {first}\n     {second}\n     same cluster? "
+        question = (
+            f"{number + 1}/{n_questions}  {first}\n     {second}\n     same cluster? "
+        )
         click.echo(question, nl=False)
         try:
             key = click.getchar().lower() or "q"
@@ -259,7 +285,9 @@ def _ask_by_keys(questions: _Questions, screen: Screen) -> None:
             click.echo(f"     {_KEYS_HELP}")
 
 
-def _fit_with_answers(result: RecipeResult, constraints: Constraints, screen: Screen) -> Any:
+def _fit_with_answers(
+    result: RecipeResult, constraints: Constraints, screen: Screen
+) -> Any:
     """Return the partition of the same estimator, fitted with the constraints from the answers."""
     from sklearn.base import clone
 

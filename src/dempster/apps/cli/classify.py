@@ -78,7 +78,10 @@ class ClassifyCommand(RecipeCommand):
 @output_option("File of the decisions. [default: FILE.decisions.csv]")
 @save_model_option
 @click.option(
-    "--method", type=MethodName("classify"), default="eknn", help="Classifier; see below."
+    "--method",
+    type=MethodName("classify"),
+    default="eknn",
+    help="Classifier; see below.",
 )
 @click.option(
     "--rule",
@@ -92,7 +95,9 @@ class ClassifyCommand(RecipeCommand):
     metavar="LOSS",
     help="Loss of no decision, relative to that of a wrong class.",
 )
-@confidence_option("Select sets of classes that contain the true class with this probability.")
+@confidence_option(
+    "Select sets of classes that contain the true class with this probability."
+)
 @click.option(
     "--cv",
     type=WholeNumber(0),
@@ -140,19 +145,28 @@ def classify(file: Path, screen: Screen, **options: Any) -> None:
         if options["confidence"] is not None:
             from dempster.classify import ConformalClassifier
 
-            conformal = {"confidence": options["confidence"], "random_state": options["seed"]}
+            conformal = {
+                "confidence": options["confidence"],
+                "random_state": options["seed"],
+            }
             estimator = ConformalClassifier(estimator, **conformal)
         attributes, y = _read(file, options, screen)
         is_labelled = y.notna().to_numpy()
         classes = y[is_labelled].astype(str).to_numpy()
         _check_classes(classes, options)
         scores = _cross_validate(
-            estimator, attributes.table.to_numpy()[is_labelled], classes, options, screen
+            estimator,
+            attributes.table.to_numpy()[is_labelled],
+            classes,
+            options,
+            screen,
         )
         estimator.fit(attributes.values[is_labelled], classes)
         rows = attributes.values[~is_labelled]
         if new is not None:
-            rows = attributes.preparation.transform(read_rows(new, options), screen.note)
+            rows = attributes.preparation.transform(
+                read_rows(new, options), screen.note
+            )
         answers = _decide(estimator, rows, options)
         decisions = np.array([OR.join(names) or UNDECIDED for names in answers])
         if not len(decisions):
@@ -166,7 +180,9 @@ def classify(file: Path, screen: Screen, **options: Any) -> None:
     name = type(estimator).__name__
     n_rows = format_count(len(classes), "row")
     n_columns = format_count(len(attributes.columns), "attribute")
-    head = f"{name}: trained on {n_rows}, {n_columns}, {estimator.classes_.size:,} classes"
+    head = (
+        f"{name}: trained on {n_rows}, {n_columns}, {estimator.classes_.size:,} classes"
+    )
     screen.print(head, style="bold")
     if scores:
         texts = [_SCORES[score].format(value) for score, value in scores.items()]
@@ -176,7 +192,9 @@ def classify(file: Path, screen: Screen, **options: Any) -> None:
         screen.print()
         counts = print_decisions(decisions, screen)
     elif not outputs:
-        screen.note("every row has a class, so no row was classified; use --new or --save-model")
+        screen.note(
+            "every row has a class, so no row was classified; use --new or --save-model"
+        )
     screen.finish(
         "classify",
         outputs,
@@ -196,13 +214,17 @@ def _check_options(options: dict[str, Any]) -> None:
         raise WrongUse(f"--reject cannot be used with --rule {rule}, {reason}")
     if reject is not None and not reject >= 0:
         raise WrongUse(f"--reject must be a number of at least 0, got {reject}")
-    if options["confidence"] is not None and (reject is not None or rule != "pignistic"):
+    if options["confidence"] is not None and (
+        reject is not None or rule != "pignistic"
+    ):
         raise WrongUse("--confidence cannot be used with --reject or --rule")
     if options["cv"] == 1:
         raise WrongUse("--cv must be 0 or at least 2, got 1")
 
 
-def _read(file: Path, options: dict[str, Any], screen: Screen) -> tuple[Attributes, pd.Series]:
+def _read(
+    file: Path, options: dict[str, Any], screen: Screen
+) -> tuple[Attributes, pd.Series]:
     """Return the prepared attributes and the classes of the rows of a table."""
     from dempster.apps.recipe import choose_attributes
     from dempster.apps.recipe.labels import find_labels, is_file_name
@@ -229,7 +251,9 @@ def _check_classes(classes: np.ndarray, options: dict[str, Any]) -> None:
     """Raise an error if there are fewer than two classes, or if a class has a reserved name."""
     target = f"--target {options['target']}"
     if len(set(classes)) < 2:
-        raise UserError(f"{target} must have at least two classes, got {len(set(classes))}")
+        raise UserError(
+            f"{target} must have at least two classes, got {len(set(classes))}"
+        )
     has_confidence = options["confidence"] is not None
     may_be_set = has_confidence or options["rule"] in _SET_RULES
     may_be_undecided = has_confidence or options["reject"] is not None
@@ -254,11 +278,18 @@ def _decide(estimator: Any, rows: Any, options: dict[str, Any]) -> list[np.ndarr
     if options["reject"] is not None:
         rejection = {"reject": options["reject"], "reject_label": UNDECIDED}
     singles = {name: classes[k : k + 1] for k, name in enumerate(classes)}
-    return [singles.get(name, classes[:0]) for name in estimator.decide(rows, rule, **rejection)]
+    return [
+        singles.get(name, classes[:0])
+        for name in estimator.decide(rows, rule, **rejection)
+    ]
 
 
 def _cross_validate(
-    estimator: Any, values: np.ndarray, classes: np.ndarray, options: dict[str, Any], screen: Screen
+    estimator: Any,
+    values: np.ndarray,
+    classes: np.ndarray,
+    options: dict[str, Any],
+    screen: Screen,
 ) -> dict[str, float]:
     """Return scores of the decisions on held-out rows; empty if a class has too few rows."""
     from sklearn.base import clone
@@ -271,7 +302,8 @@ def _cross_validate(
     smallest = int(np.unique(classes, return_counts=True)[1].min())
     if smallest < n_folds:
         reason = (
-            f"the smallest class has {format_count(smallest, 'row')}, fewer than --cv {n_folds}"
+            f"the smallest class has {format_count(smallest, 'row')}, "
+            f"fewer than --cv {n_folds}"
         )
         screen.note(f"no cross-validation: {reason}")
         return {}
@@ -285,7 +317,10 @@ def _cross_validate(
         fitted = clone(estimator).fit(rows[train], classes[train])
         decisions = _decide(fitted, rows[test], options)
         sizes += [len(names) for names in decisions]
-        held += [truth in names for names, truth in zip(decisions, classes[test], strict=True)]
+        held += [
+            truth in names
+            for names, truth in zip(decisions, classes[test], strict=True)
+        ]
     size = np.array(sizes)
     is_held = np.array(held)
     is_single = size == 1

@@ -85,7 +85,9 @@ def cluster(ctx: click.Context, screen: Screen, **options: Any) -> None:
     """
     recipe = build_recipe(ctx, options)
     file = Path(recipe.files[0])
-    is_parquet = file.is_dir() or (file.is_file() and file.suffix.lower() in (".parquet", ".pq"))
+    is_parquet = file.is_dir() or (
+        file.is_file() and file.suffix.lower() in (".parquet", ".pq")
+    )
     outputs = Outputs(list_input_files(recipe))
     if options["output"] is not None and is_parquet and not options["output"].suffix:
         from dempster.apps.cli.cluster_blocks import cluster_blocks
@@ -109,7 +111,9 @@ def cluster(ctx: click.Context, screen: Screen, **options: Any) -> None:
             screen.note(f"clustered by {', '.join(result.attributes.columns)}")
         ended = "converged" if result.estimator.converged_ else "stopped"
         screen.note(f"{ended} after {result.estimator.n_iter_} iterations")
-    screen.print_partition(describe_result(result), result.partition, options["verbose"])
+    screen.print_partition(
+        describe_result(result), result.partition, options["verbose"]
+    )
     agreement = None
     if result.truth is not None:
         from dempster.explain import set_scores
@@ -119,13 +123,17 @@ def cluster(ctx: click.Context, screen: Screen, **options: Any) -> None:
         scores = set_scores(result.partition[is_labeled], truth)
         screen.print(f"\ncompared with {recipe.truth}:\n{scores.to_text()}\n")
         agreement = {"accuracy": scores.accuracy, "held": scores.held}
-    content = run_document(recipe, result.estimator, result.seconds) | {"agreement": agreement}
+    content = run_document(recipe, result.estimator, result.seconds) | {
+        "agreement": agreement
+    }
     if result.conformal is not None:
         content["sets"] = print_sets(result.conformal, result.conformal.sets_, screen)
     screen.finish("cluster", outputs, **content)
 
 
-def print_sets(conformal: ConformalClustering, sets: np.ndarray, screen: Screen) -> dict[str, Any]:
+def print_sets(
+    conformal: ConformalClustering, sets: np.ndarray, screen: Screen
+) -> dict[str, Any]:
     """Print and return a summary of conformal sets of clusters."""
     from dempster.apps.recipe.conformal_sets import (
         describe_guarantee,
@@ -134,7 +142,9 @@ def print_sets(conformal: ConformalClustering, sets: np.ndarray, screen: Screen)
     )
 
     summary = summarize_sets(conformal, sets)
-    screen.print(f"\nsets of clusters at confidence {conformal.confidence:g}", style="bold")
+    screen.print(
+        f"\nsets of clusters at confidence {conformal.confidence:g}", style="bold"
+    )
     screen.print(
         f"{format_count(summary['one'])} with one cluster, {summary['several']:,} with several, "
         f"{summary['none']:,} with none; {summary['mean_size']:.2f} clusters on average"
@@ -145,7 +155,9 @@ def print_sets(conformal: ConformalClustering, sets: np.ndarray, screen: Screen)
 
 def run_recipe(recipe: Recipe, screen: Screen) -> RecipeResult:
     """Run a recipe and show its progress."""
-    with screen.progress(f"reading and clustering {Path(recipe.files[0]).name}") as progress:
+    with screen.progress(
+        f"reading and clustering {Path(recipe.files[0]).name}"
+    ) as progress:
         return recipe.run(progress=progress, note=screen.note)
 
 
@@ -178,7 +190,9 @@ def describe_result(result: RecipeResult) -> str:
         data = "dissimilarities"
     else:
         objects = "pixel"
-    return format_headline(result.estimator, data, seconds=result.seconds, objects=objects)
+    return format_headline(
+        result.estimator, data, seconds=result.seconds, objects=objects
+    )
 
 
 def _write(outputs: Outputs, result: RecipeResult) -> None:
@@ -195,10 +209,14 @@ def _write(outputs: Outputs, result: RecipeResult) -> None:
 
     outputs.write(
         {
-            "partition": lambda path: write_partition(result.partition, path, sets=sets),
+            "partition": lambda path: write_partition(
+                result.partition, path, sets=sets
+            ),
             "plot": lambda path: draw_partition(result, path, title),
             "report": write_report,
             "model": lambda path: save(result.model, path),
-            "config": lambda path: path.write_text(result.recipe.to_toml(), encoding="utf-8"),
+            "config": lambda path: path.write_text(
+                result.recipe.to_toml(), encoding="utf-8"
+            ),
         }
     )

@@ -18,7 +18,13 @@ from dempster._errors import MissingExtraError
 from dempster._progress import report_progress_to
 from dempster._text import format_count, quote_names
 from dempster.apps.cli.cluster import run_document
-from dempster.apps.cli.shared import Outputs, Screen, UserError, WrongUse, format_headline
+from dempster.apps.cli.shared import (
+    Outputs,
+    Screen,
+    UserError,
+    WrongUse,
+    format_headline,
+)
 from dempster.apps.recipe import Preparation, Recipe, TableModel
 from dempster.data.blocks import compute_moments
 from dempster.data.in_process import open_blocks, parquet_dataset
@@ -37,10 +43,16 @@ DASK_TIMEOUT = 10  # seconds
 
 
 def cluster_blocks(
-    recipe: Recipe, output: Path, outputs: Outputs, options: dict[str, Any], screen: Screen
+    recipe: Recipe,
+    output: Path,
+    outputs: Outputs,
+    options: dict[str, Any],
+    screen: Screen,
 ) -> None:
     """Cluster a Parquet file or a folder of them, and write the masses into a new folder."""
-    unsupported = [name for name in _NEED_MEMORY if getattr(recipe, name) not in (None, ())]
+    unsupported = [
+        name for name in _NEED_MEMORY if getattr(recipe, name) not in (None, ())
+    ]
     unsupported += [name for name in _OUTPUTS_NEED_MEMORY if name in outputs]
     if recipe.missing == "drop":
         unsupported.append("missing drop")
@@ -56,9 +68,15 @@ def cluster_blocks(
 
 
 def _cluster(
-    recipe: Recipe, output: Path, outputs: Outputs, options: dict[str, Any], screen: Screen
+    recipe: Recipe,
+    output: Path,
+    outputs: Outputs,
+    options: dict[str, Any],
+    screen: Screen,
 ) -> None:
-    table = _Table.open(Path(recipe.files[0]), recipe.columns, recipe.exclude, screen.note)
+    table = _Table.open(
+        Path(recipe.files[0]), recipe.columns, recipe.exclude, screen.note
+    )
     if recipe.scale:
         table = table.standardize(screen.note)
     if options["verbose"]:
@@ -73,7 +91,9 @@ def _cluster(
         estimator.fit(table if options["dask"] is None else table.to_dask())
     seconds = time.perf_counter() - started
     partition = estimator.credal_partition_
-    preparation = Preparation(table.columns, [], table.center, table.scale, recipe.missing)
+    preparation = Preparation(
+        table.columns, [], table.center, table.scale, recipe.missing
+    )
     model = TableModel(estimator, preparation, recipe.to_toml())
     with screen.progress(f"writing {output}"):
         writers = {
@@ -92,7 +112,9 @@ def _cluster(
     if outputs:
         screen.print(f"wrote {', '.join(map(str, outputs.values()))}", style="green")
     files = {name: str(path) for name, path in {"partition": output, **outputs}.items()}
-    screen.print_document("cluster", **run_document(recipe, estimator, seconds), files=files)
+    screen.print_document(
+        "cluster", **run_document(recipe, estimator, seconds), files=files
+    )
 
 
 def _write_folder(partition: Any, output: Path) -> None:
@@ -105,7 +127,9 @@ def _write_folder(partition: Any, output: Path) -> None:
         temporary.rename(output)
     except OSError as error:
         reason = error.strerror or error
-        raise UserError(f"cannot write {output}: {reason}; no file was changed") from error
+        raise UserError(
+            f"cannot write {output}: {reason}; no file was changed"
+        ) from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
@@ -124,7 +148,11 @@ class _Table:
 
     @classmethod
     def open(
-        cls, file: Path, columns: Sequence[str], exclude: Sequence[str], note: Callable[[str], None]
+        cls,
+        file: Path,
+        columns: Sequence[str],
+        exclude: Sequence[str],
+        note: Callable[[str], None],
     ) -> _Table:
         dataset = parquet_dataset(file)
         numeric = _numeric_columns(dataset.schema)
@@ -138,11 +166,19 @@ class _Table:
         other = [name for name in columns if name not in numeric]
         if other:
             raise UserError(f"--columns: column '{other[0]}' is not numeric")
-        selected = [name for name in (dict.fromkeys(columns) or numeric) if name not in exclude]
+        selected = [
+            name for name in (dict.fromkeys(columns) or numeric) if name not in exclude
+        ]
         if not selected:
             available = quote_names(dataset.schema.names)
-            raise UserError(f"the table has no numeric column; the columns are {available}")
-        names = [name for name in dataset.schema.names if not name.startswith("__index_level_")]
+            raise UserError(
+                f"the table has no numeric column; the columns are {available}"
+            )
+        names = [
+            name
+            for name in dataset.schema.names
+            if not name.startswith("__index_level_")
+        ]
         ignored = [name for name in names if name not in numeric]
         if ignored and not columns:
             note(f"left out columns that are not numeric: {', '.join(ignored)}")
@@ -156,8 +192,12 @@ class _Table:
         if not varies.any():
             raise UserError("all columns are constant")
         if not varies.all():
-            note(f"left out constant columns: {', '.join(np.array(self.columns)[~varies])}")
-        columns = [name for name, keep in zip(self.columns, varies, strict=True) if keep]
+            note(
+                f"left out constant columns: {', '.join(np.array(self.columns)[~varies])}"
+            )
+        columns = [
+            name for name, keep in zip(self.columns, varies, strict=True) if keep
+        ]
         scale = np.sqrt(moments.scatter[varies] / moments.weight)
         return _Table(self.dataset, columns, moments.mean[varies], scale)
 
@@ -170,7 +210,10 @@ class _Table:
 
     def __iter__(self) -> Iterator[pd.DataFrame]:
         batches: Iterable[Any] = self.dataset.to_batches(
-            columns=self.columns, batch_size=BLOCK_ROWS, batch_readahead=2, fragment_readahead=1
+            columns=self.columns,
+            batch_size=BLOCK_ROWS,
+            batch_readahead=2,
+            fragment_readahead=1,
         )
         for batch in batches:
             yield (batch.to_pandas(ignore_metadata=True) - self.center) / self.scale

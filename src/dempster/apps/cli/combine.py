@@ -27,7 +27,8 @@ _RULES = ("dubois_prade", "dempster", "yager", "average", "disjunctive", "conjun
 
 
 @click.command(
-    cls=Command, examples=("dempster combine shape.partition.csv color.partition.csv -o both.csv",)
+    cls=Command,
+    examples=("dempster combine shape.partition.csv color.partition.csv -o both.csv",),
 )
 @click.argument("files", nargs=-1, type=PATH, metavar="FILE FILE...")
 @output_option("File of the combined partition. [default: combined.csv]")
@@ -51,7 +52,9 @@ _RULES = ("dubois_prade", "dempster", "yager", "average", "disjunctive", "conjun
 )
 @seed_option
 @screen_options
-def combine(files: tuple[Path, ...], output: Path | None, screen: Screen, **options: Any) -> None:
+def combine(
+    files: tuple[Path, ...], output: Path | None, screen: Screen, **options: Any
+) -> None:
     """Combine partitions of the same objects, from different methods or different tables.
 
     FILEs are partitions (.csv, .tsv, .parquet, .npz, .rds, .dempster) or models. Objects are

@@ -35,14 +35,20 @@ if TYPE_CHECKING:
     from dempster.partition import CredalPartition
 
 
-@click.command(cls=Command, examples=("dempster compare ecm.csv evclus.csv --plot map.png",))
+@click.command(
+    cls=Command, examples=("dempster compare ecm.csv evclus.csv --plot map.png",)
+)
 @click.argument("files", nargs=-1, type=PATH, metavar="FILE FILE...")
 @plot_option("Plot an embedding of the partitions: .png, .svg or .pdf.")
 @output_option("Write all objects that moved: .csv.")
 @click.option("-n", "--show", type=WholeNumber(0), default=10, help="Objects to print.")
 @screen_options
 def compare(
-    files: tuple[Path, ...], plot: Path | None, output: Path | None, show: int, screen: Screen
+    files: tuple[Path, ...],
+    plot: Path | None,
+    output: Path | None,
+    show: int,
+    screen: Screen,
 ) -> None:
     """Compare two or more partitions of the same objects.
 
@@ -62,7 +68,9 @@ def compare(
     outputs.add("plot", plot, EXTENSIONS["--plot"], "--plot")
     outputs.add("moved", output, [".csv"])
     partitions = _load_partitions(files)
-    names = [file.name.removesuffix(file.suffix).removesuffix(".partition") for file in files]
+    names = [
+        file.name.removesuffix(file.suffix).removesuffix(".partition") for file in files
+    ]
     if len(set(names)) < len(names):
         names = [str(file) for file in files]
 
@@ -71,14 +79,22 @@ def compare(
         from dempster.plot import PartitionMapDisplay
 
         embedding = embed_partitions(partitions, names)
-        draw_picture(lambda ax: PartitionMapDisplay.from_map(embedding, ax=ax), path, (6, 5))
+        draw_picture(
+            lambda ax: PartitionMapDisplay.from_map(embedding, ax=ax), path, (6, 5)
+        )
 
     with screen.progress("comparing"):
         indices = _compute_indices(partitions, names)
         others = zip(names[1:], partitions[1:], strict=True)
-        moved = {name: list_moved_objects(partitions[0], other) for name, other in others}
-        all_moved = pd.concat([table.assign(partition=name) for name, table in moved.items()])
-        outputs.write({"plot": draw_map, "moved": lambda path: write_table(all_moved, path)})
+        moved = {
+            name: list_moved_objects(partitions[0], other) for name, other in others
+        }
+        all_moved = pd.concat(
+            [table.assign(partition=name) for name, table in moved.items()]
+        )
+        outputs.write(
+            {"plot": draw_map, "moved": lambda path: write_table(all_moved, path)}
+        )
     n_objects = format_count(len(partitions[0]), "object")
     screen.print(f"{format_count(len(files), 'partition')} of {n_objects}\n", "bold")
     screen.print(indices.round(3).to_string())
@@ -123,7 +139,9 @@ def _load_partitions(files: tuple[Path, ...]) -> list[CredalPartition]:
     return partitions
 
 
-def _compute_indices(partitions: list[CredalPartition], names: list[str]) -> pd.DataFrame:
+def _compute_indices(
+    partitions: list[CredalPartition], names: list[str]
+) -> pd.DataFrame:
     """Return a table of agreement indices with one row for each pair of partitions."""
     import pandas as pd
     from sklearn.metrics import adjusted_rand_score
@@ -131,7 +149,9 @@ def _compute_indices(partitions: list[CredalPartition], names: list[str]) -> pd.
     from dempster.partition import consistency_index, credal_rand_index
 
     rows = []
-    for (name, a), (other_name, b) in combinations(zip(names, partitions, strict=True), 2):
+    for (name, a), (other_name, b) in combinations(
+        zip(names, partitions, strict=True), 2
+    ):
         rows.append(
             {
                 "partitions": f"{name} and {other_name}",
@@ -150,7 +170,10 @@ def list_moved_objects(before: CredalPartition, after: CredalPartition) -> pd.Da
 
     # Each cluster of the second partition gets the name of the most similar cluster of the first.
     rows, columns = linear_sum_assignment(-(before.pignistic().T @ after.pignistic()))
-    matched = {int(column): before.frame[row] for row, column in zip(rows, columns, strict=True)}
+    matched = {
+        int(column): before.frame[row]
+        for row, column in zip(rows, columns, strict=True)
+    }
     names = [matched.get(k, f"new {name}") for k, name in enumerate(after.frame)]
     frame = [*before.frame, *(name for name in names if name not in before.frame)]
 
@@ -159,7 +182,9 @@ def list_moved_objects(before: CredalPartition, after: CredalPartition) -> pd.Da
         texts = []
         for clusters in partition.focal_sets:
             members = {own_names[k] for k in clusters}
-            texts.append(" or ".join(str(name) for name in frame if name in members) or "outlier")
+            texts.append(
+                " or ".join(str(name) for name in frame if name in members) or "outlier"
+            )
         return np.array(texts, dtype=object)[partition.best_set]
 
     was = name_sets(before, before.frame)

@@ -22,4 +22,6 @@ def completion(ctx: click.Context, shell: str) -> None:
     """Print a script with which SHELL completes commands, options, methods and columns of FILE."""
     script = get_completion_class(shell)
     assert script is not None
-    click.echo(script(ctx.find_root().command, {}, "dempster", "_DEMPSTER_COMPLETE").source())
+    click.echo(
+        script(ctx.find_root().command, {}, "dempster", "_DEMPSTER_COMPLETE").source()
+    )

@@ -45,7 +45,9 @@ def convert(source: Path, target: Path, screen: Screen) -> None:
     check_extension("SOURCE", source, _EXTENSIONS)
     outputs = Outputs([source])
     is_graph = target.suffix.lower() == _ONNX
-    outputs.add("model" if is_graph else "partition", target, (*_EXTENSIONS, _ONNX), "TARGET")
+    outputs.add(
+        "model" if is_graph else "partition", target, (*_EXTENSIONS, _ONNX), "TARGET"
+    )
     result = load_result(source)
     content: dict[str, Any]
     if is_graph:
@@ -62,7 +64,9 @@ def convert(source: Path, target: Path, screen: Screen) -> None:
         from dempster.persistence import save
 
         partition = result.partition
-        write = {".rds": write_r, ".dempster": save}.get(target.suffix.lower(), write_partition)
+        write = {".rds": write_r, ".dempster": save}.get(
+            target.suffix.lower(), write_partition
+        )
         outputs.write({"partition": lambda path: write(partition, path)})
         n_clusters = format_count(partition.n_clusters, "cluster")
         screen.print(f"{format_count(len(partition), 'object')}, {n_clusters}")

@@ -70,7 +70,9 @@ def demo(output: Path, screen: Screen) -> None:
         writers = (
             lambda path: data.to_csv(path, index=False),
             lambda path: write_partition(partition, path),
-            lambda path: draw_attributes(estimator, attributes, path, "ECM, four clusters"),
+            lambda path: draw_attributes(
+                estimator, attributes, path, "ECM, four clusters"
+            ),
             lambda path: draw_picture(draw, path, (6.4, 4)),
         )
         outputs.write(dict(zip(_FILES, writers, strict=True)))
@@ -79,10 +81,16 @@ def demo(output: Path, screen: Screen) -> None:
             with contextlib.suppress(OSError):
                 folder.rmdir()
         raise
-    screen.print("Four overlapping groups of 100 objects, clustered without using the groups.\n")
-    screen.print_partition(format_headline(estimator, "2 attributes", seconds=seconds), partition)
+    screen.print(
+        "Four overlapping groups of 100 objects, clustered without using the groups.\n"
+    )
+    screen.print_partition(
+        format_headline(estimator, "2 attributes", seconds=seconds), partition
+    )
     screen.print(f"\n{_EXPLANATION}\n")
-    screen.finish("demo", list(outputs.values()), partition=partition_document(partition))
+    screen.finish(
+        "demo", list(outputs.values()), partition=partition_document(partition)
+    )
     table, partition_file, plot = (outputs[name] for name in _FILES[:3])
     small_delta = f"cluster {table} -c 4 --method ecm --no-scale --delta 2"
     proposals = {

@@ -29,7 +29,9 @@ _TABLES = {
 }
 
 
-@click.command(cls=Command, examples=("dempster example flowers.csv", "dempster example wines.csv"))
+@click.command(
+    cls=Command, examples=("dempster example flowers.csv", "dempster example wines.csv")
+)
 @click.argument("files", type=PATH, nargs=-1, required=True)
 @screen_options
 def example(files: tuple[Path, ...], screen: Screen) -> None:
@@ -40,12 +42,16 @@ def example(files: tuple[Path, ...], screen: Screen) -> None:
     outputs = Outputs()
     for path in files:
         if path.name not in _TABLES:
-            raise WrongUse(f"{path}: the example tables are {join_words(list(_TABLES))}")
+            raise WrongUse(
+                f"{path}: the example tables are {join_words(list(_TABLES))}"
+            )
         if path.exists():
             raise UserError(f"{path} exists and is not overwritten")
         outputs.add(str(path), path, [path.suffix], "FILES")
     tables = {str(path): _load_table(path.name) for path in files}
-    outputs.write({name: partial(table.to_csv, index=False) for name, table in tables.items()})
+    outputs.write(
+        {name: partial(table.to_csv, index=False) for name, table in tables.items()}
+    )
     for path in files:
         screen.print(f"{path.name}: {_TABLES[path.name]}")
     screen.finish("example", list(outputs.values()))
@@ -59,10 +65,14 @@ def _load_table(name: str) -> pd.DataFrame:
     if name == "wines.csv":
         wines = load_wine(as_frame=True)
         table = wines.data.rename(
-            columns=lambda column: column.removesuffix("_of_diluted_wines").replace("_", " ")
+            columns=lambda column: column.removesuffix("_of_diluted_wines").replace(
+                "_", " "
+            )
         )
         table.insert(0, "wine", [f"wine {i + 1}" for i in range(len(table))])
-        return table.assign(grape=np.array(["Barolo", "Grignolino", "Barbera"])[wines.target])
+        return table.assign(
+            grape=np.array(["Barolo", "Grignolino", "Barbera"])[wines.target]
+        )
     iris = load_iris(as_frame=True)
     table = iris.data.rename(columns=lambda column: column.removesuffix(" (cm)"))
     table.insert(0, "flower", [f"iris {i + 1}" for i in range(len(table))])

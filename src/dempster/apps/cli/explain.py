@@ -51,7 +51,9 @@ _Explanation = tuple[dict[str, Any], Callable[[Any], Any]]
     help="Explain this object: its name or, without names, the number of its row, from 0.",
 )
 @click.option("--cluster", metavar="K", help="Describe this cluster.")
-@click.option("--pair", metavar="K,L", help="List the columns that separate two clusters.")
+@click.option(
+    "--pair", metavar="K,L", help="List the columns that separate two clusters."
+)
 @plot_option()
 @reading_options
 @screen_options
@@ -62,7 +64,11 @@ def explain(subject: Path, table: Path, screen: Screen, **options: Any) -> None:
     better, because its explanations use the clustering method. Without --object, --cluster or
     --pair all clusters are described.
     """
-    explainers = {"object": _explain_object, "cluster": _explain_cluster, "pair": _explain_pair}
+    explainers = {
+        "object": _explain_object,
+        "cluster": _explain_cluster,
+        "pair": _explain_pair,
+    }
     selected = [name for name in explainers if options[name] is not None]
     if len(selected) > 1:
         raise WrongUse("only one of --object, --cluster and --pair can be used")
@@ -70,7 +76,9 @@ def explain(subject: Path, table: Path, screen: Screen, **options: Any) -> None:
     outputs.add_options(options)
     result = load_result(subject)
     with screen.progress(f"reading {table.name}"):
-        rows = select_rows(read_rows(table, options, result.recipe), result.partition, table)
+        rows = select_rows(
+            read_rows(table, options, result.recipe), result.partition, table
+        )
         if selected:
             document, draw = explainers[selected[0]](result, rows, options[selected[0]])
         else:
@@ -98,7 +106,9 @@ def _explain_object(result: SavedResult, rows: pd.DataFrame, name: str) -> _Expl
     which = position if partition.index is None else list(partition.index)[position]
     if model is not None and model.preparation is not None:
         explanation = explain_object(model.estimator, model.prepare(rows), which)
-        explanation = Units.from_preparation(model.preparation).convert_explanation(explanation)
+        explanation = Units.from_preparation(model.preparation).convert_explanation(
+            explanation
+        )
     else:
         attributes = choose_attributes(rows, missing="partial")
         explanation = explain_object(partition, attributes.table, which)
@@ -113,13 +123,23 @@ def _explain_object(result: SavedResult, rows: pd.DataFrame, name: str) -> _Expl
     return document, lambda ax: explanation.plot(ax=ax)
 
 
-def _explain_cluster(result: SavedResult, rows: pd.DataFrame, name: str) -> _Explanation:
+def _explain_cluster(
+    result: SavedResult, rows: pd.DataFrame, name: str
+) -> _Explanation:
     profile = _compute_profile(result, rows)
     cluster = _find_cluster(result, name)
-    k = list(result.partition.frame).index(cluster)  # The first groups are the clusters.
-    statistics = {statistic: values[[k]] for statistic, values in profile.statistics.items()}
+    k = list(result.partition.frame).index(
+        cluster
+    )  # The first groups are the clusters.
+    statistics = {
+        statistic: values[[k]] for statistic, values in profile.statistics.items()
+    }
     text = replace(profile, groups=[profile.groups[k]], statistics=statistics).to_text()
-    document = {"cluster": cluster, "text": text, "profile": profile.to_frame().iloc[k].to_dict()}
+    document = {
+        "cluster": cluster,
+        "text": text,
+        "profile": profile.to_frame().iloc[k].to_dict(),
+    }
     return document, lambda ax: profile.plot(axes=ax)
 
 
@@ -130,14 +150,18 @@ def _explain_pair(result: SavedResult, rows: pd.DataFrame, names: str) -> _Expla
     first, second = (_find_cluster(result, part) for part in parts)
     profile = _compute_profile(result, rows)
     features = profile.discriminating_features(first, second)
-    lines = [f"Columns that separate cluster {first} from cluster {second}, the best first:"]
+    lines = [
+        f"Columns that separate cluster {first} from cluster {second}, the best first:"
+    ]
     for row in features.head(MAX_PRINTED_COLUMNS).itertuples():
         share = "separates them"
         if row.separation <= 0.995:
             share = f"separates {row.separation:.0%} of them"
         lines.append(f"  {row.rule} ({share})")
     if len(features) > MAX_PRINTED_COLUMNS:
-        lines.append(f"  ... and {len(features) - MAX_PRINTED_COLUMNS:,} more columns (see --json)")
+        lines.append(
+            f"  ... and {len(features) - MAX_PRINTED_COLUMNS:,} more columns (see --json)"
+        )
     document = {
         "pair": [first, second],
         "text": "\n".join(lines),
@@ -160,5 +184,7 @@ def _compute_profile(result: SavedResult, rows: pd.DataFrame) -> Any:
 def _find_cluster(result: SavedResult, name: str) -> Any:
     clusters = {str(cluster): cluster for cluster in result.partition.frame}
     if name not in clusters:
-        raise UserError(f"there is no cluster '{name}'; the clusters are {', '.join(clusters)}")
+        raise UserError(
+            f"there is no cluster '{name}'; the clusters are {', '.join(clusters)}"
+        )
     return clusters[name]

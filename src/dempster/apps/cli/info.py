@@ -26,7 +26,12 @@ _EXTRAS = (
     "onnx",
     "starlette",
 )
-_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "DEMPSTER_KERNELS")
+_THREADS = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "DEMPSTER_KERNELS",
+)
 
 
 @click.command(cls=Command, examples=("dempster info --json",))

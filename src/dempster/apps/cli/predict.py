@@ -49,7 +49,9 @@ OR = " or "
     "[default: as in training]",
 )
 @screen_options
-def predict(model: Path, file: Path, output: Path | None, screen: Screen, **options: Any) -> None:
+def predict(
+    model: Path, file: Path, output: Path | None, screen: Screen, **options: Any
+) -> None:
     """Predict the clusters or classes of the rows of FILE, with their masses.
 
     MODEL is a file written by "dempster cluster --save-model" or "dempster classify --save-model".
@@ -73,8 +75,12 @@ def predict(model: Path, file: Path, output: Path | None, screen: Screen, **opti
             if hasattr(estimator, "predict_set"):
                 names = estimator.classes_.astype(str)
                 answers = estimator.predict_set(rows)
-                decisions = np.array([OR.join(names[one]) or UNDECIDED for one in answers])
-            outputs.write({"masses": lambda path: write_decisions(masses, decisions, path)})
+                decisions = np.array(
+                    [OR.join(names[one]) or UNDECIDED for one in answers]
+                )
+            outputs.write(
+                {"masses": lambda path: write_decisions(masses, decisions, path)}
+            )
         else:
             from dempster.io import write_partition
 
@@ -82,7 +88,9 @@ def predict(model: Path, file: Path, output: Path | None, screen: Screen, **opti
             sets = None
             if saved.conformal is not None:
                 sets = saved.conformal.predict_set(rows)
-            outputs.write({"masses": lambda path: write_partition(masses, path, sets=sets)})
+            outputs.write(
+                {"masses": lambda path: write_partition(masses, path, sets=sets)}
+            )
     head = format_count(len(masses), "new row")
     content: dict[str, Any]
     if decisions is not None:
@@ -108,7 +116,9 @@ def _select_columns(table: Any, estimator: Any) -> Any:
         return table.to_numpy(dtype=float)
     for name in names:
         if name not in table.columns:
-            raise InvalidInputError(f"the table has no column '{name}', which the model needs")
+            raise InvalidInputError(
+                f"the table has no column '{name}', which the model needs"
+            )
     return table[list(names)]
 
 

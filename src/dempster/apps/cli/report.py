@@ -41,7 +41,11 @@ from dempster.apps.cli.shared import (
 @reading_options
 @screen_options
 def report(
-    subject: Path, table: Path | None, output: Path | None, screen: Screen, **options: Any
+    subject: Path,
+    table: Path | None,
+    output: Path | None,
+    screen: Screen,
+    **options: Any,
 ) -> None:
     """Write an HTML report on the clusters, the doubtful objects and the reliability of the result.
 
@@ -51,7 +55,15 @@ def report(
     from dempster.apps.recipe import Recipe
     from dempster.apps.recipe.labels import find_labels
 
-    for name in ("truth", "index", "header", "delimiter", "decimal", "sheet", "na_values"):
+    for name in (
+        "truth",
+        "index",
+        "header",
+        "delimiter",
+        "decimal",
+        "sheet",
+        "na_values",
+    ):
         if options[name] not in (None, ()) and table is None:
             raise WrongUse(f"--{name.replace('_', '-')} needs the argument TABLE")
     outputs = Outputs([subject, table])
@@ -66,12 +78,18 @@ def report(
         labels = None
         rows = None
         if table is not None:
-            rows = select_rows(read_rows(table, options, result.recipe), partition, table)
+            rows = select_rows(
+                read_rows(table, options, result.recipe), partition, table
+            )
             if options["truth"] is not None:
                 labels = find_labels("truth", options["truth"], rows)
         recipe = Recipe.from_toml(result.recipe) if result.recipe else None
         page = make_report(
-            result.saved_model or partition, rows, y=labels, recipe=recipe, title=options["title"]
+            result.saved_model or partition,
+            rows,
+            y=labels,
+            recipe=recipe,
+            title=options["title"],
         )
         outputs.write({"report": page.save})
     screen.finish("report", outputs, partition=partition_document(partition))

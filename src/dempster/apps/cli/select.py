@@ -33,8 +33,15 @@ from dempster.apps.cli.shared.drawing import draw_picture
     ),
 )
 @recipe_options
-@click.option("--from", "low", type=WholeNumber(2), help="Smallest number. [default: 2]")
-@click.option("--to", "high", type=WholeNumber(2), help="Largest number. [default: as for -c auto]")
+@click.option(
+    "--from", "low", type=WholeNumber(2), help="Smallest number. [default: 2]"
+)
+@click.option(
+    "--to",
+    "high",
+    type=WholeNumber(2),
+    help="Largest number. [default: as for -c auto]",
+)
 @click.option(
     "--curve",
     is_flag=True,
@@ -67,11 +74,15 @@ def select(ctx: click.Context, screen: Screen, **options: Any) -> None:
             {
                 "plot": lambda path: draw_picture(lambda ax: numbers.plot(ax=ax), path),
                 "table": table.to_csv,
-                "config": lambda path: path.write_text(recipe.to_toml(), encoding="utf-8"),
+                "config": lambda path: path.write_text(
+                    recipe.to_toml(), encoding="utf-8"
+                ),
             }
         )
     n_objects = format_count(numbers.n_objects, "object")
-    screen.print(f"{n_objects} examined; best number of clusters: {numbers.best}", "bold")
+    screen.print(
+        f"{n_objects} examined; best number of clusters: {numbers.best}", "bold"
+    )
     screen.print(f"\n{table.round(3).to_string()}\n\nchosen: {numbers.reasons()}")
     screen.finish(
         "select",
@@ -93,7 +104,9 @@ def _compare_numbers(
     from dempster.model_selection import n_clusters_curve, number_of_clusters
 
     if recipe.kind == "image" or len(recipe.files) > 1:
-        raise UserError("dempster select needs one table or one matrix of dissimilarities")
+        raise UserError(
+            "dempster select needs one table or one matrix of dissimilarities"
+        )
     prepared = prepare(recipe, screen.note)
     X = prepared.X
     if recipe.missing == "partial" and hasattr(X, "fillna"):
@@ -104,7 +117,9 @@ def _compare_numbers(
     candidates = None
     if options["high"] is not None:
         candidates = range(options["low"] or 2, options["high"] + 1)
-    numbers = number_of_clusters(X, metric=metric, candidates=candidates, random_state=recipe.seed)
+    numbers = number_of_clusters(
+        X, metric=metric, candidates=candidates, random_state=recipe.seed
+    )
     table = numbers.to_frame()
     if options["curve"]:
         with report_progress_to(progress):

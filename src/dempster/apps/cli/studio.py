@@ -12,18 +12,25 @@ from dempster.apps.cli.shared import PATH, Command, UserError, WholeNumber
 
 @click.command(
     cls=Command,
-    examples=("dempster studio flowers.csv", "dempster studio --port 8080 --no-browser"),
+    examples=(
+        "dempster studio flowers.csv",
+        "dempster studio --port 8080 --no-browser",
+    ),
 )
 @click.argument("file", type=PATH, required=False)
 @click.option(
-    "--port", type=WholeNumber(0, 65535), help="Port to listen on. [default: a free port]"
+    "--port",
+    type=WholeNumber(0, 65535),
+    help="Port to listen on. [default: a free port]",
 )
 @click.option(
     "--host",
     default="127.0.0.1",
     help="Address to listen on. The default accepts connections from this computer only.",
 )
-@click.option("--browser/--no-browser", default=True, help="Open the page in the browser.")
+@click.option(
+    "--browser/--no-browser", default=True, help="Open the page in the browser."
+)
 def studio(file: Path | None, port: int | None, host: str, browser: bool) -> None:
     """Start the studio, optionally with the table FILE, and print the address of the studio."""
     from dempster.apps.studio import serve

@@ -12,4 +12,11 @@ from dempster.apps.map.packing import (
     pack_objects,
 )
 
-__all__ = ["MEDIA_TYPE", "STATIC_FOLDER", "join_modules", "name_sets", "pack", "pack_objects"]
+__all__ = [
+    "MEDIA_TYPE",
+    "STATIC_FOLDER",
+    "join_modules",
+    "name_sets",
+    "pack",
+    "pack_objects",
+]

@@ -53,7 +53,10 @@ def pack(arrays: Mapping[str, np.ndarray], **about: Any) -> bytes:
 
 
 def pack_objects(
-    partition: CredalPartition, rows: np.ndarray, arrays: Mapping[str, np.ndarray], **about: Any
+    partition: CredalPartition,
+    rows: np.ndarray,
+    arrays: Mapping[str, np.ndarray],
+    **about: Any,
 ) -> bytes:
     """Pack the set of clusters, the doubt and the row of each object, and further values."""
     common = {
@@ -61,13 +64,22 @@ def pack_objects(
         "doubt": doubt_scores(partition).astype(np.float32),
         "rows": rows.astype(np.int32),
     }
-    sets = [np.flatnonzero(members).tolist() for members in partition.focal_sets.membership]
+    sets = [
+        np.flatnonzero(members).tolist() for members in partition.focal_sets.membership
+    ]
     return pack(
-        {**common, **arrays}, n=len(partition), sets=sets, set_names=name_sets(partition), **about
+        {**common, **arrays},
+        n=len(partition),
+        sets=sets,
+        set_names=name_sets(partition),
+        **about,
     )
 
 
 def name_sets(partition: CredalPartition) -> list[str]:
     """Return the names of the sets, such as "cluster 2", "between 2 and 3" or "outlier"."""
     sets = [tuple(clusters) for clusters in partition.focal_sets]
-    return [format_group(clusters, partition.frame) if clusters else "outlier" for clusters in sets]
+    return [
+        format_group(clusters, partition.frame) if clusters else "outlier"
+        for clusters in sets
+    ]

@@ -12,7 +12,11 @@ from dempster._text import format_count
 from dempster._types import TableLike
 from dempster.apps.map import STATIC_FOLDER, join_modules
 from dempster.apps.report.cluster_profiles import profile_clusters
-from dempster.apps.report.coordinates import MapCoordinates, pack_coordinates, place_objects
+from dempster.apps.report.coordinates import (
+    MapCoordinates,
+    pack_coordinates,
+    place_objects,
+)
 from dempster.apps.report.facts import Explainer
 from dempster.apps.report.report_input import ReportInput, resolve_report_input
 
@@ -86,7 +90,9 @@ def explore(
     >>> len(X.iloc[explorer.selection])
     22
     """
-    return PartitionExplorer(subject, X, attributes=attributes, names=names, metric=metric)
+    return PartitionExplorer(
+        subject, X, attributes=attributes, names=names, metric=metric
+    )
 
 
 class PartitionExplorer(anywidget.AnyWidget):
@@ -122,17 +128,22 @@ class PartitionExplorer(anywidget.AnyWidget):
 
     _esm = join_modules(
         [
-            *(STATIC_FOLDER / name for name in ("scatter.js", "webgl.js", "partition_map.js")),
+            *(
+                STATIC_FOLDER / name
+                for name in ("scatter.js", "webgl.js", "partition_map.js")
+            ),
             _STATIC / "explorer.js",
         ]
     )
     _css = (_STATIC / "explorer.css").read_text(encoding="utf-8")
     _data = traitlets.Bytes().tag(sync=True)
     selection = _Positions(help="Positions of the selected objects.").tag(sync=True)
-    focus = traitlets.CInt(None, allow_none=True, help="Position of the explained object.").tag(
+    focus = traitlets.CInt(
+        None, allow_none=True, help="Position of the explained object."
+    ).tag(sync=True)
+    explanation = traitlets.Unicode(help="Explanation of the object ``focus``.").tag(
         sync=True
     )
-    explanation = traitlets.Unicode(help="Explanation of the object ``focus``.").tag(sync=True)
 
     def __init__(
         self,
@@ -148,7 +159,9 @@ class PartitionExplorer(anywidget.AnyWidget):
         )
         rng = np.random.default_rng(0)
         none_linked = np.zeros(0, dtype=np.intp)
-        coordinates = place_objects(data, profile_clusters(data, rng), MAX_POINTS, none_linked, rng)
+        coordinates = place_objects(
+            data, profile_clusters(data, rng), MAX_POINTS, none_linked, rng
+        )
         if coordinates is None:
             raise InvalidInputError("the map needs objects that differ from each other")
         self.n_objects = len(data.partition)
@@ -163,7 +176,9 @@ class PartitionExplorer(anywidget.AnyWidget):
         focus = proposal["value"]
         n = self.n_objects
         if focus is not None and not 0 <= focus < n:
-            raise InvalidParameterError("focus", f"a position from 0 to {n - 1}, or None", focus)
+            raise InvalidParameterError(
+                "focus", f"a position from 0 to {n - 1}, or None", focus
+            )
         return focus
 
     @traitlets.observe("focus")
@@ -178,7 +193,8 @@ class PartitionExplorer(anywidget.AnyWidget):
 
     def __repr__(self) -> str:
         return (
-            f"PartitionExplorer({format_count(self.n_objects)}, {len(self.selection):,} selected)"
+            f"PartitionExplorer({format_count(self.n_objects)}, "
+            f"{len(self.selection):,} selected)"
         )
 
 
@@ -187,4 +203,6 @@ def _pack_map(data: ReportInput, coordinates: MapCoordinates) -> bytes:
     masses = data.partition.masses[coordinates.rows]
     sets = np.argsort(-masses, axis=1, kind="stable")[:, :N_MASSES]
     top = np.round(65535 * np.take_along_axis(masses, sets, axis=1)).astype(np.uint16)
-    return pack_coordinates(data, coordinates, top_sets=sets.astype(np.int32), top_masses=top)
+    return pack_coordinates(
+        data, coordinates, top_sets=sets.astype(np.int32), top_masses=top
+    )

@@ -1,7 +1,11 @@
 """Recipes, which describe a clustering run and can be run, saved and exported."""
 
 from dempster.apps.recipe.attributes import Attributes, Preparation, choose_attributes
-from dempster.apps.recipe.labels import constraints_from_labels, encode_labels, read_labels
+from dempster.apps.recipe.labels import (
+    constraints_from_labels,
+    encode_labels,
+    read_labels,
+)
 from dempster.apps.recipe.model import PreparedTable, RecipeResult, TableModel
 from dempster.apps.recipe.recipe import Recipe
 from dempster.apps.recipe.run import prepare, read_image, read_views

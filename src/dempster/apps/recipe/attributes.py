@@ -99,9 +99,13 @@ class Preparation:
         check_table(table)
         rule.check(note, "note", rule.callback)
         self.check_columns(table)
-        selection = _select_columns(table[self.columns], self.columns, (), self.categories)
+        selection = _select_columns(
+            table[self.columns], self.columns, (), self.categories
+        )
         rows = _convert_columns(table, selection)
-        return self.apply(rows.iloc[_select_rows(rows, self.missing, note or (lambda text: None))])
+        return self.apply(
+            rows.iloc[_select_rows(rows, self.missing, note or (lambda text: None))]
+        )
 
     def check_columns(self, table: pd.DataFrame) -> None:
         """Raise an error if a table lacks a column of the training run.
@@ -259,8 +263,12 @@ def choose_attributes(
     selection = _select_columns(table, columns, exclude, categories, numbers=numbers)
     if selection.left_out:
         reasons = join_some(selection.reasons(), _MAX_NAMED_COLUMNS)
-        notes.append(f"left out the column{'s' * (len(selection.left_out) > 1)} {reasons}")
-        nearly = [name for name, kind, _ in selection.left_out if kind == "nearly numeric"]
+        notes.append(
+            f"left out the column{'s' * (len(selection.left_out) > 1)} {reasons}"
+        )
+        nearly = [
+            name for name, kind, _ in selection.left_out if kind == "nearly numeric"
+        ]
         if nearly:
             cells = "correct the cells that are not numbers"
             notes.append(f"to use {quote_names(nearly)}, {cells}, or set na_values")
@@ -286,7 +294,9 @@ def choose_attributes(
         rows = _drop_constant_columns(rows, notes.append)
         numbers_used = list(rows.columns)
         center, spread = _compute_moments(rows)
-    preparation = Preparation(numbers_used, selection.categories, center, spread, missing)
+    preparation = Preparation(
+        numbers_used, selection.categories, center, spread, missing
+    )
     return Attributes(rows, preparation.apply(rows), preparation, positions, notes)
 
 
@@ -363,10 +373,14 @@ def _select_columns(
             or (not numbers and _is_category(column))
         ):
             selection.categories.append(name)
-        elif numbers and (column.dtype.kind in "iuf" or (column.dtype.kind == "b" and wanted)):
+        elif numbers and (
+            column.dtype.kind in "iuf" or (column.dtype.kind == "b" and wanted)
+        ):
             selection.numbers.append(name)
         elif not numbers and column.dtype.kind == "f":
-            selection.left_out.append((name, "numbers", "(measurements, not categories)"))
+            selection.left_out.append(
+                (name, "numbers", "(measurements, not categories)")
+            )
         else:
             selection.left_out.append((name, *_describe(column)))
     if selection.left_out and wanted:
@@ -380,8 +394,12 @@ def _select_columns(
     return selection
 
 
-def _check_columns_exist(table: pd.DataFrame, argument: str, names: Sequence[str]) -> None:
-    unknown = [name for name in names if not rule.hashable.test(name) or name not in table]
+def _check_columns_exist(
+    table: pd.DataFrame, argument: str, names: Sequence[str]
+) -> None:
+    unknown = [
+        name for name in names if not rule.hashable.test(name) or name not in table
+    ]
     if unknown:
         message = (
             f"{argument}: there is no column {quote_names(unknown)}; "
@@ -390,7 +408,9 @@ def _check_columns_exist(table: pd.DataFrame, argument: str, names: Sequence[str
         raise InvalidParameterError(argument, message=message)
 
 
-def _no_column_error(selection: _Selection, exclude: Sequence[str]) -> InvalidParameterError:
+def _no_column_error(
+    selection: _Selection, exclude: Sequence[str]
+) -> InvalidParameterError:
     message = "the table has no numeric column to cluster; left out: "
     message += ", ".join(selection.reasons()[:8]) or quote_names(exclude)
     settings = {}
@@ -483,10 +503,16 @@ def _drop_repeated(table: pd.DataFrame, selection: _Selection) -> None:
     first: dict[int, str] = {}
     for names in (selection.numbers, selection.categories):
         for name in list(names):
-            key = hash(pd.util.hash_pandas_object(table[name], index=False).to_numpy().tobytes())
+            key = hash(
+                pd.util.hash_pandas_object(table[name], index=False)
+                .to_numpy()
+                .tobytes()
+            )
             if key in first and table[name].equals(table[first[key]]):
                 names.remove(name)
-                selection.left_out.append((name, "repeated", f"(the same as '{first[key]}')"))
+                selection.left_out.append(
+                    (name, "repeated", f"(the same as '{first[key]}')")
+                )
             else:
                 first.setdefault(key, name)
 
@@ -514,11 +540,17 @@ def _note_suspicious_values(numbers: pd.DataFrame, note: Note) -> None:
             codes[name] = negative[0]
         rest = values[:-1]
         has_total = np.isfinite(numbers[name].iloc[-1]) and (rest > 0).sum() > 2
-        if has_total and values[-1] > rest.max() and np.isclose(values[-1], rest.sum(), rtol=1e-6):
+        if (
+            has_total
+            and values[-1] > rest.max()
+            and np.isclose(values[-1], rest.sum(), rtol=1e-6)
+        ):
             totals.append(name)
     if codes:
         cells = ", ".join(sorted({f"{code:.0f}" for code in codes.values()}))
-        note(f"{cells} in {quote_names(codes)} may mean missing values; if so, set na_values")
+        note(
+            f"{cells} in {quote_names(codes)} may mean missing values; if so, set na_values"
+        )
     if totals:
         names = quote_names(totals)
         text = f"the last row contains the sum of the other rows in {names}"
@@ -540,7 +572,9 @@ def _select_rows(rows: pd.DataFrame, missing: str, note: Note) -> np.ndarray:
             note(f"left out {left_out} without any value")
         if is_incomplete[kept].any():
             n_incomplete = format_count(int(is_incomplete[kept].sum()), "row")
-            note(f"{n_incomplete} of {len(kept):,} compared by the values that are present")
+            note(
+                f"{n_incomplete} of {len(kept):,} compared by the values that are present"
+            )
     elif is_incomplete.any():
         columns = list(rows.columns[np.asarray(is_missing.any(axis=0))])
         text = f"{left_out} with missing values (in {quote_names(columns)})"
@@ -554,7 +588,9 @@ def _select_rows(rows: pd.DataFrame, missing: str, note: Note) -> np.ndarray:
             raise InvalidParameterError("table", message=message, settings=settings)
         if not len(kept):
             message = f"{text}; missing='drop' would leave no row"
-            raise InvalidParameterError("table", message=message, settings={"missing": "drop"})
+            raise InvalidParameterError(
+                "table", message=message, settings={"missing": "drop"}
+            )
         note(f"left out {text}")
     numbers = rows.iloc[kept].select_dtypes("float")
     is_infinite = np.isinf(numbers.to_numpy())
@@ -566,7 +602,9 @@ def _select_rows(rows: pd.DataFrame, missing: str, note: Note) -> np.ndarray:
             f"{count} of {len(kept):,} with infinite values (in {quote_names(columns)}); "
             f"correct them, or ignore the columns with exclude={names!r}"
         )
-        raise InvalidParameterError("table", message=message, settings={"exclude": names})
+        raise InvalidParameterError(
+            "table", message=message, settings={"exclude": names}
+        )
     return kept
 
 
@@ -582,7 +620,9 @@ def _drop_constant_columns(numbers: pd.DataFrame, note: Note) -> pd.DataFrame:
 
 def _compute_moments(numbers: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     """Return the mean and the standard deviation of each column, without missing values."""
-    values = np.asfortranarray(numbers.to_numpy())  # NumPy sums contiguous columns more accurately.
+    values = np.asfortranarray(
+        numbers.to_numpy()
+    )  # NumPy sums contiguous columns more accurately.
     with np.errstate(over="ignore", invalid="ignore"):
         center = np.nanmean(values, axis=0)
         scale = np.nanstd(values, axis=0)

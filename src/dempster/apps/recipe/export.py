@@ -23,13 +23,23 @@ def to_command(recipe: Any) -> str:
         words.append("--dissimilarities")
     if recipe.clusters != "auto":
         words += ["-c", str(recipe.clusters)]
-    if recipe.method != default_method(constrained=bool(recipe.constraints or recipe.labels)):
+    if recipe.method != default_method(
+        constrained=bool(recipe.constraints or recipe.labels)
+    ):
         words += ["--method", recipe.method]
     for name in ("columns", "exclude", "categories", "na_values"):
         names = getattr(recipe, name)
         if names:
             words += [f"--{name.replace('_', '-')}", ",".join(map(_quote_name, names))]
-    for name in ("index", "delimiter", "decimal", "sheet", "constraints", "labels", "truth"):
+    for name in (
+        "index",
+        "delimiter",
+        "decimal",
+        "sheet",
+        "constraints",
+        "labels",
+        "truth",
+    ):
         if getattr(recipe, name) is not None:
             words += [f"--{name}", getattr(recipe, name)]
     if recipe.header is not None:
@@ -82,35 +92,55 @@ def to_code(recipe: Any) -> str:
         data = "image"
     elif recipe.kind == "dissimilarities":
         code.use("dempster.io", "read_dissimilarities")
-        calls = [_format_call("read_dissimilarities", {"": f} | reading) for f in recipe.files]
+        calls = [
+            _format_call("read_dissimilarities", {"": f} | reading)
+            for f in recipe.files
+        ]
         several = "[\n" + "".join(f"    {call},\n" for call in calls) + "]"
-        code.lines.append(f"dissimilarities = {several if len(calls) > 1 else calls[0]}")
+        code.lines.append(
+            f"dissimilarities = {several if len(calls) > 1 else calls[0]}"
+        )
         data = "dissimilarities"
     else:
         if len(recipe.files) > 1:
             code.call(
-                "table", "dempster.apps.recipe", "read_views", {"": list(recipe.files)} | reading
+                "table",
+                "dempster.apps.recipe",
+                "read_views",
+                {"": list(recipe.files)} | reading,
             )
         else:
-            code.call("table", "dempster.io", "read_table", {"": recipe.files[0]} | reading)
+            code.call(
+                "table", "dempster.io", "read_table", {"": recipe.files[0]} | reading
+            )
         options = {"": _Variable("table")} | recipe.choosing_options()
         code.call("attributes", "dempster.apps.recipe", "choose_attributes", options)
         data = "attributes.values"
     settings = dict(recipe.settings())
     if len(recipe.files) > 1 and recipe.kind == "table":
-        code.lines.append('views = [table.attrs["views"][name] for name in attributes.columns]')
+        code.lines.append(
+            'views = [table.attrs["views"][name] for name in attributes.columns]'
+        )
         settings["views"] = _Variable("views")
     arguments = ", ".join([data, *_read_supervision(recipe, code)])
     class_name = METHODS[recipe.method].class_name
     code.use("dempster.cluster", class_name)
     if recipe.confidence is None:
-        code.lines.append(_format_call(f"model = {class_name}", settings, f".fit({arguments})"))
+        code.lines.append(
+            _format_call(f"model = {class_name}", settings, f".fit({arguments})")
+        )
     else:
         code.lines.append(_format_call(f"clusterer = {class_name}", settings))
         clusterer = _Variable("clusterer")
-        options = {"": clusterer, "confidence": recipe.confidence, "random_state": recipe.seed}
+        options = {
+            "": clusterer,
+            "confidence": recipe.confidence,
+            "random_state": recipe.seed,
+        }
         wrapper = code.use("dempster.cluster", "ConformalClustering")
-        code.lines.append(_format_call(f"conformal = {wrapper}", options, f".fit({arguments})"))
+        code.lines.append(
+            _format_call(f"conformal = {wrapper}", options, f".fit({arguments})")
+        )
         code.lines += ["sets = conformal.sets_", "model = conformal.clusterer_"]
     code.lines += ["partition = model.credal_partition_", "print(partition.summary())"]
     return code.to_text()
@@ -132,14 +162,20 @@ class _Code:
         self._imports.setdefault(module, set()).add(name)
         return name
 
-    def call(self, variable: str, module: str, name: str, arguments: dict[str, Any]) -> None:
+    def call(
+        self, variable: str, module: str, name: str, arguments: dict[str, Any]
+    ) -> None:
         """Append a line that assigns the result of an imported function to a variable."""
-        self.lines.append(_format_call(f"{variable} = {self.use(module, name)}", arguments))
+        self.lines.append(
+            _format_call(f"{variable} = {self.use(module, name)}", arguments)
+        )
 
     def to_text(self) -> str:
         imports = []
         for module, names in sorted(self._imports.items()):
-            imports.append(f"from {module} import {', '.join(sorted(names, key=str.lower))}")
+            imports.append(
+                f"from {module} import {', '.join(sorted(names, key=str.lower))}"
+            )
         return "\n".join([*imports, "", *self.lines])
 
 
@@ -155,7 +191,9 @@ def _read_supervision(recipe: Any, code: _Code) -> list[str]:
     if recipe.labels is not None:
         read = code.use("dempster.apps.recipe", "read_labels")
         encode = code.use("dempster.apps.recipe", "encode_labels")
-        code.lines.append(f"y, names = {encode}({read}({_format_value(recipe.labels)}, {data}))")
+        code.lines.append(
+            f"y, names = {encode}({read}({_format_value(recipe.labels)}, {data}))"
+        )
         if recipe.learns_labels:
             arguments.append(f"y{rows}")
         else:
@@ -165,9 +203,13 @@ def _read_supervision(recipe: Any, code: _Code) -> list[str]:
     if recipe.constraints is not None:
         read = code.use("dempster.constraints", "read_constraints")
         index = f"{data}.index"
-        if data != "table" and recipe.files[0].lower().endswith((".mtx", ".npz", ".mat")):
+        if data != "table" and recipe.files[0].lower().endswith(
+            (".mtx", ".npz", ".mat")
+        ):
             index = "None"  # Objects of these matrices have no names.
-        constraints.append(f"{read}({_format_value(recipe.constraints)}, {index}){rows}")
+        constraints.append(
+            f"{read}({_format_value(recipe.constraints)}, {index}){rows}"
+        )
     if constraints:
         code.lines.append(f"constraints = {' | '.join(constraints)}")
         arguments.append("constraints=constraints")
@@ -209,7 +251,9 @@ def to_toml(values: Mapping[str, Any]) -> str:
     for name, value in values.items():
         if isinstance(value, Mapping):
             tables += ["", f"[{_toml_key(name)}]"]
-            tables += [f"{_toml_key(key)} = {_toml_value(cell)}" for key, cell in value.items()]
+            tables += [
+                f"{_toml_key(key)} = {_toml_value(cell)}" for key, cell in value.items()
+            ]
         else:
             lines.append(f"{_toml_key(name)} = {_toml_value(value)}")
     return "\n".join(lines + tables) + "\n"
@@ -224,7 +268,8 @@ def parse_toml(text: str) -> dict[str, Any]:
     parameters = values.get("parameters")
     if isinstance(parameters, dict):
         values["parameters"] = {
-            name: None if value == "none" else value for name, value in parameters.items()
+            name: None if value == "none" else value
+            for name, value in parameters.items()
         }
     return values
 
@@ -244,4 +289,6 @@ def _toml_value(value: Any) -> str:
         return json.dumps(value, ensure_ascii=False)  # JSON strings are valid TOML.
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_toml_value, value))}]"
-    raise InvalidInputError(f"a recipe must contain numbers, texts and lists, got {value!r}")
+    raise InvalidInputError(
+        f"a recipe must contain numbers, texts and lists, got {value!r}"
+    )

@@ -22,7 +22,9 @@ from dempster.io.tables import read_names, read_quietly
 from dempster.io.text import open_text
 
 UNLABELLED = -1
-_MAX_ALL_PAIRS = 300  # maximum number of labeled objects for which every pair is a constraint
+_MAX_ALL_PAIRS = (
+    300  # maximum number of labeled objects for which every pair is a constraint
+)
 _MAX_CONSTRAINTS = 50_000  # number of random pairs if there are more labeled objects
 _TABLES = (".csv", ".tsv", ".txt", ".gz", ".parquet", ".pq", ".feather", ".xlsx")
 
@@ -60,7 +62,9 @@ def read_labels(source: str | os.PathLike[str], table: pd.DataFrame) -> pd.Serie
     return find_labels("source", source, table)
 
 
-def find_labels(name: str, source: str | os.PathLike[str], table: pd.DataFrame) -> pd.Series:
+def find_labels(
+    name: str, source: str | os.PathLike[str], table: pd.DataFrame
+) -> pd.Series:
     """Read labels like `read_labels`; ``name`` is the name of the argument in error messages."""
     check_table(table)
     path = as_path(source, name)
@@ -76,7 +80,9 @@ def find_labels(name: str, source: str | os.PathLike[str], table: pd.DataFrame) 
                 f"{path.name} must have one label for each of the {rows}, got {len(content):,}; "
                 "or two columns, names of rows and labels"
             )
-        return _restore_integers(pd.Series(content.iloc[:, 0].to_numpy(), index=table.index))
+        return _restore_integers(
+            pd.Series(content.iloc[:, 0].to_numpy(), index=table.index)
+        )
     if content.shape[1] not in (1, 2):
         raise InvalidInputError(
             f"{path.name} must have one column of labels, or two columns, names and labels; "
@@ -88,7 +94,9 @@ def find_labels(name: str, source: str | os.PathLike[str], table: pd.DataFrame) 
     by_name = dict(zip(names, _restore_integers(content.iloc[:, -1]), strict=True))
     if len(by_name) < len(names):
         name, _ = Counter(names).most_common(1)[0]
-        raise InvalidInputError(f"{path.name} must name each row once, got {name!r} several times")
+        raise InvalidInputError(
+            f"{path.name} must name each row once, got {name!r} several times"
+        )
     unknown = set(by_name) - set(map(str, table.index))
     if unknown:
         raise InvalidInputError(f"{path.name}: the table has no row {min(unknown)!r}")
@@ -122,7 +130,11 @@ def _has_header(path: Path, table: pd.DataFrame) -> bool | None:
 
 def _restore_empty_lines(path: Path, labels: pd.DataFrame, n_rows: int) -> pd.DataFrame:
     """Insert a missing label for each empty line if the file then has one label for each row."""
-    if len(labels) >= n_rows or "header" not in labels.attrs or path.suffix.lower() == ".xlsx":
+    if (
+        len(labels) >= n_rows
+        or "header" not in labels.attrs
+        or path.suffix.lower() == ".xlsx"
+    ):
         return labels
     with open_text(path) as file:
         lines = file.read().strip("\r\n").splitlines()[int(labels.attrs["header"]) :]
@@ -132,7 +144,9 @@ def _restore_empty_lines(path: Path, labels: pd.DataFrame, n_rows: int) -> pd.Da
     return labels.set_axis(filled).reindex(range(n_rows))
 
 
-def check_labels(name: str, source: str | os.PathLike[str], table: pd.DataFrame) -> None:
+def check_labels(
+    name: str, source: str | os.PathLike[str], table: pd.DataFrame
+) -> None:
     """Raise an error if ``source`` is the name of a column that the table does not have."""
     column = os.fspath(source)
     if not is_file_name(column) and column not in table.columns:
@@ -145,7 +159,11 @@ def check_labels(name: str, source: str | os.PathLike[str], table: pd.DataFrame)
 
 def _restore_integers(labels: pd.Series) -> pd.Series:
     """Convert labels that became floats because of missing labels back to integers."""
-    if labels.dtype.kind != "f" or not labels.isna().any() or not (labels.dropna() % 1 == 0).all():
+    if (
+        labels.dtype.kind != "f"
+        or not labels.isna().any()
+        or not (labels.dropna() % 1 == 0).all()
+    ):
         return labels
     return labels.astype("Int64").astype(object).where(labels.notna(), None)
 
@@ -174,7 +192,9 @@ def encode_labels(labels: pd.Series) -> tuple[np.ndarray, list[Any]]:
     """
     check(labels, "labels", kind(pd.Series, words="a pandas Series"))
     with validating_labels(labels, "labels"):
-        codes, names = pd.factorize(labels, sort=True)  # The code of missing values is -1.
+        codes, names = pd.factorize(
+            labels, sort=True
+        )  # The code of missing values is -1.
     return codes.astype(np.int64), list(names)
 
 

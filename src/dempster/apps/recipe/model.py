@@ -58,8 +58,12 @@ class TableModel:
 
     def __post_init__(self) -> None:
         if isinstance(self.estimator, type) or not hasattr(self.estimator, "fit"):
-            raise InvalidParameterError("estimator", "a clusterer or classifier", self.estimator)
-        rule.check(self.preparation, "preparation", rule.choice(None) | rule.kind(Preparation))
+            raise InvalidParameterError(
+                "estimator", "a clusterer or classifier", self.estimator
+            )
+        rule.check(
+            self.preparation, "preparation", rule.choice(None) | rule.kind(Preparation)
+        )
         rule.check(self.recipe, "recipe", rule.kind(str, words="text"))
         if self.conformal is not None and not hasattr(self.conformal, "sets_"):
             expected = "None or a fitted ConformalClustering"
@@ -82,7 +86,9 @@ class TableModel:
         """
         return self.estimator.predict_mass(self.prepare(table))
 
-    def prepare(self, table: Any, *, missing: str | None = None, note: Note | None = None) -> Any:
+    def prepare(
+        self, table: Any, *, missing: str | None = None, note: Note | None = None
+    ) -> Any:
         """Prepare new rows for the estimator.
 
         Parameters
@@ -227,7 +233,9 @@ class RecipeResult:
     def model(self) -> TableModel:
         """Estimator with the preparation of the table, for `dempster.persistence.save`."""
         preparation = getattr(self.attributes, "preparation", None)
-        return TableModel(self.estimator, preparation, self.recipe.to_toml(), self.conformal)
+        return TableModel(
+            self.estimator, preparation, self.recipe.to_toml(), self.conformal
+        )
 
 
 @dataclass(frozen=True)
@@ -252,7 +260,11 @@ class Units:
 
         Return values of other columns unchanged.
         """
-        if name not in self.shift or not isinstance(value, float | int) or isinstance(value, bool):
+        if (
+            name not in self.shift
+            or not isinstance(value, float | int)
+            or isinstance(value, bool)
+        ):
             return value
         return self.shift[name] + self.factor[name] * value
 
@@ -265,7 +277,10 @@ class Units:
             return explanation
 
         def convert_row(names: Sequence[str], cells: Sequence[Any]) -> tuple[Any, ...]:
-            return tuple(self.convert(name, cell) for name, cell in zip(names, cells, strict=True))
+            return tuple(
+                self.convert(name, cell)
+                for name, cell in zip(names, cells, strict=True)
+            )
 
         names = explanation.attributes
         values = explanation.values
@@ -279,4 +294,6 @@ class Units:
             before = convert_row(change.attributes, change.before)
             after = convert_row(change.attributes, change.after)
             changes.append(replace(change, before=before, after=after))
-        return replace(explanation, values=values, typical=typical, changes=tuple(changes))
+        return replace(
+            explanation, values=values, typical=typical, changes=tuple(changes)
+        )

@@ -162,7 +162,9 @@ class Recipe:
         rule.check_parameters(self, _RULES)
         self._set("parameters", dict(self.parameters))
         for name in _COLUMNS:
-            self._set(name, rule.as_names(getattr(self, name), name, "names of columns"))
+            self._set(
+                name, rule.as_names(getattr(self, name), name, "names of columns")
+            )
         self._set("na_values", rule.as_names(self.na_values, "na_values", "texts"))
         for name in _KNOWLEDGE:
             if getattr(self, name) is not None:
@@ -171,7 +173,10 @@ class Recipe:
                 # as "km/" to "km".
                 self._set(name, os.fspath(getattr(self, name)))
         if isinstance(self.method, str) and self.method == "auto":
-            self._set("method", default_method(constrained=bool(self.constraints or self.labels)))
+            self._set(
+                "method",
+                default_method(constrained=bool(self.constraints or self.labels)),
+            )
         rule.check_choice(self.method, "method", method_names())
         self._check_parameters()
         self._check_method()
@@ -198,17 +203,27 @@ class Recipe:
         if self._can("images") and self.kind != "dissimilarities":
             self._set("kind", "image")
         elif self.kind == "image":
-            self._reject("kind", f"an image needs method='secm', got {method}", method="secm")
+            self._reject(
+                "kind", f"an image needs method='secm', got {method}", method="secm"
+            )
         if len(self.files) > 1 and not self._can("views"):
-            reason = f"several tables of the same objects need method='wmvec', got {method}"
+            reason = (
+                f"several tables of the same objects need method='wmvec', got {method}"
+            )
             self._reject("files", reason, method="wmvec")
         for name in _TABLE_FIELDS.get(self.kind, ()):
             if getattr(self, name) not in (None, ()):
-                self._reject(name, f"{_OTHER_KINDS[self.kind]}, so {name} cannot be set")
+                self._reject(
+                    name, f"{_OTHER_KINDS[self.kind]}, so {name} cannot be set"
+                )
         if self.kind == "dissimilarities":
             if self.parameters.get("metric", "precomputed") != "precomputed":
-                self._reject("metric", f"{_OTHER_KINDS[self.kind]}, so metric cannot be set")
-            self._check_capability("kind", "cannot use dissimilarities", "dissimilarities")
+                self._reject(
+                    "metric", f"{_OTHER_KINDS[self.kind]}, so metric cannot be set"
+                )
+            self._check_capability(
+                "kind", "cannot use dissimilarities", "dissimilarities"
+            )
         for name, (reason, *capabilities) in _NEEDED_CAPABILITIES.items():
             if getattr(self, name) not in (None, ()):
                 self._check_capability(name, reason, *capabilities)
@@ -233,12 +248,18 @@ class Recipe:
     def _check_capability(self, name: str, reason: str, *capabilities: str) -> None:
         """Raise an error about the field ``name`` unless the method has one of the capabilities."""
         if not any(map(self._can, capabilities)):
-            others = [other for capability in capabilities for other in methods_that(capability)]
+            others = [
+                other
+                for capability in capabilities
+                for other in methods_that(capability)
+            ]
             names = ", ".join(dict.fromkeys(others))
             self._reject(name, f"method {self.method} {reason}; use one of {names}")
 
     def _reject(self, name: str, reason: str, **settings: Any) -> NoReturn:
-        raise InvalidParameterError(name, message=f"{name}: {reason}", settings=settings)
+        raise InvalidParameterError(
+            name, message=f"{name}: {reason}", settings=settings
+        )
 
     @property
     def _info(self) -> MethodInfo:
@@ -268,7 +289,8 @@ class Recipe:
             settings["n_clusters"] = self.clusters
         elif self.clusters != "auto":
             reason = (
-                f"method {self.method} selects the number of clusters itself; use clusters='auto'"
+                f"method {self.method} selects the number of "
+                "clusters itself; use clusters='auto'"
             )
             self._reject("clusters", reason, clusters="auto")
         if self._info.parameter("random_state"):
@@ -280,7 +302,9 @@ class Recipe:
         if self.missing == "partial":
             missing = self._info.parameter("missing")
             if missing is not None:
-                settings["missing"] = "partial" if "partial" in missing.words else "category"
+                settings["missing"] = (
+                    "partial" if "partial" in missing.words else "category"
+                )
             elif settings.get("metric") != "gower":
                 others = ", ".join(methods_that("missing"))
                 reason = (
@@ -325,13 +349,19 @@ class Recipe:
         dict
             Names and values of the arguments.
         """
-        labels = [name for name in (self.labels, self.truth) if name and not is_file_name(name)]
+        labels = [
+            name
+            for name in (self.labels, self.truth)
+            if name and not is_file_name(name)
+        ]
         selection = {
             "columns": list(self.columns),
             "exclude": list(dict.fromkeys([*self.exclude, *labels])),
             "categories": list(self.categories),
         }
-        options: dict[str, Any] = {name: value for name, value in selection.items() if value}
+        options: dict[str, Any] = {
+            name: value for name, value in selection.items() if value
+        }
         if self._can("categories"):
             options["numbers"] = False
         if not self.scale:
@@ -341,7 +371,9 @@ class Recipe:
         return options
 
     def run(
-        self, progress: bool | Listener = False, note: Callable[[str], None] | None = None
+        self,
+        progress: bool | Listener = False,
+        note: Callable[[str], None] | None = None,
     ) -> RecipeResult:
         """Read and prepare the data, and cluster them.
 

@@ -60,7 +60,10 @@ def read_views(files: Sequence[str | os.PathLike[str]], **options: Any) -> pd.Da
     """
     tables: list[pd.DataFrame] = []
     views: dict[str, str] = {}
-    paths = [as_path(file, "files") for file in rule.as_list(files, "files", "paths of tables")]
+    paths = [
+        as_path(file, "files")
+        for file in rule.as_list(files, "files", "paths of tables")
+    ]
     if not paths:
         raise InvalidParameterError("files", must="contain at least one path")
     for file in paths:
@@ -75,11 +78,16 @@ def read_views(files: Sequence[str | os.PathLike[str]], **options: Any) -> pd.Da
     first = tables[0]
     for path, table in zip(paths, tables, strict=True):
         if len(table) != len(first) or set(table.index) != set(first.index):
-            raise InvalidInputError(f"{path.name} must have the same rows as {paths[0].name}")
+            raise InvalidInputError(
+                f"{path.name} must have the same rows as {paths[0].name}"
+            )
         if list(table.index) != list(first.index) and not table.index.is_unique:
             message = f"{path.name}: names of rows must be unique to match those of {paths[0].name}"
             raise InvalidInputError(message)
-    ordered = [table.reindex(first.index) if table.index.is_unique else table for table in tables]
+    ordered = [
+        table.reindex(first.index) if table.index.is_unique else table
+        for table in tables
+    ]
     joined = pd.concat(ordered, axis=1)
     joined.attrs = {"views": views}
     return joined
@@ -121,7 +129,9 @@ def read_image(path: str | os.PathLike[str]) -> np.ndarray:
             image = np.asarray(imread(path))
     except (ValueError, EOFError, OSError, SyntaxError) as error:
         reason = " ".join(str(error).split())
-        raise InvalidInputError(f"cannot read {path.name} as an image: {reason}") from error
+        raise InvalidInputError(
+            f"cannot read {path.name} as an image: {reason}"
+        ) from error
     is_array = isinstance(image, np.ndarray)
     if not is_array or image.ndim not in (2, 3, 4) or image.dtype.kind not in "iufb":
         expected = "an array of numbers with two to four dimensions"
@@ -135,14 +145,20 @@ def describe_reading(table: pd.DataFrame, *, header: bool | None = None) -> list
     """Return notes on properties of a file that were detected while reading it."""
     notes = []
     if table.attrs.get("header") is False and header is None:
-        notes.append(f"the file has no header line; its columns are named {table.columns[0]}, ...")
+        notes.append(
+            f"the file has no header line; its columns are named {table.columns[0]}, ..."
+        )
     if "encoding" in table.attrs:
         notes.append(f"the file is not UTF-8; it was read as {table.attrs['encoding']}")
     if "sheets" in table.attrs:
         sheet, *others = table.attrs["sheets"]
-        notes.append(f"read the sheet {sheet!r}; the file also has {quote_names(others)}")
+        notes.append(
+            f"read the sheet {sheet!r}; the file also has {quote_names(others)}"
+        )
     if table.attrs.get("unnamed_index"):
-        notes.append("the first column has no heading; it is used as the names of the rows")
+        notes.append(
+            "the first column has no heading; it is used as the names of the rows"
+        )
     for name, what in table.attrs.get("converted", {}).items():
         notes.append(f"read '{name}' as numbers: {what}")
     return notes
@@ -157,7 +173,9 @@ def run(
     if prepared.attributes is not None and len(recipe.files) > 1:
         assert prepared.table is not None
         views = prepared.table.attrs["views"]
-        estimator.set_params(views=[views[name] for name in prepared.attributes.columns])
+        estimator.set_params(
+            views=[views[name] for name in prepared.attributes.columns]
+        )
     is_verbose = progress is True and hasattr(estimator, "verbose")
     if is_verbose:
         estimator.set_params(verbose=1)
@@ -180,7 +198,9 @@ def run(
             estimator = conformal.fit(prepared.X).clusterer_
     if is_verbose:
         estimator.set_params(verbose=0)
-    return RecipeResult(recipe, estimator, prepared, time.perf_counter() - started, conformal)
+    return RecipeResult(
+        recipe, estimator, prepared, time.perf_counter() - started, conformal
+    )
 
 
 def prepare(recipe: Recipe, note: Note | None = None) -> PreparedTable:
@@ -236,7 +256,9 @@ def prepare(recipe: Recipe, note: Note | None = None) -> PreparedTable:
     if attributes.is_scaled:
         notes.append("the columns were standardized: mean 0, standard deviation 1")
     y, constraints, truth = _read_supervision(recipe, table, attributes.rows, add_note)
-    return PreparedTable(attributes.values, table, attributes, y, constraints, truth, notes)
+    return PreparedTable(
+        attributes.values, table, attributes, y, constraints, truth, notes
+    )
 
 
 def _read_supervision(

@@ -27,7 +27,9 @@ _LARGE = 0.474
 _SHARE_WORDS = {"higher": "more often", "lower": "less often"}
 _DATE_WORDS = {"higher": "later", "lower": "earlier"}
 _N_SEPARATING = 20  # number of attributes to compare for each pair of clusters
-_MAX_SET_SIZE = 4  # objects that are ambiguous between more clusters are not counted for pairs
+_MAX_SET_SIZE = (
+    4  # objects that are ambiguous between more clusters are not counted for pairs
+)
 
 
 @dataclass(frozen=True)
@@ -60,12 +62,18 @@ class ClusterProfiles:
         """
         if not self.profile.statistics["present"][g].any():
             return []
-        return [self._describe_difference(g, q) for q in strongest_features(self.profile, g, limit)]
+        return [
+            self._describe_difference(g, q)
+            for q in strongest_features(self.profile, g, limit)
+        ]
 
     def _describe_difference(self, g: int, q: int) -> tuple[str, str, str, str]:
         feature = self.profile.features[q]
         attribute = feature.attribute
-        at = {name: float(values[g, q]) for name, values in self.profile.statistics.items()}
+        at = {
+            name: float(values[g, q])
+            for name, values in self.profile.statistics.items()
+        }
         delta = float(np.nan_to_num(at["delta"]))
         value = attribute.format(at["mean"])
         rest = attribute.format(at["rest"])
@@ -100,9 +108,13 @@ class ClusterProfiles:
         if not len(groups[first]) or not len(groups[second]):
             return "one of them has no certain object", float("nan")
         spread = np.where(at["rest_std"][first] > 0, at["rest_std"][first], 1)
-        distance = np.abs(np.nan_to_num((at["mean"][first] - at["mean"][second]) / spread))
+        distance = np.abs(
+            np.nan_to_num((at["mean"][first] - at["mean"][second]) / spread)
+        )
         columns = np.argsort(-distance, kind="stable")[:_N_SEPARATING]
-        some = replace(self.profile, features=[self.profile.features[q] for q in columns])
+        some = replace(
+            self.profile, features=[self.profile.features[q] for q in columns]
+        )
         frame = self.profile.partition.frame
         best = some.discriminating_features(frame[first], frame[second]).iloc[0]
         rule = "no attribute separates them"
@@ -111,7 +123,9 @@ class ClusterProfiles:
         return rule, float(best["separation"])
 
 
-def profile_clusters(data: ReportInput, rng: np.random.Generator) -> ClusterProfiles | None:
+def profile_clusters(
+    data: ReportInput, rng: np.random.Generator
+) -> ClusterProfiles | None:
     """Return the profiles of the clusters, or None if there are no attributes.
 
     The profiles of a large table describe a sample.
@@ -162,7 +176,9 @@ def _select_columns(frame: pd.DataFrame, partition: CredalPartition) -> np.ndarr
         if not np.isfinite(values).any():
             continue
         values = np.nan_to_num(values - np.nanmean(values))
-        means = np.bincount(labels, values, minlength=len(counts)) / np.maximum(counts, 1)
+        means = np.bincount(labels, values, minlength=len(counts)) / np.maximum(
+            counts, 1
+        )
         variance = float(values.var())
         if variance > 0:
             between[j] = float(counts @ means**2) / (len(values) * variance)
@@ -178,7 +194,9 @@ def find_pairs(data: ReportInput, profiles: ClusterProfiles | None) -> list[Pair
         if number and 2 <= len(clusters) <= _MAX_SET_SIZE:
             between.update({pair: int(number) for pair in combinations(clusters, 2)})
     pairs = []
-    for pair in sorted(between, key=lambda pair: (-between[pair], pair))[:MAX_LISTED_PAIRS]:
+    for pair in sorted(between, key=lambda pair: (-between[pair], pair))[
+        :MAX_LISTED_PAIRS
+    ]:
         rule = ""
         separation = float("nan")
         if profiles is not None:

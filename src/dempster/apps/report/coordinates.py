@@ -26,7 +26,9 @@ MAX_LANDMARKS = 600
 MAX_COMPONENT_ROWS = 5000
 MAX_COMPONENT_COLUMNS = 2000
 MAX_COMPONENT_CATEGORIES = 12
-MAX_NAMES_CHARACTERS = 600_000  # object names are shortened if all of them together are longer
+MAX_NAMES_CHARACTERS = (
+    600_000  # object names are shortened if all of them together are longer
+)
 # largest integer that represents a coordinate; 65,535 represents a missing value
 _N_LEVELS = 65_534
 # share of the smallest and of the largest values that do not determine the initial range
@@ -71,7 +73,9 @@ class MapCoordinates:
 
     rows: np.ndarray  # positions of the objects in the partition, in increasing order
     axes: list[Axis]
-    first: tuple[int, int]  # positions of the horizontal and vertical axis that are shown first
+    first: tuple[
+        int, int
+    ]  # positions of the horizontal and vertical axis that are shown first
     how: str  # description of these two axes
     n_left_out: int = 0  # number of columns of the table without an axis
 
@@ -102,10 +106,14 @@ def place_objects(
         axes += attributes
         left_out = profiles.n_columns - len(attributes)
     numbers = [
-        a for a, axis in enumerate(axes) if axis.kind in ("number", "date") and a > n_components
+        a
+        for a, axis in enumerate(axes)
+        if axis.kind in ("number", "date") and a > n_components
     ]
     if len(numbers) == 2 and profiles is not None and profiles.n_columns == 2:
-        return MapCoordinates(rows, axes, (numbers[0], numbers[1]), "the two attributes")
+        return MapCoordinates(
+            rows, axes, (numbers[0], numbers[1]), "the two attributes"
+        )
     if n_components >= 2:
         return MapCoordinates(rows, axes, (0, 1), how, left_out)
     if not n_components and not numbers:
@@ -117,13 +125,18 @@ def place_objects(
     return MapCoordinates(rows, axes, (first, n_components), how, left_out)
 
 
-def pack_coordinates(data: ReportInput, coordinates: MapCoordinates, **arrays: np.ndarray) -> bytes:
+def pack_coordinates(
+    data: ReportInput, coordinates: MapCoordinates, **arrays: np.ndarray
+) -> bytes:
     """Pack the objects on the map and further arrays for ``partition_map.js``."""
     names = None
     if data.index is not None:
         names = [data.object_name(i) for i in coordinates.rows]
         if sum(map(len, names)) > MAX_NAMES_CHARACTERS:
-            names = [short_name(name, max(MAX_NAMES_CHARACTERS // len(names), 8)) for name in names]
+            names = [
+                short_name(name, max(MAX_NAMES_CHARACTERS // len(names), 8))
+                for name in names
+            ]
     axes = []
     for axis in coordinates.axes:
         low, high = axis.ends
@@ -140,7 +153,10 @@ def pack_coordinates(data: ReportInput, coordinates: MapCoordinates, **arrays: n
     return pack_objects(
         data.partition[coordinates.rows],
         coordinates.rows,
-        {"levels": np.concatenate([_quantize(axis) for axis in coordinates.axes]), **arrays},
+        {
+            "levels": np.concatenate([_quantize(axis) for axis in coordinates.axes]),
+            **arrays,
+        },
         axes=axes,
         first=coordinates.first,
         names=names,
@@ -153,7 +169,9 @@ def _quantize(axis: Axis) -> np.ndarray:
     """Return the values of an axis as 16-bit integers that divide its range into equal steps."""
     low, high = axis.ends
     with np.errstate(invalid="ignore", over="ignore"):
-        steps = np.round((axis.values / 2 - low / 2) / ((high / 2 - low / 2) or 1.0) * _N_LEVELS)
+        steps = np.round(
+            (axis.values / 2 - low / 2) / ((high / 2 - low / 2) or 1.0) * _N_LEVELS
+        )
     return np.where(np.isfinite(axis.values), steps, _N_LEVELS + 1).astype(np.uint16)
 
 
@@ -163,10 +181,14 @@ def _select_attributes(profiles: ClusterProfiles) -> list[Any]:
     attributes = [feature.attribute for feature in profiles.profile.features]
     by_size = dict.fromkeys(attributes[q] for q in np.argsort(-delta, kind="stable"))
     strongest = set(list(by_size)[:MAX_ATTRIBUTE_AXES])
-    return [attribute for attribute in dict.fromkeys(attributes) if attribute in strongest]
+    return [
+        attribute for attribute in dict.fromkeys(attributes) if attribute in strongest
+    ]
 
 
-def _attribute_axes(data: ReportInput, profiles: ClusterProfiles, rows: np.ndarray) -> list[Axis]:
+def _attribute_axes(
+    data: ReportInput, profiles: ClusterProfiles, rows: np.ndarray
+) -> list[Axis]:
     """Return an axis for each attribute that differs most between the clusters.
 
     The coordinates of objects that were not profiled are NaN.
@@ -181,7 +203,12 @@ def _attribute_axes(data: ReportInput, profiles: ClusterProfiles, rows: np.ndarr
             kind = "category"
         values = np.where(profiled >= 0, attribute.values[profiled], np.nan)
         axes.append(
-            Axis(attribute.name, kind, values, [str(name) for name in attribute.categories])
+            Axis(
+                attribute.name,
+                kind,
+                values,
+                [str(name) for name in attribute.categories],
+            )
         )
     return axes
 
@@ -197,7 +224,9 @@ def _compute_components(
         D = joined_views(data.X, "precomputed")
         xy = _scale_dissimilarities(D, rows, len(data.partition), rng)
         if xy is not None:
-            return _component_axes(xy, "MDS"), "classical scaling (MDS) of the dissimilarities"
+            return _component_axes(
+                xy, "MDS"
+            ), "classical scaling (MDS) of the dissimilarities"
     matrix, what = _numeric_matrix(data, rows)
     if matrix is None:
         matrix = np.asarray(data.partition[rows].contour, dtype=float)
@@ -208,15 +237,26 @@ def _compute_components(
 
 
 def _component_axes(xy: np.ndarray, name: str) -> list[Axis]:
-    return [Axis(f"{name} {k + 1}", "component", column) for k, column in enumerate(xy.T)]
+    return [
+        Axis(f"{name} {k + 1}", "component", column) for k, column in enumerate(xy.T)
+    ]
 
 
-def _numeric_matrix(data: ReportInput, rows: np.ndarray) -> tuple[np.ndarray | None, str]:
+def _numeric_matrix(
+    data: ReportInput, rows: np.ndarray
+) -> tuple[np.ndarray | None, str]:
     """Return the attributes as a matrix without missing values, and their description."""
-    if data.model is not None and data.X is not None and not data.is_pairwise and not data.is_image:
+    if (
+        data.model is not None
+        and data.X is not None
+        and not data.is_pairwise
+        and not data.is_image
+    ):
         X = joined_views(data.X)
         if is_numeric(X) and np.ndim(X) == 2 and not hasattr(data.model, "categories_"):
-            return _fill(np.asarray(select_rows(X, rows), dtype=float)), "the clustered attributes"
+            return _fill(
+                np.asarray(select_rows(X, rows), dtype=float)
+            ), "the clustered attributes"
     if data.frame is None:
         return None, ""
     some = select_rows(data.frame, rows)
@@ -247,7 +287,9 @@ def _fill(matrix: np.ndarray) -> np.ndarray:
     return impute_missing(np.where(np.isfinite(matrix), matrix, np.nan))
 
 
-def _principal_components(matrix: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, float]:
+def _principal_components(
+    matrix: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, float]:
     """Return coordinates on at most two principal components, and their share of the variance."""
     scale = float(np.abs(matrix).max(initial=0)) or 1.0
     scaled = matrix / scale
@@ -279,7 +321,12 @@ def _scale_dissimilarities(
     between = np.asarray(full[np.ix_(landmarks, landmarks)], dtype=float)
     # Classical scaling is kernel PCA of the squared dissimilarities.
     pca = KernelPCA(
-        min(2, len(landmarks)), kernel="precomputed", eigen_solver="dense", remove_zero_eig=True
+        min(2, len(landmarks)),
+        kernel="precomputed",
+        eigen_solver="dense",
+        remove_zero_eig=True,
     )
     pca.fit(-(((between + between.T) / 2) ** 2) / 2)
-    return pca.transform(-(np.asarray(full[np.ix_(rows, landmarks)], dtype=float) ** 2) / 2)
+    return pca.transform(
+        -(np.asarray(full[np.ix_(rows, landmarks)], dtype=float) ** 2) / 2
+    )

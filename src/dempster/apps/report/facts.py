@@ -77,8 +77,12 @@ class Facts:
         self.profiles = profile_clusters(data, rng)
         self.pairs = find_pairs(data, self.profiles)
         explainer = Explainer(data)
-        self.ambiguous = _rank_doubtful(data, data.partition.ambiguous, explainer, n_explained)
-        self.outliers = _rank_doubtful(data, data.partition.outliers, explainer, n_explained)
+        self.ambiguous = _rank_doubtful(
+            data, data.partition.ambiguous, explainer, n_explained
+        )
+        self.outliers = _rank_doubtful(
+            data, data.partition.outliers, explainer, n_explained
+        )
         self.explaining_stopped = explainer.stopped
         self.explaining_error = explainer.error
         linked = {obj.position for obj in (*self.ambiguous, *self.outliers)}
@@ -123,7 +127,9 @@ def _labelled_objects(data: ReportInput) -> tuple[CredalPartition, Any]:
 
 # ---- doubtful objects ----------------------------------------------------------------------------
 
-MAX_COMPARED_OBJECTS = 4000  # maximum sample size for explanations of a partition without a model
+MAX_COMPARED_OBJECTS = (
+    4000  # maximum sample size for explanations of a partition without a model
+)
 _ROUNDING = 1e-6  # tolerance relative to the range of a column
 
 
@@ -180,7 +186,9 @@ class Explainer:
     def __init__(self, data: ReportInput):
         self._data = data
         self._seconds = 0.0
-        self.stopped = False  # whether an object was not explained because the time was exceeded
+        self.stopped = (
+            False  # whether an object was not explained because the time was exceeded
+        )
         self.error: str | None = None  # message of the error that prevents explanations
         self._units = None
         if data.features is not None and data.frame is not None:
@@ -210,7 +218,9 @@ class Explainer:
         finally:
             self._seconds += time.perf_counter() - start
 
-    def _explain(self, i: int, changes: bool) -> tuple[ObjectExplanation, Callable[[int], str]]:
+    def _explain(
+        self, i: int, changes: bool
+    ) -> tuple[ObjectExplanation, Callable[[int], str]]:
         """Return the explanation of object ``i``, and a function from its positions to names."""
         data = self._data
         if data.is_pairwise:
@@ -218,14 +228,20 @@ class Explainer:
         else:
             options = {"feature_names": data.features}
         if data.model is not None:
-            explanation = explain_object(data.model, data.X, i, changes=changes, **options)
+            explanation = explain_object(
+                data.model, data.X, i, changes=changes, **options
+            )
             return explanation, data.object_name
         if data.is_pairwise:
-            explanation = explain_object(data.partition, data.X, i, metric="precomputed", **options)
+            explanation = explain_object(
+                data.partition, data.X, i, metric="precomputed", **options
+            )
             return explanation, data.object_name
         n = len(data.partition)
         if n <= MAX_COMPARED_OBJECTS:
-            return explain_object(data.partition, data.frame, i, changes=False), data.object_name
+            return explain_object(
+                data.partition, data.frame, i, changes=False
+            ), data.object_name
         sample = np.random.default_rng(0).choice(n, MAX_COMPARED_OBJECTS, replace=False)
         rows = np.union1d(sample, i)
         frame = select_rows(data.frame, rows).reset_index(drop=True)
@@ -257,9 +273,15 @@ def _use_names(
         explanation,
         name=name(explanation.name),
         attributes=attributes,
-        exemplars=tuple(one._replace(name=name(one.position)) for one in explanation.exemplars),
-        compared=tuple(one._replace(name=name(one.name)) for one in explanation.compared),
-        changes=tuple(replace(one, towards=name(one.towards)) for one in explanation.changes),
+        exemplars=tuple(
+            one._replace(name=name(one.position)) for one in explanation.exemplars
+        ),
+        compared=tuple(
+            one._replace(name=name(one.name)) for one in explanation.compared
+        ),
+        changes=tuple(
+            replace(one, towards=name(one.towards)) for one in explanation.changes
+        ),
     )
 
 
@@ -331,7 +353,9 @@ class Trust:
     silhouette: CredalSilhouette | None = None
     metric: str = ""  # metric of the silhouettes
     stability: Stability | None = None
-    n_resampled: int = 0  # number of objects in the stability analysis, which may be a sample
+    n_resampled: int = (
+        0  # number of objects in the stability analysis, which may be a sample
+    )
     # mean Jaccard index of each cluster; NaN for clusters without a match
     jaccard: np.ndarray | None = None
     kept: RetentionCurve | None = None
@@ -369,13 +393,17 @@ def measure_trust(
 
 def _add_silhouette(trust: Trust, data: ReportInput, rng: np.random.Generator) -> None:
     if data.X is None:
-        trust.left_out.append("Silhouettes were not computed, because they need the table.")
+        trust.left_out.append(
+            "Silhouettes were not computed, because they need the table."
+        )
         return
     X, trust.metric = _compared_table(data)
     width = 1
     if not data.is_pairwise:
         width = max(int(np.shape(X)[1]), 1)
-    size = max(int(min(MAX_SILHOUETTES, np.sqrt(MAX_SILHOUETTE_DIFFERENCES / width))), 2)
+    size = max(
+        int(min(MAX_SILHOUETTES, np.sqrt(MAX_SILHOUETTE_DIFFERENCES / width))), 2
+    )
     try:
         trust.silhouette = credal_silhouette(
             data.partition, X, metric=trust.metric, sample_size=size, random_state=rng
@@ -394,7 +422,11 @@ def _compared_table(data: ReportInput) -> tuple[Any, str]:
     X = data.frame
     if not data.is_image:
         X = joined_views(data.X)
-    if is_numeric(X) and not np.any(pd.isna(X)) and not hasattr(data.model, "categories_"):
+    if (
+        is_numeric(X)
+        and not np.any(pd.isna(X))
+        and not hasattr(data.model, "categories_")
+    ):
         metric = getattr(data.model, "metric", "euclidean")
         if not isinstance(metric, str) or metric in ("adaptive", "precomputed"):
             metric = "euclidean"
@@ -451,11 +483,15 @@ def _add_stability(
             start = time.process_time()
             clone(method).fit(X, **fit_params)
             fit_seconds = time.process_time() - start
-            resamples = next((r for r in _RESAMPLES if fit_seconds * (r + 1) <= seconds), 0)
+            resamples = next(
+                (r for r in _RESAMPLES if fit_seconds * (r + 1) <= seconds), 0
+            )
             if not resamples:
                 trust.left_out.append(_TOO_SLOW.format(len(rows), fit_seconds, seconds))
                 return
-            result = stability(method, X, resamples, random_state=seed, n_jobs=1, **fit_params)
+            result = stability(
+                method, X, resamples, random_state=seed, n_jobs=1, **fit_params
+            )
     except (ValueError, TypeError) as error:
         trust.left_out.append(f"Stability could not be computed: {error}.")
         return
@@ -473,7 +509,9 @@ def _fix_n_clusters(data: ReportInput) -> Any:
     return method.set_params(**numbers)
 
 
-def _match_clusters(trust: Trust, data: ReportInput, result: Stability, rows: np.ndarray) -> None:
+def _match_clusters(
+    trust: Trust, data: ReportInput, result: Stability, rows: np.ndarray
+) -> None:
     """Set the stability.
 
     Match the clusters of its partition one to one with the clusters of the report.
@@ -485,7 +523,10 @@ def _match_clusters(trust: Trust, data: ReportInput, result: Stability, rows: np
     n_clusters = data.partition.n_clusters
     labels = data.partition.labels_with_outliers[rows]
     counts = count_pairs(
-        labels, result.partition.labels_with_outliers, n_clusters, result.partition.n_clusters
+        labels,
+        result.partition.labels_with_outliers,
+        n_clusters,
+        result.partition.n_clusters,
     )
     sizes = np.bincount(labels[labels >= 0], minlength=n_clusters)
     trust.stability = result

@@ -43,7 +43,9 @@ def fill_template(path: Path, **parts: Any) -> Html:
     """Return a file of HTML, without indentation, in which ``$name`` stands for a part."""
     lines = path.read_text(encoding="utf-8").splitlines()
     template = Template("".join(line.strip() for line in lines))
-    return Html(template.substitute({name: join([part]) for name, part in parts.items()}))
+    return Html(
+        template.substitute({name: join([part]) for name, part in parts.items()})
+    )
 
 
 def sentence(text: str) -> Html:
@@ -82,7 +84,9 @@ def button(text: str, class_: str = "plain", **attributes: Any) -> Html:
 
 def region(element: str, content: Html, label: str, class_: str | None = None) -> Html:
     """Return an element that scrolls, with a name for screen readers."""
-    return tag(element, content, class_=class_, tabindex=0, role="region", aria_label=label)
+    return tag(
+        element, content, class_=class_, tabindex=0, role="region", aria_label=label
+    )
 
 
 def figure(heading: str | None, chart: Html, description: str) -> Html:
@@ -119,7 +123,9 @@ def table(
 
     A cell is text, HTML, or a pair (content, sort key), and rows after ``shown`` are collapsed.
     """
-    body = [_row(columns, row, beyond=number >= shown) for number, row in enumerate(rows)]
+    body = [
+        _row(columns, row, beyond=number >= shown) for number, row in enumerate(rows)
+    ]
     head = []
     for column in columns:
         attributes = {"class_": column.css_class, "data_sort": column.is_sortable}
@@ -137,9 +143,15 @@ def table(
     )
     note = None
     if len(body) > shown:
-        note = tag("p", f"In print: the first {shown:,} of {len(body):,} rows.", class_="on-paper")
+        note = tag(
+            "p",
+            f"In print: the first {shown:,} of {len(body):,} rows.",
+            class_="on-paper",
+        )
     tools = _tools(name, len(body), shown)
-    return tag("div", tools, region("div", content, caption, "scroll"), note, class_="table")
+    return tag(
+        "div", tools, region("div", content, caption, "scroll"), note, class_="table"
+    )
 
 
 def _tools(name: str, n_rows: int, shown: int) -> Html | None:
@@ -151,7 +163,9 @@ def _tools(name: str, n_rows: int, shown: int) -> Html | None:
     if n_rows > shown:
         more = button(f"Show all {n_rows:,}", data_more=name, data_number=n_rows)
     status = tag("span", "", class_="found", id=f"{name}-found", role="status")
-    return tag("div", tag("label", "Search ", field), more, status, class_="tools", hidden=True)
+    return tag(
+        "div", tag("label", "Search ", field), more, status, class_="tools", hidden=True
+    )
 
 
 def _row(columns: Sequence[Column], cells: Sequence[Any], *, beyond: bool) -> Html:
@@ -184,7 +198,9 @@ def swatch(clusters: Sequence[int]) -> Html:
     mark = '<path d="M2 2 L10 10 M2 10 L10 2" class="cross"></path>'
     if len(clusters):
         mark = _disc(6, 6, 5.5, clusters)
-    return Html(f'<svg class="swatch" viewBox="0 0 12 12" aria-hidden="true">{mark}</svg>')
+    return Html(
+        f'<svg class="swatch" viewBox="0 0 12 12" aria-hidden="true">{mark}</svg>'
+    )
 
 
 def answer_bar(certain: int, ambiguous: int, outliers: int) -> Html:
@@ -278,7 +294,12 @@ def line_chart(
 
 
 def _svg(
-    class_: str, width: int, height: int, description: str, *children: Any, **attributes: str
+    class_: str,
+    width: int,
+    height: int,
+    description: str,
+    *children: Any,
+    **attributes: str,
 ) -> Html:
     box = f"0 0 {width} {height}"
     return tag(
@@ -350,7 +371,9 @@ def _cluster_names(
         if members.any():
             x = np.median(px[members])
             y = np.median(py[members])
-            out.append(tag("text", name, x=_n(x), y=_n(y), text_anchor="middle", class_="name"))
+            out.append(
+                tag("text", name, x=_n(x), y=_n(y), text_anchor="middle", class_="name")
+            )
     return join(out)
 
 
@@ -358,7 +381,9 @@ def _disc(x: float, y: float, r: float, clusters: Sequence[int]) -> str:
     colors = [cluster_color(k) for k in clusters[:_MAX_SECTORS]]
     if len(colors) == 1:
         return f'<circle cx="{_n(x)}" cy="{_n(y)}" r="{_n(r)}" fill="{colors[0]}"></circle>'
-    angles = [2 * math.pi * k / len(colors) + math.pi / 2 for k in range(len(colors) + 1)]
+    angles = [
+        2 * math.pi * k / len(colors) + math.pi / 2 for k in range(len(colors) + 1)
+    ]
     ends = [f"{_n(x + r * math.cos(a))} {_n(y - r * math.sin(a))}" for a in angles]
     arc = f"A{_n(r)} {_n(r)} 0 0 0"
     return "".join(
@@ -367,14 +392,20 @@ def _disc(x: float, y: float, r: float, clusters: Sequence[int]) -> str:
     )
 
 
-def nice_ticks(low: float, high: float, number: int, *, whole: bool = False) -> list[float]:
+def nice_ticks(
+    low: float, high: float, number: int, *, whole: bool = False
+) -> list[float]:
     """Return round tick values between two numbers; their number is about ``number`` or less."""
     step = 10 ** math.floor(math.log10((high - low) / number))
-    step *= min((m for m in (1, 2, 5, 10) if (high - low) / (m * step) <= number), default=10)
+    step *= min(
+        (m for m in (1, 2, 5, 10) if (high - low) / (m * step) <= number), default=10
+    )
     if whole:
         step = max(round(step), 1)
     first = math.ceil(low / step - 1e-9)
-    return [round(k * step, 12) for k in range(first, math.floor(high / step + 1e-9) + 1)]
+    return [
+        round(k * step, 12) for k in range(first, math.floor(high / step + 1e-9) + 1)
+    ]
 
 
 def _n(value: float) -> str:

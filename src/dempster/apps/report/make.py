@@ -20,7 +20,8 @@ from dempster.io.atomic import as_path, atomic_write
 
 MAX_TITLE_CHARACTERS = 200
 _STABILITY = rule.Rule(
-    "True, False or a Stability", lambda v: isinstance(v, Stability) or rule.flag.test(v)
+    "True, False or a Stability",
+    lambda v: isinstance(v, Stability) or rule.flag.test(v),
 )
 
 
@@ -127,7 +128,9 @@ def make_report(
         names=names,
         metric=metric,
     )
-    facts = Facts(data, stability, float(seconds), int(n_explained), int(max_points), rng)
+    facts = Facts(
+        data, stability, float(seconds), int(n_explained), int(max_points), rng
+    )
     if title is None or not title.strip():
         objects = short_name(data.file_names or format_count(len(data.partition)))
         title = f"{format_count(data.partition.n_clusters, 'cluster')} of {objects}"
@@ -194,5 +197,6 @@ class Report:
     def _repr_html_(self) -> str:
         frame = html.escape(self.to_html(), quote=True)
         return (
-            f'<iframe srcdoc="{frame}" sandbox="allow-scripts" width="100%" height="720"></iframe>'
+            f'<iframe srcdoc="{frame}" sandbox="allow-scripts" '
+            'width="100%" height="720"></iframe>'
         )

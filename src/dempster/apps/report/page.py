@@ -52,7 +52,9 @@ from dempster.cluster.conformal import MIN_STABILITY
 from dempster.plot.palette import PALETTE
 
 _STATIC = Path(__file__).parent / "static"
-_N_SHADES = 10  # number of shades of the heat map for positive, and for negative, differences
+_N_SHADES = (
+    10  # number of shades of the heat map for positive, and for negative, differences
+)
 _SECTIONS = {
     "map-section": "Map",
     "clusters": "Clusters",
@@ -77,11 +79,15 @@ def render_page(facts: Facts, title: str) -> str:
         "trust": _trust_section(facts, listed),
         "repeat": _repeat_section(facts),
     }
-    sections = {name: content for name, content in sections.items() if content is not None}
+    sections = {
+        name: content for name, content in sections.items() if content is not None
+    }
     advice = None
     if listed:
         link = tag("a", format_count(len(listed), "limitation"), href="#caveats")
-        advice = tag("p", "Note the ", link, " before you use the result.", class_="mind")
+        advice = tag(
+            "p", "Note the ", link, " before you use the result.", class_="mind"
+        )
     script = _read_script()
     style = _read_style()
     # The content security policy allows only this script and this style, and forbids all requests.
@@ -144,7 +150,9 @@ def _read_style() -> str:
     for name, color in zip(("low", "high"), PALETTE, strict=False):
         channels = ", ".join(str(channel) for channel in bytes.fromhex(color[1:]))
         for k in range(1, _N_SHADES + 1):
-            parts.append(f".{name}-{k} {{ background: rgba({channels}, {0.05 * k:.2f}); }}")
+            parts.append(
+                f".{name}-{k} {{ background: rgba({channels}, {0.05 * k:.2f}); }}"
+            )
     return "\n".join(parts)
 
 
@@ -164,7 +172,8 @@ def _map_section(facts: Facts, coordinates: MapCoordinates) -> Html:
     if m < n:
         size = f"{m:,} of {size}"
     caption = (
-        f"{size}; {coordinates.how}. Two colors: ambiguous between these clusters. Cross: outlier."
+        f"{size}; {coordinates.how}. Two colors: ambiguous "
+        "between these clusters. Cross: outlier."
     )
     x, y = (coordinates.axes[a] for a in coordinates.first)
     left_out = None
@@ -175,7 +184,11 @@ def _map_section(facts: Facts, coordinates: MapCoordinates) -> Html:
         )
     edge = None
     if x.inner != x.ends or y.inner != y.ends:
-        edge = tag("span", " Objects far from the others are shown at the edge.", class_="still")
+        edge = tag(
+            "span",
+            " Objects far from the others are shown at the edge.",
+            class_="still",
+        )
     legend = _legend(facts)
     legend_class = "legend"
     if len(legend) > MAX_LEGEND_ENTRIES:
@@ -199,7 +212,8 @@ def _map_section(facts: Facts, coordinates: MapCoordinates) -> Html:
 
 def _axis_options(axes: list[Axis], selected: Axis) -> list[Html]:
     return [
-        tag("option", axis.name, value=a, selected=axis is selected) for a, axis in enumerate(axes)
+        tag("option", axis.name, value=a, selected=axis is selected)
+        for a, axis in enumerate(axes)
     ]
 
 
@@ -255,7 +269,9 @@ def _clusters_section(facts: Facts) -> list[Any]:
     body = [_cluster_table(facts)]
     profiles = facts.profiles
     if profiles is not None:
-        cards = [_cluster_card(facts, profiles, k) for k in range(facts.counts.n_clusters)]
+        cards = [
+            _cluster_card(facts, profiles, k) for k in range(facts.counts.n_clusters)
+        ]
         body.append(tag("div", cards[:N_OPEN_CARDS], class_="cards"))
         if len(cards) > N_OPEN_CARDS:
             summary = format_count(len(cards) - N_OPEN_CARDS, "more cluster")
@@ -287,7 +303,9 @@ def _cluster_table(facts: Facts) -> Html:
     ]
     measures = []
     if trust.silhouette is not None:
-        measures.append(trust.silhouette.per_cluster()["certain_mean"].to_numpy(dtype=float))
+        measures.append(
+            trust.silhouette.per_cluster()["certain_mean"].to_numpy(dtype=float)
+        )
         columns.append(Column("Silhouette", "number"))
     if trust.jaccard is not None:
         measures.append(trust.jaccard)
@@ -313,7 +331,13 @@ def _cluster_table(facts: Facts) -> Html:
         if facts.profiles is not None:
             row.append(_typical_objects(facts, facts.profiles, k))
         rows.append(row)
-    return table("cluster-table", "Clusters: certain and possible objects", columns, rows, shown=20)
+    return table(
+        "cluster-table",
+        "Clusters: certain and possible objects",
+        columns,
+        rows,
+        shown=20,
+    )
 
 
 def _typical_objects(facts: Facts, profiles: ClusterProfiles, cluster: int) -> Html:
@@ -331,12 +355,16 @@ def _cluster_card(facts: Facts, profiles: ClusterProfiles, cluster: int) -> Html
     for label, words, value, rest in profiles.differences(cluster, N_CARD_ATTRIBUTES):
         mean = tag("span", value, class_="value")
         others = tag("span", f" (rest {rest})", class_="quiet")
-        differences.append(tag("li", tag("strong", tag("bdi", label)), f" {words}: ", mean, others))
+        differences.append(
+            tag("li", tag("strong", tag("bdi", label)), f" {words}: ", mean, others)
+        )
     typical = None
     if not certain:
         body = tag("p", "This cluster has no certain object.")
     else:
-        body = tag("ul", differences) if differences else tag("p", "Similar to the rest.")
+        body = (
+            tag("ul", differences) if differences else tag("p", "Similar to the rest.")
+        )
         names = _typical_objects(facts, profiles, cluster)
         typical = tag("p", "Typical: ", names, class_="quiet typical")
     return tag(
@@ -363,17 +391,32 @@ def _heat_map(facts: Facts, profiles: ClusterProfiles) -> Html:
         cells = [tag("th", swatch(group.clusters), tag("bdi", group.name), scope="row")]
         for q, feature in zip(columns, features, strict=True):
             text = feature.attribute.format(float(mean[g, q]))
-            cells.append(tag("td", text, class_=f"number {_shade(delta[g, q])}".strip()))
+            cells.append(
+                tag("td", text, class_=f"number {_shade(delta[g, q])}".strip())
+            )
         rows.append(tag("tr", cells))
     n_features = len(profiles.profile.features)
     caption = "Mean of each attribute by cluster, or share of a category. "
     if len(columns) < n_features:
-        caption += f"Only the {len(columns)} of {n_features:,} that differ most are shown."
-    shades = (("lower", " low-8"), ("", " low-4"), ("", ""), ("", " high-4"), ("higher", " high-8"))
+        caption += (
+            f"Only the {len(columns)} of {n_features:,} that differ most are shown."
+        )
+    shades = (
+        ("lower", " low-8"),
+        ("", " low-4"),
+        ("", ""),
+        ("", " high-4"),
+        ("higher", " high-8"),
+    )
     key = [tag("span", text, class_=f"key-cell{shade}") for text, shade in shades]
-    head = [tag("th", tag("bdi", _breakable(feature.label)), scope="col") for feature in features]
+    head = [
+        tag("th", tag("bdi", _breakable(feature.label)), scope="col")
+        for feature in features
+    ]
     head_row = tag("thead", tag("tr", tag("th", "Cluster", scope="col"), head))
-    heat = tag("table", tag("caption", caption), head_row, tag("tbody", rows), class_="heat")
+    heat = tag(
+        "table", tag("caption", caption), head_row, tag("tbody", rows), class_="heat"
+    )
     class_ = "scroll"
     if len(rows) > MAX_HEAT_ROWS:
         class_ += " tall"
@@ -442,7 +485,9 @@ def _doubt_section(facts: Facts) -> list[Any]:
     if facts.pairs:
         body.append(_pair_table(facts))
     if counts.n_ambiguous:
-        body.append(_object_table(facts, _AMBIGUOUS, facts.ambiguous, counts.n_ambiguous))
+        body.append(
+            _object_table(facts, _AMBIGUOUS, facts.ambiguous, counts.n_ambiguous)
+        )
     if counts.n_outliers:
         body.append(_object_table(facts, _OUTLIERS, facts.outliers, counts.n_outliers))
     return body or [tag("p", "There are no ambiguous objects and no outliers.")]
@@ -456,7 +501,10 @@ def _pair_table(facts: Facts) -> Html:
     for pair in facts.pairs:
         first, second = (tag("bdi", facts.data.cluster_name(k)) for k in pair.clusters)
         both = _name_clusters(pair.clusters, first, " and ", second)
-        row: list[Any] = [(both, pair.clusters[0]), (f"{pair.n_objects:,}", pair.n_objects)]
+        row: list[Any] = [
+            (both, pair.clusters[0]),
+            (f"{pair.n_objects:,}", pair.n_objects),
+        ]
         if facts.profiles is not None:
             quality = tag("small", describe_separation(pair.separation))
             row.append([sentence(pair.rule), quality])
@@ -519,7 +567,9 @@ def _sets_section(conformal: ConformalClustering) -> list[Any]:
     rows = []
     for size in np.flatnonzero(counts).tolist():
         number = int(counts[size])
-        rows.append([(size or "none", size), (f"{number:,}", number), format_share(number, n)])
+        rows.append(
+            [(size or "none", size), (f"{number:,}", number), format_share(number, n)]
+        )
     texts = {f"Confidence {conformal.confidence:.4g}": describe_guarantee(conformal)}
     if conformal.n_refits:
         verdict = "Warning: the clustering is not stable"
@@ -539,7 +589,9 @@ def _size_chart(conformal: ConformalClustering) -> Html:
     A set contains the clusters whose p-value is above 1 - confidence.
     """
     n = len(conformal.sets_)
-    p_values = np.sort(np.asarray(conformal.credal_partition_.contour, dtype=float), axis=None)
+    p_values = np.sort(
+        np.asarray(conformal.credal_partition_.contour, dtype=float), axis=None
+    )
     levels = np.union1d(_CONFIDENCES, conformal.confidence)
     n_excluded = np.searchsorted(p_values, (1 - levels) * (1 + 1e-9), side="right")
     mean_size = conformal.sets_.sum() / n
@@ -591,7 +643,8 @@ def _trust_section(facts: Facts, listed: Sequence[str]) -> list[Any]:
     kept = facts.trust.kept
     if kept is not None:
         description = (
-            "Agreement with the known classes if only the objects with the least doubt are kept"
+            "Agreement with the known classes if only the "
+            "objects with the least doubt are kept"
         )
         chart = line_chart(
             kept.share,
@@ -606,7 +659,9 @@ def _trust_section(facts: Facts, listed: Sequence[str]) -> list[Any]:
     if charts:
         body.append(tag("div", charts, class_="charts"))
     if listed:
-        limitations = tag("ul", [tag("li", caveat) for caveat in listed], class_="caveats")
+        limitations = tag(
+            "ul", [tag("li", caveat) for caveat in listed], class_="caveats"
+        )
         body.append(tag("div", tag("h3", "Limitations"), limitations, id="caveats"))
     return body
 
@@ -654,7 +709,10 @@ def _write_code(data: ReportInput) -> str | None:
     for part in _nested_estimators(estimator):
         module = type(part).__module__
         names = module.split(".")
-        if names[0] in ("dempster", "sklearn"):  # Import the class from its public package.
+        if names[0] in (
+            "dempster",
+            "sklearn",
+        ):  # Import the class from its public package.
             module = ".".join(name for name in names[:2] if not name.startswith("_"))
         imports.setdefault(module, set()).add(type(part).__name__)
     lines = [
@@ -686,7 +744,8 @@ def _nested_estimators(estimator: Any) -> list[Any]:
 
 def _entries(entries: dict[str, str]) -> Html:
     rows = [
-        tag("div", tag("dt", key), tag("dd", tag("bdi", value))) for key, value in entries.items()
+        tag("div", tag("dt", key), tag("dd", tag("bdi", value)))
+        for key, value in entries.items()
     ]
     return tag("dl", rows, class_="entries")
 
@@ -711,7 +770,9 @@ def _settings(data: ReportInput) -> Html | None:
         text = _format_setting(value)
         default = defaults.get(name, inspect.Parameter.empty)
         if name in choices:
-            changed[name] = f"{text}: {short_name(choices[name], MAX_CHOICE_CHARACTERS)}"
+            changed[name] = (
+                f"{text}: {short_name(choices[name], MAX_CHOICE_CHARACTERS)}"
+            )
         elif type(value) is type(default) and repr(value) == repr(default):
             unchanged[name] = text
         else:
@@ -733,7 +794,9 @@ def _describe_run(facts: Facts) -> dict[str, str]:
         run["objective"] = f"{float(metadata['objective']):.6g}"
     if metadata.get("n_iter") is not None:
         end: dict[Any, str] = {True: ", converged", False: ", not converged"}
-        run["iterations"] = f"{int(metadata['n_iter']):,}{end.get(metadata.get('converged'), '')}"
+        run["iterations"] = (
+            f"{int(metadata['n_iter']):,}{end.get(metadata.get('converged'), '')}"
+        )
     if "random_state" in metadata:
         run["seed"] = _format_setting(metadata["random_state"])
     nonspecificity = data.partition.nonspecificity_index()

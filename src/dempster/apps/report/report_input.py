@@ -35,22 +35,36 @@ _MIN_IDENTIFIERS = 20
 class ReportInput:
     """The partition, tables and model that a report describes."""
 
-    partition: CredalPartition  # objects in the order of the rows of the table, without names
+    partition: (
+        CredalPartition  # objects in the order of the rows of the table, without names
+    )
     index: Any = None  # names of the objects
     estimator: Any = None  # fitted estimator or pipeline
-    model: Any = None  # last step of the estimator, whose credal_partition_ is ``partition``
+    model: Any = (
+        None  # last step of the estimator, whose credal_partition_ is ``partition``
+    )
     table: TableLike = None  # training data of the estimator
     X: TableLike = None  # training data of the model; the table if there is no model
     features: list[str] | None = None  # column names of X
     is_pairwise: bool = False  # whether X contains dissimilarities
-    frame: pd.DataFrame | None = None  # attributes of the objects in their original units
-    clustered: list[str] | None = None  # columns of the frame that were clustered, None if unknown
-    id_columns: list[str] = field(default_factory=list)  # columns that identify rows, not in frame
-    steps: list[str] = field(default_factory=list)  # class names of the steps before the model
+    frame: pd.DataFrame | None = (
+        None  # attributes of the objects in their original units
+    )
+    clustered: list[str] | None = (
+        None  # columns of the frame that were clustered, None if unknown
+    )
+    id_columns: list[str] = field(
+        default_factory=list
+    )  # columns that identify rows, not in frame
+    steps: list[str] = field(
+        default_factory=list
+    )  # class names of the steps before the model
     fit_params: Mapping[str, Any] = field(default_factory=dict)
     y: ArrayLike = None  # known classes
     recipe: Recipe | None = None
-    notes: list[str] = field(default_factory=list)  # notes on the preparation of the table
+    notes: list[str] = field(
+        default_factory=list
+    )  # notes on the preparation of the table
     conformal: ConformalClustering | None = None  # sets of clusters with a confidence
 
     @property
@@ -111,7 +125,11 @@ def resolve_report_input(
             )
         if attributes is None:
             attributes = table
-        if attributes is None and result.attributes is not None and result.table is not None:
+        if (
+            attributes is None
+            and result.attributes is not None
+            and result.table is not None
+        ):
             attributes = result.table.iloc[result.attributes.rows]
         subject = result.estimator
         conformal = result.conformal
@@ -136,7 +154,9 @@ def resolve_report_input(
                 attributes = _select_prepared_rows(table, X)
             table = X
             if model.preparation.is_scaled:
-                notes.append("the columns were standardized: mean 0, standard deviation 1")
+                notes.append(
+                    "the columns were standardized: mean 0, standard deviation 1"
+                )
     data = _resolve_partition(subject, table, attributes, names, metric, argument)
     data.fit_params = fit_params
     data.y = y
@@ -171,7 +191,9 @@ def _resolve_partition(
             "subject", must="be a partition of at least one object, got none"
         )
     if table is None and metric is not None:
-        raise InvalidParameterError(argument, "the dissimilarities if metric='precomputed'", None)
+        raise InvalidParameterError(
+            argument, "the dissimilarities if metric='precomputed'", None
+        )
     if table is None and attributes is not None:
         raise InvalidParameterError(
             "attributes", must=f"be None if {argument} is None; pass it as {argument}"
@@ -219,7 +241,9 @@ def _cluster_names(partition: CredalPartition, names: Any) -> list[Hashable]:
         unknown = [name for name in names if name not in frame]
         if unknown:
             raise InvalidParameterError(
-                "names", f"a mapping of clusters of the partition ({frame[:20]})", unknown[0]
+                "names",
+                f"a mapping of clusters of the partition ({frame[:20]})",
+                unknown[0],
             )
         names = [names.get(name, name) for name in frame]
     elif (
@@ -227,7 +251,9 @@ def _cluster_names(partition: CredalPartition, names: Any) -> list[Hashable]:
         or not isinstance(names, Sequence | np.ndarray)
         or len(names) != len(frame)
     ):
-        raise InvalidParameterError("names", f"a name for each of the {len(frame)} clusters", names)
+        raise InvalidParameterError(
+            "names", f"a name for each of the {len(frame)} clusters", names
+        )
     return list(unique_names(names, MAX_CLUSTER_NAME_CHARACTERS))
 
 
@@ -257,7 +283,11 @@ def _match_fitted_columns(estimator: Any, table: TableLike) -> TableLike:
     if names is None:
         if hasattr(table, "iloc") and is_numeric(table):
             return table.to_numpy()
-    elif isinstance(table, np.ndarray) and table.ndim == 2 and table.shape[1] == len(names):
+    elif (
+        isinstance(table, np.ndarray)
+        and table.ndim == 2
+        and table.shape[1] == len(names)
+    ):
         return pd.DataFrame(table, columns=list(names))
     return table
 
@@ -291,7 +321,11 @@ def _apply_steps(data: ReportInput) -> tuple[TableLike, list[str] | None]:
     X = data.table
     steps = getattr(data.estimator, "steps", [])[:-1]
     if steps:
-        data.steps = [type(step).__name__ for _, step in steps if step not in ("passthrough", None)]
+        data.steps = [
+            type(step).__name__
+            for _, step in steps
+            if step not in ("passthrough", None)
+        ]
         before = data.estimator[:-1]
         X = before.transform(X)
         if issparse(X):
@@ -303,13 +337,17 @@ def _apply_steps(data: ReportInput) -> tuple[TableLike, list[str] | None]:
     if names is None and steps:
         with suppress(AttributeError, ValueError, NotImplementedError):
             names = list(before.get_feature_names_out())
-    is_numbered = names is not None and all(name == f"x{j}" for j, name in enumerate(names))
+    is_numbered = names is not None and all(
+        name == f"x{j}" for j, name in enumerate(names)
+    )
     if names is None or (steps and is_numbered):
         names = default_feature_names(np.shape(X)[1])
     return X, unique_names(names, MAX_NAME_CHARACTERS)
 
 
-def _clustered_columns(data: ReportInput, shown: TableLike, *, is_table: bool) -> list[str] | None:
+def _clustered_columns(
+    data: ReportInput, shown: TableLike, *, is_table: bool
+) -> list[str] | None:
     """Return the names of the columns of the frame that were clustered, or None if unknown."""
     assert data.frame is not None
     if data.model is None:
@@ -321,7 +359,11 @@ def _clustered_columns(data: ReportInput, shown: TableLike, *, is_table: bool) -
     names = column_names(shown)
     if fitted is not None and names is not None:
         used = set(map(str, fitted))
-        return [short for short, name in zip(columns, names, strict=True) if str(name) in used]
+        return [
+            short
+            for short, name in zip(columns, names, strict=True)
+            if str(name) in used
+        ]
     if len(columns) == np.shape(data.table)[-1]:
         return columns
     return None
@@ -340,7 +382,9 @@ def _is_identifier(column: pd.Series) -> bool:
     """Return whether a column contains consecutive integers or mostly distinct texts."""
     kind = column.dtype.kind
     if kind in "iu":
-        return len(column) > _MIN_IDENTIFIERS and bool((np.diff(column.to_numpy()) == 1).all())
+        return len(column) > _MIN_IDENTIFIERS and bool(
+            (np.diff(column.to_numpy()) == 1).all()
+        )
     if kind in "fbmM":
         return False
     return column.astype(str).nunique() > max(_MIN_IDENTIFIERS, len(column) // 2)
@@ -357,7 +401,9 @@ def to_frame(table: TableLike) -> pd.DataFrame:
     if hasattr(table, "iloc"):
         frame = table.copy(deep=False)
     elif hasattr(table, "columns"):
-        frame = pd.concat([pd.Series(table[name].to_numpy()) for name in table.columns], axis=1)
+        frame = pd.concat(
+            [pd.Series(table[name].to_numpy()) for name in table.columns], axis=1
+        )
     else:
         frame = pd.DataFrame(np.asarray(table).reshape(len(table), -1))
         if frame.shape[1] and all(dtype.kind == "O" for dtype in frame.dtypes):

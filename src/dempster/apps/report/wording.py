@@ -30,7 +30,8 @@ _STABILITY = (
 )
 _WEAK_CLUSTERS = " Do not rely on {clusters} (Jaccard index below {limit})."
 _WEAKEST_CLUSTER = (
-    " The least stable cluster has a Jaccard index of {jaccard:.2f} (stable from {limit})."
+    " The least stable cluster has a Jaccard index "
+    "of {jaccard:.2f} (stable from {limit})."
 )
 _LOST_CLUSTERS = " {clusters} of this report did not occur in the sample."
 _SILHOUETTES = (
@@ -60,20 +61,27 @@ _NUMBER_BY_SHAPE = (
 
 _IDENTIFIERS = "Columns that identify the rows are not described: {}."
 _TRANSFORMED = (
-    "The table was transformed by {} before clustering. This report shows the original values."
+    "The table was transformed by {} before clustering. "
+    "This report shows the original values."
 )
 _MISSING_VALUES = "{:,} values are missing, in {}. Means ignore them."
-_NOT_CONVERGED = "The method did not converge. More iterations (max_iter) may change the result."
-_ESTIMATED_NUMBER = "The number of clusters was estimated; see the second best number above."
+_NOT_CONVERGED = (
+    "The method did not converge. More iterations (max_iter) may change the result."
+)
+_ESTIMATED_NUMBER = (
+    "The number of clusters was estimated; see the second best number above."
+)
 _SAMPLED_PROFILES = (
-    "Profiles describe a sample of {:,} of the {:,} objects. Counts include all objects."
+    "Profiles describe a sample of {:,} of the {:,} "
+    "objects. Counts include all objects."
 )
 _SELECTED_COLUMNS = (
     "Only the {:,} of {:,} columns that differ most between the clusters are described."
 )
 _SAMPLED_MAP = "The map shows a sample of {:,} of the {:,} objects."
 _STOPPED_EXPLAINING = (
-    "Only the first objects are explained, because explanations take long for these data."
+    "Only the first objects are explained, because "
+    "explanations take long for these data."
 )
 _NOT_EXPLAINED = "Objects could not be explained: {}."
 _POSITIONS = "Objects are named by their position in the table, starting from 0."
@@ -82,7 +90,8 @@ _CIRCULAR = (
     "that the clusters exist. Differences in other columns are stronger evidence."
 )
 _NO_TABLE = (
-    "There are no profiles and no explanations, because the report was created without the table."
+    "There are no profiles and no explanations, because "
+    "the report was created without the table."
 )
 
 # ---- summary -------------------------------------------------------------------------------------
@@ -142,7 +151,13 @@ def describe_separation(separation: float) -> str:
 
 def verdicts(facts: Facts) -> dict[str, str]:
     """Return headings and texts on the reliability of the partition."""
-    judges = (_judge_stability, _judge_silhouettes, _judge_doubt, _judge_number, _judge_shape)
+    judges = (
+        _judge_stability,
+        _judge_silhouettes,
+        _judge_doubt,
+        _judge_number,
+        _judge_shape,
+    )
     results = [judge(facts) for judge in judges]
     return dict(result for result in results if result is not None)
 
@@ -232,7 +247,9 @@ def _judge_number(facts: Facts) -> tuple[str, str] | None:
         reason = _choices(facts).get("n_clusters", selected)
         text = _NUMBER_BY_SHAPE.format(best=best, selected=reason)
         return f"{selected} clusters, or perhaps {best}", text
-    ratio = float(number.support[other] / max(number.support[first], np.finfo(float).tiny))
+    ratio = float(
+        number.support[other] / max(number.support[first], np.finfo(float).tiny)
+    )
     text = _NUMBER.format(second=second, ratio=ratio, best=best)
     if ratio >= _CLOSE_SUPPORT:
         return f"{best} clusters, or perhaps {second}", text
@@ -301,7 +318,9 @@ def _caveats_of_samples(facts: Facts) -> list[str]:
         if n_profiled < n:
             listed.append(_SAMPLED_PROFILES.format(n_profiled, n))
         if n_described < facts.profiles.n_columns:
-            listed.append(_SELECTED_COLUMNS.format(n_described, facts.profiles.n_columns))
+            listed.append(
+                _SELECTED_COLUMNS.format(n_described, facts.profiles.n_columns)
+            )
     if facts.coordinates is not None and len(facts.coordinates.rows) < n:
         listed.append(_SAMPLED_MAP.format(len(facts.coordinates.rows), n))
     return listed

@@ -33,18 +33,23 @@ def make_app(guard: Guard, file: Path | None = None) -> Starlette:
 
     async def index(request: Request) -> Response:
         response = HTMLResponse(page)
-        response.set_cookie(guard.cookie, guard.token, httponly=True, samesite="strict", path="/")
+        response.set_cookie(
+            guard.cookie, guard.token, httponly=True, samesite="strict", path="/"
+        )
         return response
 
     async def about(request: Request) -> Response:
         examples = [
-            {"name": name, "words": description} for name, description in loading.EXAMPLES.items()
+            {"name": name, "words": description}
+            for name, description in loading.EXAMPLES.items()
         ]
         planes = ["attributes", "pca", "mds"]
         if find_spec("umap"):
             planes.append("umap")
         methods = clustering.list_methods()
-        return JSONResponse({"methods": methods, "examples": examples, "planes": planes})
+        return JSONResponse(
+            {"methods": methods, "examples": examples, "planes": planes}
+        )
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -63,7 +68,9 @@ def make_app(guard: Guard, file: Path | None = None) -> Starlette:
         Mount("/static", StaticFiles(directory=_STATIC)),
     ]
     app = Starlette(
-        routes=routes, middleware=[Middleware(GuardMiddleware, guard=guard)], lifespan=lifespan
+        routes=routes,
+        middleware=[Middleware(GuardMiddleware, guard=guard)],
+        lifespan=lifespan,
     )
     app.state.workers = Workers()
     app.state.sessions = Sessions(app.state.workers)

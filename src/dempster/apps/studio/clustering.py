@@ -22,7 +22,11 @@ from dempster.apps.studio.sessions import Run, Session, Source
 MAX_CENTERS = 100
 MAX_MAIN_PARAMETERS = 4
 _OTHER_INPUT_METHODS = ("secm", "wmvec")  # methods for images and for several tables
-_LOCAL_PARAMETERS = ("device", "checkpoint", "n_jobs")  # parameters that depend on the machine
+_LOCAL_PARAMETERS = (
+    "device",
+    "checkpoint",
+    "n_jobs",
+)  # parameters that depend on the machine
 _HIDDEN_PARAMETERS = (
     "n_clusters",
     "random_state",
@@ -32,7 +36,16 @@ _HIDDEN_PARAMETERS = (
     *_LOCAL_PARAMETERS,
 )
 # The page shows these parameters first and collapses all other parameters.
-_MAIN_PARAMETERS = ("focal_sets", "d0", "delta", "alpha", "beta", "n_neighbors", "confidence", "xi")
+_MAIN_PARAMETERS = (
+    "focal_sets",
+    "d0",
+    "delta",
+    "alpha",
+    "beta",
+    "n_neighbors",
+    "confidence",
+    "xi",
+)
 
 # ---- methods -------------------------------------------------------------------------------------
 
@@ -152,7 +165,9 @@ def _parse_parameters(fields: Json) -> Json:
     return parameters
 
 
-def write_answers(path: str | Path, answers: Sequence[tuple[int, int, str]], names: Any) -> None:
+def write_answers(
+    path: str | Path, answers: Sequence[tuple[int, int, str]], names: Any
+) -> None:
     """Write answers about pairs to a CSV file with the columns object, other and answer."""
     rows = [(names[first], names[second], answer) for first, second, answer in answers]
     pd.DataFrame(rows, columns=["object", "other", "answer"]).to_csv(path, index=False)
@@ -187,7 +202,9 @@ def _start_run(session: Session, params: Json) -> Json:
     if answers:
         origin += f", {format_count(len(answers), 'answer')}"
     session.settings = {
-        name: value for name, value in params.items() if name not in ("session", "only", "start")
+        name: value
+        for name, value in params.items()
+        if name not in ("session", "only", "start")
     }
     number = str(next(session.run_numbers))
 
@@ -218,7 +235,9 @@ def _write_rows(session: Session, rows: np.ndarray) -> Source:
     """Write rows of the table to a file, so that the run can be repeated from this file."""
     source = session.get_source()
     if len(rows) < 2:
-        raise InvalidInputError(f"select at least two objects to cluster, got {len(rows)}")
+        raise InvalidInputError(
+            f"select at least two objects to cluster, got {len(rows)}"
+        )
     path = session.new_file(f"{Path(source.name).name.split('.')[0]}-selection.csv")
     part = source.table.iloc[rows]
     options = {"header": True, "delimiter": ",", "decimal": "."}
@@ -237,7 +256,9 @@ def _start_from_peaks(session: Session, params: Json) -> tuple[Json, str]:
         raise InvalidInputError("find the belief peaks first")
     values = session.peaks["values"]
     centers = list(params["start"])
-    if not 1 <= len(centers) <= MAX_CENTERS or not all(0 <= i < len(values) for i in centers):
+    if not 1 <= len(centers) <= MAX_CENTERS or not all(
+        0 <= i < len(values) for i in centers
+    ):
         raise InvalidParameterError(
             "start", f"the positions of 1 to {MAX_CENTERS} objects", centers
         )
@@ -247,7 +268,10 @@ def _start_from_peaks(session: Session, params: Json) -> tuple[Json, str]:
         **session.peaks["settings"],
         "method": params.get("method"),
         "clusters": len(centers),
-        "parameters": {**(params.get("parameters") or {}), "init": values[centers].tolist()},
+        "parameters": {
+            **(params.get("parameters") or {}),
+            "init": values[centers].tolist(),
+        },
     }
     return settings, f"{len(centers)} chosen belief peaks"
 
@@ -271,7 +295,13 @@ def _rename_run(run: Run, params: Json) -> Json:
 
 def _start_peaks(session: Session, params: Json) -> Json:
     n_neighbors = _parse_auto(params, "n_neighbors")
-    params = {**params, "method": "bpec", "parameters": {}, "clusters": "auto", "learn": False}
+    params = {
+        **params,
+        "method": "bpec",
+        "parameters": {},
+        "clusters": "auto",
+        "learn": False,
+    }
     recipe = build_recipe(session, params, session.get_source())
     settings = {
         name: params[name]
@@ -284,7 +314,10 @@ def _start_peaks(session: Session, params: Json) -> Json:
         return {"chosen": result["chosen"], "n_neighbors": result["n_neighbors"]}
 
     return session.start_job(
-        "peaks", "peaks", {"recipe": recipe.to_dict(), "n_neighbors": n_neighbors}, finish
+        "peaks",
+        "peaks",
+        {"recipe": recipe.to_dict(), "n_neighbors": n_neighbors},
+        finish,
     )
 
 
@@ -302,7 +335,13 @@ def _get_peaks(session: Session, params: Json) -> bytes:
 
 
 def _start_number(session: Session, params: Json) -> Json:
-    params = {**params, "method": "auto", "parameters": {}, "clusters": "auto", "learn": False}
+    params = {
+        **params,
+        "method": "auto",
+        "parameters": {},
+        "clusters": "auto",
+        "learn": False,
+    }
     recipe = build_recipe(session, params, session.get_source())
 
     def finish(result: Any, warnings: list[str]) -> Any:

@@ -119,7 +119,9 @@ def _start_report(session: Session, params: Json) -> Json:
 def _report(run: Run, params: Json) -> Response:
     if "report" not in run.cache:
         raise InvalidInputError("create the report first")
-    return download(run.cache["report"], f"{_stem(run)}.report.html", "text/html; charset=utf-8")
+    return download(
+        run.cache["report"], f"{_stem(run)}.report.html", "text/html; charset=utf-8"
+    )
 
 
 ROUTES = [

@@ -35,7 +35,8 @@ _HEADERS = {
     "cache-control": "no-store",
 }
 _REJECTED = (
-    "Access denied. Open the address with the token that the studio printed when it was started."
+    "Access denied. Open the address with the token that "
+    "the studio printed when it was started."
 )
 
 
@@ -73,7 +74,9 @@ class Guard:
         name, colon, port = header.lower().rpartition(":")
         if not colon or port != str(self.port):
             return False
-        return name in self._names or (self._is_wildcard and _is_address(name.strip("[]")))
+        return name in self._names or (
+            self._is_wildcard and _is_address(name.strip("[]"))
+        )
 
     def is_token(self, text: str | None) -> bool:
         """Return whether a text is the token; the comparison takes constant time."""
@@ -84,7 +87,9 @@ class Guard:
 
 def is_loopback(host: str) -> bool:
     """Return whether an address can be reached only from this machine."""
-    return host == "localhost" or (_is_address(host) and ipaddress.ip_address(host).is_loopback)
+    return host == "localhost" or (
+        _is_address(host) and ipaddress.ip_address(host).is_loopback
+    )
 
 
 def _is_address(text: str) -> bool:
@@ -117,7 +122,9 @@ class GuardMiddleware:
 
         status = self._rejection_status(scope)
         if status:
-            await PlainTextResponse(_REJECTED, status)(scope, receive, send_with_headers)
+            await PlainTextResponse(_REJECTED, status)(
+                scope, receive, send_with_headers
+            )
         else:
             await self.app(scope, receive, send_with_headers)
 

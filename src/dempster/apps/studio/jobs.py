@@ -64,7 +64,9 @@ class Job:
             "seconds": round((self.end_time or time.time()) - self.start_time, 2),
         }
 
-    def watch(self, task: tuple[str, Json], on_first_message: Callable[[], None]) -> None:
+    def watch(
+        self, task: tuple[str, Json], on_first_message: Callable[[], None]
+    ) -> None:
         """Send the task to the worker process, and receive messages until one of them ends."""
         stdin = self._process.stdin
         stdout = self._process.stdout
@@ -92,7 +94,9 @@ class Job:
             try:
                 self.message = "showing"
                 content = self._finish(content["result"], content["warnings"])
-            except Exception as error:  # The job must end even if ``finish`` raises an error.
+            except (
+                Exception
+            ) as error:  # The job must end even if ``finish`` raises an error.
                 kind = "failed"
                 content = describe_error(error)[1]
         with self._lock:
@@ -136,16 +140,24 @@ class Workers:
             process = self._idle.pop() if self._idle else _start_process()
             job = Job(kind, process, finish)
             self._jobs.append(job)
-        Thread(target=self._watch, args=(job, process, (task, arguments)), daemon=True).start()
+        Thread(
+            target=self._watch, args=(job, process, (task, arguments)), daemon=True
+        ).start()
         return job
 
-    def _watch(self, job: Job, process: subprocess.Popen[bytes], task: tuple[str, Json]) -> None:
+    def _watch(
+        self, job: Job, process: subprocess.Popen[bytes], task: tuple[str, Json]
+    ) -> None:
         # The next process starts after this process has finished its imports, because simultaneous
         # imports are slow.
         job.watch(task, on_first_message=self.prepare)
         with self._lock:
             is_usable = process.poll() is None and job.state != "stopped"
-            if is_usable and len(self._idle) < MAX_IDLE_PROCESSES and not self._is_closed:
+            if (
+                is_usable
+                and len(self._idle) < MAX_IDLE_PROCESSES
+                and not self._is_closed
+            ):
                 self._idle.append(process)
                 return
         _end_process(process)

@@ -37,7 +37,9 @@ def _load_file(session: Session, path: Path, name: str, options: Json) -> Json:
         session.set_source(Source(path, name, options, table, warnings))
         return session.get_source().description
 
-    return session.start_job("load", "load", {"path": str(path), "options": options}, finish)
+    return session.start_job(
+        "load", "load", {"path": str(path), "options": options}, finish
+    )
 
 
 async def _upload(request: Request) -> Response:
@@ -71,7 +73,9 @@ def _load_example(session: Session, params: Json) -> Json:
 def _example_table(name: str) -> Any:
     if name == "bananas":
         X, y = datasets.make_bananas(2000, random_state=0)
-        return pd.DataFrame(X, columns=["x1", "x2"]).assign(banana=[f"banana {k + 1}" for k in y])
+        return pd.DataFrame(X, columns=["x1", "x2"]).assign(
+            banana=[f"banana {k + 1}" for k in y]
+        )
     if name == "butterfly":
         return datasets.load_butterfly(as_frame=True).data
     load, class_column = {
@@ -87,7 +91,11 @@ def _example_table(name: str) -> Any:
 def _reload(session: Session, params: Json) -> Json:
     """Start a job that reads the file of the current table again with different options."""
     source = session.get_source()
-    options = {name: params[name] for name in _READ_OPTIONS if params.get(name) not in (None, "")}
+    options = {
+        name: params[name]
+        for name in _READ_OPTIONS
+        if params.get(name) not in (None, "")
+    }
     return _load_file(session, source.path, source.name, options)
 
 
@@ -104,7 +112,9 @@ async def _open_session(request: Request) -> Response:
         response = {}
         if request.app.state.file is not None:
             file: Path = request.app.state.file
-            response = await run_in_threadpool(_load_file, session, file.absolute(), file.name, {})
+            response = await run_in_threadpool(
+                _load_file, session, file.absolute(), file.name, {}
+            )
         return JSONResponse(to_plain({"session": session.describe(), **response}))
     except Exception as error:
         return to_response(error)
@@ -123,6 +133,8 @@ ROUTES = [
     route("/example", _load_example, "POST"),
     route("/reload", _reload, "POST"),
     route("/settings", _store_settings, "POST"),
-    route("/jobs/{job}", lambda session, params: session.get_job(params["job"]).describe()),
+    route(
+        "/jobs/{job}", lambda session, params: session.get_job(params["job"]).describe()
+    ),
     route("/jobs/{job}", _stop_job, "DELETE"),
 ]

@@ -58,8 +58,14 @@ def compute_distortion(points: np.ndarray, data: np.ndarray) -> dict[str, Any] |
     if not (np.ptp(true) > 0 and np.ptp(flat) > 0):
         return None
     k = min(N_NEIGHBORS, (n - 1) // 2)
-    neighbors = zip(_nearest(squareform(true), k), _nearest(squareform(flat), k), strict=True)
-    kept = float(np.mean([len(np.intersect1d(a, b, assume_unique=True)) / k for a, b in neighbors]))
+    neighbors = zip(
+        _nearest(squareform(true), k), _nearest(squareform(flat), k), strict=True
+    )
+    kept = float(
+        np.mean(
+            [len(np.intersect1d(a, b, assume_unique=True)) / k for a, b in neighbors]
+        )
+    )
     step = max(1, len(true) // MAX_RANKED_PAIRS)
     correlation = float(spearmanr(true[::step], flat[::step])[0])
     if kept >= MIN_FAITHFUL_SHARE:
@@ -143,10 +149,14 @@ def scaling_plane(data: np.ndarray, progress: Progress) -> MapPlane:
     start = principal_plane(data).points
     noise = np.random.default_rng(0).normal(size=start.shape)
     points = scale_to_plane(data, start + 1e-6 * noise, progress)
-    return MapPlane(points, ("scaling 1", "scaling 2"), compute_distortion(points, data))
+    return MapPlane(
+        points, ("scaling 1", "scaling 2"), compute_distortion(points, data)
+    )
 
 
-def scale_to_plane(data: np.ndarray, start: np.ndarray, progress: Progress) -> np.ndarray:
+def scale_to_plane(
+    data: np.ndarray, start: np.ndarray, progress: Progress
+) -> np.ndarray:
     """Return positions, shape (n, 2), by multidimensional scaling of landmarks.
 
     Other objects are fitted to them.
@@ -185,7 +195,9 @@ def _fit_to_landmarks(
     for _ in range(N_PLACING_STEPS):
         flat = cdist(points, landmarks)
         ratio = np.divide(distances, flat, out=np.zeros_like(flat), where=flat > 0)
-        points = center + (ratio.sum(axis=1)[:, None] * points - ratio @ landmarks) / len(landmarks)
+        points = center + (
+            ratio.sum(axis=1)[:, None] * points - ratio @ landmarks
+        ) / len(landmarks)
     return points
 
 

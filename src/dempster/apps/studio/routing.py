@@ -20,7 +20,9 @@ from dempster.apps.studio.jobs import Json
 from dempster.apps.studio.sessions import Run, Session
 
 
-def route(path: str, function: Callable[[Session, Json], Any], method: str = "GET") -> Route:
+def route(
+    path: str, function: Callable[[Session, Json], Any], method: str = "GET"
+) -> Route:
     """Return a route that answers requests by ``function(session, params)``, called in a thread.
 
     A result other than bytes or a response is converted to JSON.
@@ -42,7 +44,9 @@ def route(path: str, function: Callable[[Session, Json], Any], method: str = "GE
     return Route(f"/api/sessions/{{session}}{path}", endpoint, methods=[method])
 
 
-def run_route(path: str, function: Callable[[Run, Json], Any], method: str = "GET") -> Route:
+def run_route(
+    path: str, function: Callable[[Run, Json], Any], method: str = "GET"
+) -> Route:
     """Return a route that answers requests about a run by ``function(run, params)``."""
     return route(
         f"/runs/{{run}}{path}",
@@ -66,7 +70,9 @@ async def _read_params(request: Request, method: str) -> Json:
     return json.loads(body or b"{}")
 
 
-def parse_integer(params: Json, name: str, bounds: tuple[int, int] | None = None) -> int:
+def parse_integer(
+    params: Json, name: str, bounds: tuple[int, int] | None = None
+) -> int:
     """Return an integer parameter given as a number or text.
 
     It must be in ``range(*bounds)`` if bounds are given.
@@ -77,7 +83,9 @@ def parse_integer(params: Json, name: str, bounds: tuple[int, int] | None = None
         expected += f" from {bounds[0]} to {bounds[1] - 1}"
     try:
         number = int(value)
-        is_valid = number == float(value) and (bounds is None or number in range(*bounds))
+        is_valid = number == float(value) and (
+            bounds is None or number in range(*bounds)
+        )
     except (TypeError, ValueError, OverflowError):
         is_valid = False
     if not is_valid:

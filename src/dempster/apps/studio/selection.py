@@ -43,7 +43,10 @@ class Condition:
 
         Missing values give False.
         """
-        if self.column not in table.columns or table[self.column].dtype.kind not in "iufb":
+        if (
+            self.column not in table.columns
+            or table[self.column].dtype.kind not in "iufb"
+        ):
             raise InvalidInputError(f"there is no numeric column '{self.column}'")
         values = table[self.column].to_numpy(dtype=float, na_value=np.nan)
         return (values >= self.low) & (values <= self.high)
@@ -59,15 +62,20 @@ class Rule:
     def from_json(cls, content: Any) -> Rule:
         """Parse the list of conditions that the page sends."""
         conditions = [
-            Condition(one["column"], float(one["low"]), float(one["high"])) for one in content
+            Condition(one["column"], float(one["low"]), float(one["high"]))
+            for one in content
         ]
         if not all(one.low <= one.high for one in conditions):
-            raise InvalidParameterError("conditions", "ranges with low <= high", content)
+            raise InvalidParameterError(
+                "conditions", "ranges with low <= high", content
+            )
         return cls(tuple(conditions))
 
     def holds(self, table: pd.DataFrame) -> np.ndarray:
         """Return a boolean array of whether all conditions hold for each row."""
-        return np.logical_and.reduce([condition.holds(table) for condition in self.conditions])
+        return np.logical_and.reduce(
+            [condition.holds(table) for condition in self.conditions]
+        )
 
     def to_text(self) -> str:
         """Return the rule as text, such as "petal width from 1.4 to 1.7"."""
@@ -77,7 +85,10 @@ class Rule:
 
     def describe(self) -> Json:
         """Return the text and the conditions of the rule as a dictionary for the page."""
-        return {"text": self.to_text(), "conditions": [asdict(one) for one in self.conditions]}
+        return {
+            "text": self.to_text(),
+            "conditions": [asdict(one) for one in self.conditions],
+        }
 
 
 def fit_rule(table: pd.DataFrame, selected: np.ndarray) -> Rule:
@@ -92,7 +103,9 @@ def fit_rule(table: pd.DataFrame, selected: np.ndarray) -> Rule:
         raise InvalidInputError("nothing is selected")
     if not names:
         raise InvalidInputError("the table has no numeric column")
-    columns = {name: table[name].to_numpy(dtype=float, na_value=np.nan) for name in names}
+    columns = {
+        name: table[name].to_numpy(dtype=float, na_value=np.nan) for name in names
+    }
     sample = _sample_rows(selected)
     data = {name: values[sample] for name, values in columns.items()}
     target = selected[sample]
@@ -101,7 +114,12 @@ def fit_rule(table: pd.DataFrame, selected: np.ndarray) -> Rule:
     best = 0.0
     for step in range(MAX_CONDITIONS):
         candidates = [
-            (_f_score(is_inside & (values >= low) & (values <= high), target), name, low, high)
+            (
+                _f_score(is_inside & (values >= low) & (values <= high), target),
+                name,
+                low,
+                high,
+            )
             for name, values in data.items()
             for low, high in _candidate_ranges(values[is_inside & target])
         ]
@@ -141,7 +159,11 @@ def _candidate_ranges(values: np.ndarray) -> list[tuple[float, float]]:
 
 
 def _f_score(predicted: np.ndarray, target: np.ndarray) -> float:
-    return 2 * int((predicted & target).sum()) / max(int(predicted.sum()) + int(target.sum()), 1)
+    return (
+        2
+        * int((predicted & target).sum())
+        / max(int(predicted.sum()) + int(target.sum()), 1)
+    )
 
 
 def _round_range(values: np.ndarray, low: float, high: float) -> tuple[float, float]:
@@ -202,7 +224,11 @@ def _fit_rule(session: Session, params: Json) -> Json:
     selected = _selected_objects(session, run)
     rule = fit_rule(run.attributes, selected)
     holds = rule.holds(run.table)
-    counts = {"holds": holds.sum(), "hits": (holds & selected).sum(), "selected": selected.sum()}
+    counts = {
+        "holds": holds.sum(),
+        "hits": (holds & selected).sum(),
+        "selected": selected.sum(),
+    }
     return rule.describe() | counts
 
 

@@ -52,14 +52,18 @@ def serve(
         import starlette  # noqa: F401
         import uvicorn
     except ImportError as error:
-        raise MissingExtraError("the studio", "starlette and uvicorn", "studio") from error
+        raise MissingExtraError(
+            "the studio", "starlette and uvicorn", "studio"
+        ) from error
     from dempster.apps.studio.guard import Guard, is_loopback
 
     path = None if file is None else as_file(file, "file")
     if port is not None and (
         isinstance(port, bool) or not isinstance(port, int) or not 0 <= port < 65536
     ):
-        raise InvalidParameterError("port", "an integer from 0 (any free port) to 65535", port)
+        raise InvalidParameterError(
+            "port", "an integer from 0 (any free port) to 65535", port
+        )
     listener = bind_socket(host, port)
     guard = Guard(host, listener.getsockname()[1])
     if not is_loopback(host):
@@ -83,7 +87,10 @@ def serve(
             timeout_graceful_shutdown=3,
         )
         try:
-            print(f"The studio is at {guard.address}\nPress Ctrl-C to stop it.", flush=True)
+            print(
+                f"The studio is at {guard.address}\nPress Ctrl-C to stop it.",
+                flush=True,
+            )
             if open_browser:
                 Timer(0.5, webbrowser.open, [guard.address]).start()
             uvicorn.Server(config).run(sockets=[listener])
@@ -102,7 +109,9 @@ def bind_socket(host: str, port: int | None) -> socket.socket:
     # asyncio disables Nagle's algorithm, which delays small responses by 40 ms, only if the
     # protocol is set to TCP.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    if os.name != "nt":  # On Windows this option would allow two programs to use the same port.
+    if (
+        os.name != "nt"
+    ):  # On Windows this option would allow two programs to use the same port.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port or 0))

@@ -43,7 +43,9 @@ class Source:
     name: str  # name of the file in exported code and commands
     options: Json  # arguments of `dempster.io.read_table`
     table: pd.DataFrame
-    notes: list[str] = field(default_factory=list)  # warnings raised while reading the file
+    notes: list[str] = field(
+        default_factory=list
+    )  # warnings raised while reading the file
 
     @cached_property
     def names(self) -> list[str]:
@@ -63,7 +65,11 @@ class Source:
             "name": self.name,
             "rows": len(self.table),
             "columns": [
-                {"name": name, "suggested": name in suggested, **_describe_column(self.table[name])}
+                {
+                    "name": name,
+                    "suggested": name in suggested,
+                    **_describe_column(self.table[name]),
+                }
                 for name in self.table.columns[:MAX_COLUMNS]
             ],
             "options": self.options,
@@ -141,7 +147,9 @@ class Run:
                     values = values / (float(np.nanstd(values)) or 1.0)
                 columns.append(values)
             else:
-                columns.append(pd.get_dummies(column).to_numpy(dtype=float) / np.sqrt(2))
+                columns.append(
+                    pd.get_dummies(column).to_numpy(dtype=float) / np.sqrt(2)
+                )
         return impute_missing(np.hstack(columns))
 
     @cached_property
@@ -196,7 +204,11 @@ class Run:
         cardinality = self.partition.focal_sets.cardinality
         rows = np.arange(len(masses))
         arrays: dict[str, np.ndarray] = {}
-        kinds = {"empty": cardinality == 0, "single": cardinality == 1, "several": cardinality > 1}
+        kinds = {
+            "empty": cardinality == 0,
+            "single": cardinality == 1,
+            "several": cardinality > 1,
+        }
         for name, kind in kinds.items():
             columns = np.flatnonzero(kind)
             # If two sets have equal mass, the smaller set is selected, like in
@@ -227,14 +239,18 @@ class PairAnswers:
     def add(self, first: int, second: int, answer: str) -> None:
         """Add an answer and remove an earlier answer about the same pair."""
         if answer not in ("same", "different", "unknown"):
-            raise InvalidParameterError("answer", "'same', 'different' or 'unknown'", answer)
+            raise InvalidParameterError(
+                "answer", "'same', 'different' or 'unknown'", answer
+            )
         if first == second:
             raise InvalidParameterError("second", "an object other than first", second)
         self.remove(first, second)
         self.answers.append((first, second, answer))
 
     def remove(self, first: int, second: int) -> None:
-        self.answers = [one for one in self.answers if {one[0], one[1]} != {first, second}]
+        self.answers = [
+            one for one in self.answers if {one[0], one[1]} != {first, second}
+        ]
 
     def __len__(self) -> int:
         return sum(answer != "unknown" for _, _, answer in self.answers)
@@ -252,7 +268,9 @@ class PairAnswers:
         """Return all answers, whether a run violates each of them, and contradictions."""
         labels: dict[int, int] = {}
         if run is not None:
-            labels = dict(zip(run.rows.tolist(), run.partition.labels.tolist(), strict=True))
+            labels = dict(
+                zip(run.rows.tolist(), run.partition.labels.tolist(), strict=True)
+            )
         answers = []
         for a, b, answer in self.answers:
             is_violated = False
@@ -293,7 +311,9 @@ class Session:
         self.runs: dict[str, Run] = {}
         self.pair_answers = PairAnswers()
         self.rules: list[Json] = []  # rules in the format of `selection.Rule.describe`
-        self.selection: np.ndarray | None = None  # boolean mask over the rows of the table
+        self.selection: np.ndarray | None = (
+            None  # boolean mask over the rows of the table
+        )
         self.peaks: Json | None = None
         self.settings: Json = {}
         self.number: Json | None = None
@@ -417,7 +437,9 @@ class Sessions:
             session.folder.mkdir()
             self._sessions[session.id] = session
             while len(self._sessions) > MAX_SESSIONS:
-                oldest = min(self._sessions.values(), key=lambda one: one.last_request_time)
+                oldest = min(
+                    self._sessions.values(), key=lambda one: one.last_request_time
+                )
                 del self._sessions[oldest.id]
                 oldest.close()
             return session
@@ -444,5 +466,7 @@ class Sessions:
 def safe_name(name: str) -> str:
     """Return the last part of a path, without special characters of file systems."""
     last = name.replace("\\", "/").rpartition("/")[2]
-    cleaned = "".join(c if c.isalnum() or c in "._- ()+=" else "_" for c in last).strip(" .")
+    cleaned = "".join(c if c.isalnum() or c in "._- ()+=" else "_" for c in last).strip(
+        " ."
+    )
     return cleaned[-120:] or "table.csv"

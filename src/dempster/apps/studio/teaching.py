@@ -26,7 +26,11 @@ def _describe_question(session: Session, params: Json) -> Json:
     run = session.get_run(str(params["run"]))
     pair = _next_pair(run, session.pair_answers)
     if pair is None:
-        return {"question": None, "words": "All useful pairs have been answered.", "enough": True}
+        return {
+            "question": None,
+            "words": "All useful pairs have been answered.",
+            "enough": True,
+        }
     _, gain, doubt = expected_gain(run, *pair)
     total = float(run.partition.nonspecificity().sum())
     part = "less than 0.1%"
@@ -93,12 +97,16 @@ def expected_gain(run: Run, i: int, j: int) -> tuple[float, float, float]:
 
 def _parse_pair(session: Session, params: Json) -> tuple[int, int]:
     bounds = (0, len(session.get_source().table))
-    return parse_integer(params, "first", bounds), parse_integer(params, "second", bounds)
+    return parse_integer(params, "first", bounds), parse_integer(
+        params, "second", bounds
+    )
 
 
 def _add_answer(session: Session, params: Json) -> Json:
     with session.lock:
-        session.pair_answers.add(*_parse_pair(session, params), str(params.get("answer")))
+        session.pair_answers.add(
+            *_parse_pair(session, params), str(params.get("answer"))
+        )
     return _describe_answers(session, params)
 
 

@@ -47,7 +47,9 @@ def _start_plane(session: Session, params: Json) -> Json:
         run.planes[kind] = plane
         return {"ready": True}
 
-    return session.start_job("plane", "plane", {"kind": kind, "numbers": run.numbers}, finish)
+    return session.start_job(
+        "plane", "plane", {"kind": kind, "numbers": run.numbers}, finish
+    )
 
 
 def _get_plane(run: Run, params: Json) -> MapPlane:
@@ -86,7 +88,8 @@ def _contours(run: Run, params: Json) -> bytes:
         )
     left, bottom, right, top = box = _parse_box(params)
     grid = np.meshgrid(
-        np.linspace(left, right, CONTOUR_COLUMNS), np.linspace(bottom, top, CONTOUR_ROWS)
+        np.linspace(left, right, CONTOUR_COLUMNS),
+        np.linspace(bottom, top, CONTOUR_ROWS),
     )
     to_values = _get_plane(run, params).to_values
     if to_values is None or run.preparation.categories:
@@ -99,13 +102,19 @@ def _contours(run: Run, params: Json) -> bytes:
     sets = np.sort(np.argsort(-masses.max(axis=0), kind="stable")[:MAX_CONTOUR_SETS])
     shades = np.round(255 * masses[:, sets]).astype(np.uint8)
     return pack(
-        {"shades": shades.T}, width=CONTOUR_COLUMNS, height=CONTOUR_ROWS, sets=sets, box=box
+        {"shades": shades.T},
+        width=CONTOUR_COLUMNS,
+        height=CONTOUR_ROWS,
+        sets=sets,
+        box=box,
     )
 
 
 def _parse_box(params: Json) -> list[float]:
     try:
-        left, bottom, right, top = box = [float(part) for part in str(params["box"]).split(",")]
+        left, bottom, right, top = box = [
+            float(part) for part in str(params["box"]).split(",")
+        ]
         if np.isfinite(box).all() and left < right and bottom < top:
             return box
     except (KeyError, ValueError):
@@ -125,7 +134,9 @@ def _rows(run: Run, params: Json) -> Json:
     """Return the names and all cells of the objects at the given positions."""
     positions = (params.get("positions") or [])[:MAX_ROWS]
     if not all(0 <= i < len(run) for i in positions):
-        raise InvalidParameterError("positions", f"integers from 0 to {len(run) - 1}", positions)
+        raise InvalidParameterError(
+            "positions", f"integers from 0 to {len(run) - 1}", positions
+        )
     rows = run.table.iloc[positions]
     return {
         "names": [run.names[i] for i in positions],
@@ -139,7 +150,11 @@ def _order(run: Run, params: Json) -> bytes:
     by = str(params.get("by"))
     column = pd.Series(_sort_keys(run, by))
     if column.dtype.kind not in "iufbMm":
-        column = column.astype(object).where(column.notna(), None).map(str, na_action="ignore")
+        column = (
+            column.astype(object)
+            .where(column.notna(), None)
+            .map(str, na_action="ignore")
+        )
     ordered = column.sort_values(
         ascending=params.get("down") != "1", kind="stable", na_position="last"
     )
@@ -158,7 +173,9 @@ def _sort_keys(run: Run, by: str) -> np.ndarray:
         return run.table.index.to_numpy()
     name, _, column = by.partition(":")
     if name != "column":
-        raise InvalidParameterError("by", "'doubt', 'mass', 'set', 'name' or 'column:k'", by)
+        raise InvalidParameterError(
+            "by", "'doubt', 'mass', 'set', 'name' or 'column:k'", by
+        )
     k = parse_integer({"column": column}, "column", (0, run.table.shape[1]))
     return run.table.iloc[:, k].to_numpy()
 
@@ -168,7 +185,9 @@ def _find(run: Run, params: Json) -> Json:
     text = str(params.get("text", "")).strip().lower()
     matches = [i for i, name in enumerate(run.names) if text and text in name.lower()]
     matches.sort(key=lambda i: not run.names[i].lower().startswith(text))
-    return {"found": [{"position": i, "name": run.names[i]} for i in matches[:MAX_MATCHES]]}
+    return {
+        "found": [{"position": i, "name": run.names[i]} for i in matches[:MAX_MATCHES]]
+    }
 
 
 # ---- explanation of an object --------------------------------------------------------------------
@@ -184,13 +203,19 @@ def _why(run: Run, params: Json) -> Json:
     position = parse_integer(params, "object", (0, len(run)))
     compared = np.arange(len(run))
     if len(run) > MAX_COMPARED_OBJECTS:
-        sample = np.random.default_rng(0).choice(len(run), MAX_COMPARED_OBJECTS, replace=False)
+        sample = np.random.default_rng(0).choice(
+            len(run), MAX_COMPARED_OBJECTS, replace=False
+        )
         compared = np.union1d(sample, [position])
     with run.lock:
         explanation = explain_object(
-            run.estimator, run.values.iloc[compared], _reference(run, compared, position)
+            run.estimator,
+            run.values.iloc[compared],
+            _reference(run, compared, position),
         )
-    explanation = Units.from_preparation(run.preparation).convert_explanation(explanation)
+    explanation = Units.from_preparation(run.preparation).convert_explanation(
+        explanation
+    )
     masses = run.partition.masses[position]
     order = np.argsort(-masses, kind="stable")[:MAX_EXPLAINED_SETS]
     exemplars = []
@@ -240,18 +265,24 @@ def _reference(run: Run, compared: np.ndarray, position: int) -> Any:
     return run.values.iloc[position]
 
 
-def _contributions(run: Run, explanation: ObjectExplanation, position: int) -> list[Json]:
+def _contributions(
+    run: Run, explanation: ObjectExplanation, position: int
+) -> list[Json]:
     """Return the contributions of the attributes in decreasing order, with their values."""
     pull = explanation.contributions
     strength = np.abs(pull[:, 0])
     if pull.shape[1] > 1:
         strength = np.ptp(pull, axis=1)
-    values = dict(zip(map(str, run.attributes.columns), run.cells(position), strict=True))
+    values = dict(
+        zip(map(str, run.attributes.columns), run.cells(position), strict=True)
+    )
     rows = []
     for a in np.argsort(-strength, kind="stable")[:MAX_EXPLAINED_ATTRIBUTES]:
         name = explanation.attributes[a]
         usual = [column[a] for column in explanation.typical or ()] or None
-        rows.append({"name": name, "value": values.get(name), "usual": usual, "pull": pull[a]})
+        rows.append(
+            {"name": name, "value": values.get(name), "usual": usual, "pull": pull[a]}
+        )
     return rows
 
 
@@ -267,7 +298,9 @@ MAX_SELECTION_ATTRIBUTES = 12
 def _sample_objects(n: int) -> np.ndarray:
     if n <= MAX_PROFILED_OBJECTS:
         return np.arange(n)
-    return np.sort(np.random.default_rng(0).choice(n, MAX_PROFILED_OBJECTS, replace=False))
+    return np.sort(
+        np.random.default_rng(0).choice(n, MAX_PROFILED_OBJECTS, replace=False)
+    )
 
 
 def _compute_profile(run: Run) -> tuple[Profile, np.ndarray]:
@@ -284,12 +317,19 @@ def _compute_profile(run: Run) -> tuple[Profile, np.ndarray]:
                 or column.iloc[sample].nunique() <= MAX_TEXTS
             ]
             # `profile` matches the rows of the table with the partition by name.
-            table = run.table[columns].iloc[sample].set_axis(run.values.index[sample], axis=0)
+            table = (
+                run.table[columns]
+                .iloc[sample]
+                .set_axis(run.values.index[sample], axis=0)
+            )
             partition = run.partition
             if len(sample) < len(run):
                 partition = partition[sample]
             clustered = [name for name in columns if name in clustered]
-            run.cache["profile"] = profile(partition, table, clustered=clustered), sample
+            run.cache["profile"] = (
+                profile(partition, table, clustered=clustered),
+                sample,
+            )
         return run.cache["profile"]
 
 
@@ -307,7 +347,10 @@ def _profiles(run: Run, params: Json) -> Json:
                 "clusters": group.clusters,
                 "n": len(group),
                 "typical": [str(name) for name in group.typical],
-                **{name: statistics[name][g, features] for name in ("mean", "std", "delta")},
+                **{
+                    name: statistics[name][g, features]
+                    for name in ("mean", "std", "delta")
+                },
             }
         )
     n_sampled = None
@@ -378,7 +421,9 @@ def _boundaries(run: Run, params: Json) -> Json:
     pairs = []
     for k in order[:MAX_BOUNDARIES]:
         a, b = divmod(k, c)
-        pairs.append({"a": a, "b": b, "names": [frame[a], frame[b]], "ambiguous": ambiguous[k]})
+        pairs.append(
+            {"a": a, "b": b, "names": [frame[a], frame[b]], "ambiguous": ambiguous[k]}
+        )
     return {"boundaries": pairs}
 
 
@@ -393,16 +438,22 @@ def _boundary(run: Run, params: Json) -> Json:
     is_between = ((first == a) & (second == b)) | ((first == b) & (second == a))
     objects = np.flatnonzero(is_between & (share >= MIN_RIVAL_SHARE))
     n = len(objects)
-    towards = np.where(first[objects] == b, 1 - share[objects], share[objects])  # 0 for a, 1 for b
+    towards = np.where(
+        first[objects] == b, 1 - share[objects], share[objects]
+    )  # 0 for a, 1 for b
     if n > MAX_BOUNDARY_OBJECTS:
-        middle = np.sort(np.argsort(np.abs(towards - 0.5), kind="stable")[:MAX_BOUNDARY_OBJECTS])
+        middle = np.sort(
+            np.argsort(np.abs(towards - 0.5), kind="stable")[:MAX_BOUNDARY_OBJECTS]
+        )
         objects = objects[middle]
         towards = towards[middle]
     listed = []
     for k in np.argsort(towards, kind="stable"):
         i = objects[k]
         best = run.partition.best_set[i]
-        listed.append({"position": i, "name": run.names[i], "towards": towards[k], "set": best})
+        listed.append(
+            {"position": i, "name": run.names[i], "towards": towards[k], "set": best}
+        )
     frame = run.partition.frame
     rules = _separating_attributes(run, frame[a], frame[b])
     names = [str(frame[a]), str(frame[b])]
@@ -427,7 +478,11 @@ def _rivals(run: Run) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def _separating_attributes(run: Run, a: Any, b: Any) -> list[Any]:
     """Return the attributes that separate the certain objects of two clusters, best first."""
     try:
-        table = _compute_profile(run)[0].discriminating_features(a, b).head(MAX_BOUNDARY_ATTRIBUTES)
+        table = (
+            _compute_profile(run)[0]
+            .discriminating_features(a, b)
+            .head(MAX_BOUNDARY_ATTRIBUTES)
+        )
     except ValueError:  # One of the clusters has no certain object.
         return []
     shown = table.loc[table["separation"] > 0, ["separation", "rule", "clustered"]]
@@ -465,8 +520,12 @@ def _agreement_curve(run: Run, classes: str) -> tuple[str, np.ndarray, np.ndarra
         raise InvalidInputError(f"there is no column '{classes}'")
     has_class = run.table[classes].notna().to_numpy()
     if has_class.sum() < 2:
-        raise InvalidInputError(f"the column '{classes}' contains fewer than two values")
-    partition = CredalPartition(run.partition.masses[has_class], run.partition.focal_sets)
+        raise InvalidInputError(
+            f"the column '{classes}' contains fewer than two values"
+        )
+    partition = CredalPartition(
+        run.partition.masses[has_class], run.partition.focal_sets
+    )
     labels = run.table[classes][has_class].astype(str).to_numpy()
     curve = retention_curve(partition, labels, shares=_RETAINED_SHARES)
     return f"adjusted Rand index with {classes}", curve.share, curve.quality
@@ -477,11 +536,19 @@ def _silhouette_curve(run: Run) -> tuple[str, np.ndarray, np.ndarray]:
         return "silhouette", np.zeros(0), np.zeros(0)
     partition = CredalPartition(run.partition.masses, run.partition.focal_sets)
     size = MAX_SILHOUETTES if len(run) > MAX_SILHOUETTES else None
-    silhouette = credal_silhouette(partition, run.numbers, sample_size=size, random_state=0)
-    values = silhouette.label_values[np.argsort(run.doubt[silhouette.objects], kind="stable")]
+    silhouette = credal_silhouette(
+        partition, run.numbers, sample_size=size, random_state=0
+    )
+    values = silhouette.label_values[
+        np.argsort(run.doubt[silhouette.objects], kind="stable")
+    ]
     is_finite = np.isfinite(values)
-    means = np.cumsum(np.where(is_finite, values, 0)) / np.maximum(np.cumsum(is_finite), 1)
-    quality = means[np.maximum((_RETAINED_SHARES * len(values) + 1e-9).astype(int), 1) - 1]
+    means = np.cumsum(np.where(is_finite, values, 0)) / np.maximum(
+        np.cumsum(is_finite), 1
+    )
+    quality = means[
+        np.maximum((_RETAINED_SHARES * len(values) + 1e-9).astype(int), 1) - 1
+    ]
     measure = "mean silhouette"
     if silhouette.is_sampled:
         measure += f" of {len(values):,} sampled objects"
@@ -492,7 +559,9 @@ def _history(run: Run, params: Json) -> Json:
     model = run.estimator
     return {
         "history": np.asarray(getattr(model, "history_", ()), dtype=float),
-        "validation": np.asarray(getattr(model, "validation_history_", ()), dtype=float),
+        "validation": np.asarray(
+            getattr(model, "validation_history_", ()), dtype=float
+        ),
         "converged": getattr(model, "converged_", None),
         "iterations": getattr(model, "n_iter_", None),
     }
@@ -500,7 +569,9 @@ def _history(run: Run, params: Json) -> Json:
 
 def _shepard(run: Run, params: Json) -> bytes:
     if not hasattr(run.estimator, "shepard"):
-        raise InvalidInputError(f"{type(run.estimator).__name__} has no Shepard diagram")
+        raise InvalidInputError(
+            f"{type(run.estimator).__name__} has no Shepard diagram"
+        )
     _, delta, conflict = run.estimator.shepard(n_pairs=N_SHEPARD_PAIRS, random_state=0)
     delta = np.asarray(delta, dtype=np.float32)
     conflict = np.asarray(conflict, dtype=np.float32)
@@ -527,7 +598,9 @@ def _candidates(run: Run, params: Json) -> bytes:
             "points": model.candidate_points_.astype(np.float32),
             "labels": matched.astype(np.int32),
         }
-    return pack(arrays, candidates=table, shown=shown, reasons=run.partition.metadata["choices"])
+    return pack(
+        arrays, candidates=table, shown=shown, reasons=run.partition.metadata["choices"]
+    )
 
 
 # ---- comparison of runs --------------------------------------------------------------------------
@@ -562,7 +635,8 @@ def _compare(session: Session, params: Json) -> Json:
     # first run.
     position = {frozenset(clusters): s for s, clusters in enumerate(one.focal_sets)}
     same_set = [
-        position.get(frozenset(match[list(clusters)].tolist()), -1) for clusters in other.focal_sets
+        position.get(frozenset(match[list(clusters)].tolist()), -1)
+        for clusters in other.focal_sets
     ]
     moved = np.flatnonzero(one.best_set != np.array(same_set)[other.best_set])
 
@@ -571,7 +645,9 @@ def _compare(session: Session, params: Json) -> Json:
         return {"from": old, "to": new, **names}
 
     pairs, sizes = np.unique(
-        np.column_stack([one.best_set[moved], other.best_set[moved]]), axis=0, return_counts=True
+        np.column_stack([one.best_set[moved], other.best_set[moved]]),
+        axis=0,
+        return_counts=True,
     )
     largest = np.argsort(-sizes, kind="stable")[:MAX_FLOWS]
     was = old_state[moved]

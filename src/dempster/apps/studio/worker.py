@@ -52,7 +52,9 @@ def load(progress: Progress, path: str, options: dict[str, Any]) -> Any:
         )
     if not table.columns.is_unique:
         name = table.columns[table.columns.duplicated()][0]
-        raise InvalidInputError(f"the table has two columns named '{name}'; rename one of them")
+        raise InvalidInputError(
+            f"the table has two columns named '{name}'; rename one of them"
+        )
     return table
 
 
@@ -104,12 +106,16 @@ def _to_listener(progress: Progress) -> Callable[..., None]:
     return listen
 
 
-def peaks(progress: Progress, recipe: dict[str, Any], n_neighbors: int | str) -> dict[str, Any]:
+def peaks(
+    progress: Progress, recipe: dict[str, Any], n_neighbors: int | str
+) -> dict[str, Any]:
     """Compute the belief and delta of each object, which are high for belief peaks."""
     progress("finding belief peaks", None)
     attributes = _prepare_attributes(recipe)
     if attributes.preparation.categories:
-        raise InvalidInputError("belief peaks need numeric columns; deselect the categories")
+        raise InvalidInputError(
+            "belief peaks need numeric columns; deselect the categories"
+        )
     if len(attributes.values) > MAX_PEAK_OBJECTS:
         raise InvalidInputError(
             f"belief peaks can be computed for up to {MAX_PEAK_OBJECTS:,} objects"

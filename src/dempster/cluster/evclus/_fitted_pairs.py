@@ -46,11 +46,16 @@ from dempster.optimize.blocks import row_blocks
 MAX_REFERENCES = 5000
 ASSESSMENT_PAIRS = 50_000
 _ASSESSMENT_PAIRS_OF_SLOW_METRICS = 5000
-_MIN_LANDMARKS = {"compact": 600, "connected": 1500}  # A thin cluster needs more landmarks.
+_MIN_LANDMARKS = {
+    "compact": 600,
+    "connected": 1500,
+}  # A thin cluster needs more landmarks.
 _LANDMARKS_PER_CLUSTER = 30
 _DIMENSION_SAMPLE = 600
 _DIMENSION_OF_SPARSE = 5.0  # The dimension cannot be estimated from a sparse matrix.
-ALL_ZERO = "all dissimilarities are zero, so the objects cannot be separated into clusters"
+ALL_ZERO = (
+    "all dissimilarities are zero, so the objects cannot be separated into clusters"
+)
 
 # ---- distinct objects ----------------------------------------------------------------------------
 
@@ -64,8 +69,12 @@ class DistinctObjects:
 
     # (n,), indices of all objects, in an order that does not depend on the order of the rows of X
     order: np.ndarray
-    rows: np.ndarray  # indices of the objects with positive weight, sorted like ``order``
-    row_weights: np.ndarray | None  # (n,), weights of all objects; None if all weights are 1
+    rows: (
+        np.ndarray
+    )  # indices of the objects with positive weight, sorted like ``order``
+    row_weights: (
+        np.ndarray | None
+    )  # (n,), weights of all objects; None if all weights are 1
     # indices of the distinct objects (the first of each group), sorted like ``order``
     positions: np.ndarray
     # (n,), at ``positions`` total weights of the groups, at most 1; None if all are equal
@@ -75,7 +84,10 @@ class DistinctObjects:
 
 
 def distinct_objects(
-    sample: Sample[DissimilaritySource | SparseSource], *, merge: bool, device: str = "cpu"
+    sample: Sample[DissimilaritySource | SparseSource],
+    *,
+    merge: bool,
+    device: str = "cpu",
 ) -> DistinctObjects:
     """Sort the objects and, if ``merge`` is True, find groups of objects with equal features.
 
@@ -131,7 +143,9 @@ def _sort_objects(
     if not isinstance(objects, AttributeSource):
         keys = objects.keys(objects.objects)
         order = np.array(sorted(range(n), key=keys.__getitem__))
-        repeated[1:] = [keys[i] == keys[j] for i, j in zip(order[1:], order[:-1], strict=True)]
+        repeated[1:] = [
+            keys[i] == keys[j] for i, j in zip(order[1:], order[:-1], strict=True)
+        ]
         return order, repeated
     rows = objects.objects
     if isinstance(objects, TensorSource) or device != "cpu":
@@ -203,7 +217,10 @@ class FittedPairs:
         """Return the number of features for Euclidean distances, or the intrinsic dimension."""
         if self.stored is not None:
             return _DIMENSION_OF_SPARSE
-        if isinstance(self.source, AttributeSource) and self.source.metric == "euclidean":
+        if (
+            isinstance(self.source, AttributeSource)
+            and self.source.metric == "euclidean"
+        ):
             return float(self.source.objects.shape[1])
         sample = self.fitted[choose_landmarks(len(self.fitted), _DIMENSION_SAMPLE, rng)]
         return intrinsic_dimension(self.source.block(sample, sample).astype(float))
@@ -225,9 +242,14 @@ class FittedPairs:
         if self.stored is not None:
             return self.stored.multiply(weights)
         n_pairs = ASSESSMENT_PAIRS
-        if isinstance(self.source, AttributeSource) and self.source.metric != "euclidean":
+        if (
+            isinstance(self.source, AttributeSource)
+            and self.source.metric != "euclidean"
+        ):
             n_pairs = _ASSESSMENT_PAIRS_OF_SLOW_METRICS
-        return WeightedPairs.from_source(self.source, rows, n_pairs, rng).multiply(weights)
+        return WeightedPairs.from_source(self.source, rows, n_pairs, rng).multiply(
+            weights
+        )
 
 
 def select_pairs(
@@ -250,7 +272,9 @@ def select_pairs(
     n_rows = len(distinct.rows)
     min_rows = max(2, n_clusters)
     if n_rows < min_rows:
-        must = f"be positive for at least {min_rows} objects; it is positive for {n_rows}"
+        must = (
+            f"be positive for at least {min_rows} objects; it is positive for {n_rows}"
+        )
         raise InvalidParameterError("sample_weight", must=must)
     fitted = distinct.positions
     if len(fitted) < 2:
@@ -269,7 +293,9 @@ def select_pairs(
         sampling = "landmarks"
     if sampling == "landmarks":
         if isinstance(n_landmarks, str):
-            n_landmarks = max(_MIN_LANDMARKS[shape], _LANDMARKS_PER_CLUSTER * n_clusters)
+            n_landmarks = max(
+                _MIN_LANDMARKS[shape], _LANDMARKS_PER_CLUSTER * n_clusters
+            )
         if n_landmarks < n_clusters:
             expected = f"at least n_clusters={n_clusters}"
             raise InvalidParameterError("n_landmarks", expected, n_landmarks)
@@ -284,8 +310,12 @@ def select_pairs(
         # The columns of a matrix for new objects are in the order of X.
         places = places[np.argsort(fitted[places])]
     partners = n_partners if sampling == "random" else None
-    dissimilarities, imputed = _compute_dissimilarities(source, fitted, counts, partners, rng)
-    return FittedPairs(source, distinct, sampling, fitted, counts, places, dissimilarities, imputed)
+    dissimilarities, imputed = _compute_dissimilarities(
+        source, fitted, counts, partners, rng
+    )
+    return FittedPairs(
+        source, distinct, sampling, fitted, counts, places, dissimilarities, imputed
+    )
 
 
 def _compute_dissimilarities(
@@ -301,7 +331,9 @@ def _compute_dissimilarities(
     """
     complete = None
     if isinstance(source, AttributeSource) and source.lacks_cells:
-        complete = AttributeSource(impute_missing(source.objects[fitted]), source.metric)
+        complete = AttributeSource(
+            impute_missing(source.objects[fitted]), source.metric
+        )
     if n_partners is not None:
         pairs, times = random_pairs(len(fitted), n_partners, rng)
         i, j = pairs.T

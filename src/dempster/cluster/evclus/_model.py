@@ -96,7 +96,9 @@ class Affinity:
     n_clusters: int
     rate: float
     near: float  # total weight of the nearest reference objects that identify outliers
-    far: float  # total weight of the nearest reference objects that define a local scale
+    far: (
+        float  # total weight of the nearest reference objects that define a local scale
+    )
 
     def by_distances(
         self, D: np.ndarray, itself: np.ndarray | None = None
@@ -112,7 +114,9 @@ class Affinity:
         _affinity(D, *self._references(D.dtype), itself, *self._constants(), near, out)
         return out, near
 
-    def by_points(self, A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def by_points(
+        self, A: np.ndarray, B: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the arrays of `by_distances` for points A, and the distances to the nearest of B.
 
         These distances are zero for reference points.
@@ -128,7 +132,13 @@ class Affinity:
         return self.scales.astype(dtype), self.weights.astype(dtype), self.labels
 
     def _constants(self) -> tuple[float, float, float, float, float]:
-        return float(self.weights.mean()), self.rate, self.near, self.far, float(self.scales.min())
+        return (
+            float(self.weights.mean()),
+            self.rate,
+            self.near,
+            self.far,
+            float(self.scales.min()),
+        )
 
 
 def reach(
@@ -153,7 +163,9 @@ def reach(
 
 # distance, divided by sqrt(s_i s_j), at which two objects should be in different clusters
 _WIDTH = 1.5
-_NEAR = 5  # number of nearest reference objects that decide whether an object is an outlier
+_NEAR = (
+    5  # number of nearest reference objects that decide whether an object is an outlier
+)
 _FENCE = 2.0  # number of interquartile ranges from the third quartile to the fence
 _MIN_RANGE = 0.1  # smallest interquartile range of the logarithms of the distances
 # The mass on the empty set is 0.27 and 0.73 at this number of interquartile ranges from the fence.
@@ -174,7 +186,9 @@ class Surroundings:
     softness: float  # width of the transition at the fence
 
     @classmethod
-    def from_dissimilarities(cls, D: np.ndarray, weights: np.ndarray | None) -> Surroundings:
+    def from_dissimilarities(
+        cls, D: np.ndarray, weights: np.ndarray | None
+    ) -> Surroundings:
         """Compute the distances from the (r, r) dissimilarities between the reference objects."""
         r = len(D)
         w = np.ones(r) if weights is None else weights.astype(float)
@@ -192,7 +206,9 @@ class Surroundings:
         ``labels`` contains the clusters of the reference objects.
         """
         amounts = _neighbor_weights(self.weights)
-        return Affinity(self.scales, self.weights, labels, n_clusters, decay(_WIDTH), *amounts)
+        return Affinity(
+            self.scales, self.weights, labels, n_clusters, decay(_WIDTH), *amounts
+        )
 
     def outlying(self, near: np.ndarray) -> np.ndarray:
         """Return the masses on the empty set.
@@ -225,7 +241,10 @@ def _replace_zeros(distances: np.ndarray, D: np.ndarray) -> np.ndarray:
 
 
 def neighboring_clusters(
-    D: np.ndarray, labels: np.ndarray, n_clusters: int, weights: np.ndarray | None = None
+    D: np.ndarray,
+    labels: np.ndarray,
+    n_clusters: int,
+    weights: np.ndarray | None = None,
 ) -> FocalSets:
     """Return the empty set, single clusters and pairs of neighboring clusters.
 
@@ -241,7 +260,9 @@ def neighboring_clusters(
     return FocalSets.with_pairs(n_clusters, pairs, omega=False)
 
 
-def neighbors_of_pairs(pairs: WeightedPairs, labels: np.ndarray, n_clusters: int) -> FocalSets:
+def neighbors_of_pairs(
+    pairs: WeightedPairs, labels: np.ndarray, n_clusters: int
+) -> FocalSets:
     """Return the empty set, single clusters, pairs of neighbors and the frame.
 
     Only the dissimilarities of some pairs of objects are known.
@@ -331,7 +352,9 @@ class EvclusModel:
             "minus the mean squared error of the conflicts if the object were certainly in the "
             "cluster"
         )
-        return ClusterEvidence.from_costs(quantity, delta, shares, total, compared, values)
+        return ClusterEvidence.from_costs(
+            quantity, delta, shares, total, compared, values
+        )
 
     def without(self, position: int) -> EvclusModel:
         """Return the model in which one training object has weight zero."""
@@ -401,7 +424,9 @@ class EvclusModel:
             points = cast(AttributeSource, references.source).objects
             return euclidean_terms(rows, points, decay(d0), image)
         if references.are_points(values):
-            return terms_of_conflicts(_euclidean_conflicts(values, references, decay(d0)), image)
+            return terms_of_conflicts(
+                _euclidean_conflicts(values, references, decay(d0)), image
+            )
 
         def conflicts(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
             D = references.dissimilarities(values, start, stop)
@@ -458,7 +483,9 @@ class DoubtModel:
     """
 
     family: FocalSets  # empty set, single clusters and pairs of neighboring clusters
-    fit: EvclusModel  # model with masses on single clusters, which determined the labels
+    fit: (
+        EvclusModel  # model with masses on single clusters, which determined the labels
+    )
     labels: Annotated[np.ndarray, "r:int64"]  # clusters of the reference objects
     surroundings: Surroundings
     reference_masses: Annotated[np.ndarray, "r f"]  # masses of the reference objects
@@ -473,8 +500,12 @@ class DoubtModel:
         labels = fit.reference_masses[:, fit.family.singleton_index].argmax(axis=1)
         family = neighboring_clusters(D, labels, c, fit.counts)
         surroundings = Surroundings.from_dissimilarities(D, fit.counts)
-        contour, near = surroundings.affinity(labels, c).by_distances(D, np.arange(len(D)))
-        masses = masses_from_plausibilities(contour, family, surroundings.outlying(near))
+        contour, near = surroundings.affinity(labels, c).by_distances(
+            D, np.arange(len(D))
+        )
+        masses = masses_from_plausibilities(
+            contour, family, surroundings.outlying(near)
+        )
         model = cls(family, fit, labels, surroundings, masses)
         if len(kept):
             model.keep(masses, kept, fit.reference_masses[kept])
@@ -515,7 +546,9 @@ class DoubtModel:
         def write(start: int, stop: int) -> None:
             block = values[start:stop]
             if products:
-                D = np.ascontiguousarray(references.dissimilarities(values, start, stop))
+                D = np.ascontiguousarray(
+                    references.dissimilarities(values, start, stop)
+                )
                 contour, near = affinity.by_distances(D)
                 rows, twins = self._twins(D, references, block)
             else:
@@ -534,7 +567,9 @@ class DoubtModel:
         return out
 
     def _as_fit(self) -> EvclusModel:
-        return replace(self.fit, family=self.family, reference_masses=self.reference_masses)
+        return replace(
+            self.fit, family=self.family, reference_masses=self.reference_masses
+        )
 
     def evidence(self, values: Any, itself: int) -> ClusterEvidence:
         """Return the evidence for each cluster, the logarithm of the affinity to its members."""
@@ -542,11 +577,15 @@ class DoubtModel:
             return self._as_fit().evidence(values, itself)
         around = self.surroundings
         references = self.references.astype(np.dtype(float))
-        D = np.ascontiguousarray(references.dissimilarities(values, exact=True), dtype=float)
+        D = np.ascontiguousarray(
+            references.dissimilarities(values, exact=True), dtype=float
+        )
         own = np.flatnonzero(references.positions == itself)
         w = around.weights.copy()
         unit = float(w.mean())
-        _, far = reach(D, w, own if len(own) else np.array([-1]), unit, *_neighbor_weights(w))
+        _, far = reach(
+            D, w, own if len(own) else np.array([-1]), unit, *_neighbor_weights(w)
+        )
         scale = np.maximum(far[0], around.scales.min())
         energies = decay(_WIDTH) * D[0] ** 2 / (scale * around.scales)
         if len(own) and w[self.labels == self.labels[own[0]]].sum() > unit:
@@ -558,7 +597,9 @@ class DoubtModel:
             own_logs = np.log(w) - np.log(np.where(sizes > 0, sizes, 1)) / 2 - energies
         logs[np.arange(len(w)), self.labels] = own_logs
         quantity = "logarithm of the affinity to the members of the cluster"
-        return ClusterEvidence.from_strengths(quantity, logs, energies, references, values)
+        return ClusterEvidence.from_strengths(
+            quantity, logs, energies, references, values
+        )
 
     def without(self, position: int) -> DoubtModel:
         """Return the model without one training object.
@@ -582,7 +623,9 @@ class DoubtModel:
         device = self.fit.device_of(values)
         around = self.surroundings
         affinity = around.affinity(self.labels, self.family.n_clusters)
-        rows = reference_masses(values, points, around, affinity, self.family, device, out)
+        rows = reference_masses(
+            values, points, around, affinity, self.family, device, out
+        )
         twins = references.equals(to_host(values[to_device_of(rows, values)]))
         is_twin = twins >= 0
         masses = cast_like(self.reference_masses[twins[is_twin]], out)
@@ -626,7 +669,10 @@ _MAX_FEATURES_FOR_DIFFERENCES = 32
 
 def _needs_products(values: Any, references: References) -> bool:
     """Return False for Euclidean distances with few features, which are sums of differences."""
-    return not references.are_points(values) or values.shape[1] > _MAX_FEATURES_FOR_DIFFERENCES
+    return (
+        not references.are_points(values)
+        or values.shape[1] > _MAX_FEATURES_FOR_DIFFERENCES
+    )
 
 
 def _blas_threads(values: Any, references: References) -> Any:
@@ -636,7 +682,9 @@ def _blas_threads(values: Any, references: References) -> Any:
     return nullcontext()
 
 
-def _euclidean_conflicts(rows: np.ndarray, references: References, gamma: float) -> Terms:
+def _euclidean_conflicts(
+    rows: np.ndarray, references: References, gamma: float
+) -> Terms:
     """Return a function that computes the target conflicts between a block and the references."""
     points = cast(AttributeSource, references.source).objects
     center = row_mean(points, dtype=None)  # Centering avoids cancellation.
@@ -663,7 +711,9 @@ def _euclidean_conflicts(rows: np.ndarray, references: References, gamma: float)
     return conflicts
 
 
-def twins_at_zero(D: np.ndarray, d0: float, masses: np.ndarray, conflict: np.ndarray) -> np.ndarray:
+def twins_at_zero(
+    D: np.ndarray, d0: float, masses: np.ndarray, conflict: np.ndarray
+) -> np.ndarray:
     """Return, for each row, the index of a reference at dissimilarity zero (up to rounding), or -1.
 
     If there are several, the index of the reference object whose masses fit the row best is
@@ -680,7 +730,11 @@ def twins_at_zero(D: np.ndarray, d0: float, masses: np.ndarray, conflict: np.nda
 
 
 def replace_masses(
-    masses: np.ndarray, family: FocalSets, rows: np.ndarray, fitted: np.ndarray, other: FocalSets
+    masses: np.ndarray,
+    family: FocalSets,
+    rows: np.ndarray,
+    fitted: np.ndarray,
+    other: FocalSets,
 ) -> None:
     """Replace the masses of rows in place by masses ``fitted`` on another family.
 
@@ -714,7 +768,9 @@ class ShepardMixin:
 
     _shepard: ShepardData
 
-    def shepard(self, n_pairs: int | None = 5000, random_state: Seed = 0) -> ShepardData:
+    def shepard(
+        self, n_pairs: int | None = 5000, random_state: Seed = 0
+    ) -> ShepardData:
         """Return the data of a Shepard diagram.
 
         Parameters
@@ -736,7 +792,9 @@ class ShepardMixin:
         data = self._shepard
         if n_pairs is None or n_pairs >= len(data.delta):
             return data
-        kept = as_generator(random_state).choice(len(data.delta), n_pairs, replace=False)
+        kept = as_generator(random_state).choice(
+            len(data.delta), n_pairs, replace=False
+        )
         return ShepardData(*(values[kept] for values in data))
 
 
@@ -749,7 +807,11 @@ class Assessment(NamedTuple):
 
 
 def assess(
-    masses: np.ndarray, family: FocalSets, pairs: WeightedPairs, d0: float, rng: np.random.Generator
+    masses: np.ndarray,
+    family: FocalSets,
+    pairs: WeightedPairs,
+    d0: float,
+    rng: np.random.Generator,
 ) -> Assessment:
     """Compare the conflicts between the masses of pairs of objects with their dissimilarities."""
     i, j, d, weight = pairs

@@ -81,7 +81,9 @@ class MassLayer:
             of_share = gradient[:, self.empty] - (gradient * m).sum(axis=1)
             if not is_program:
                 of_share = -of_share
-            slope = -library.expm1(-eta)  # derivative of softplus, which is the logistic function
+            slope = -library.expm1(
+                -eta
+            )  # derivative of softplus, which is the logistic function
             of_total = of_share * slope / (1 + eta) ** 2
             of_coefficients = library.stack([of_total.sum(), (of_total * h).sum()])
             return to_scores((1 - g)[:, None] * gradient), of_coefficients
@@ -97,7 +99,9 @@ def cross_entropy(scores: Array, targets: Array) -> ValueAndGradient:
     library = library_of(scores)
     shifted = _shift(scores)
     logarithms = shifted - library.log(library.exp(shifted).sum(axis=1, keepdims=True))
-    return -(targets * logarithms).sum() / len(scores), (_exp(logarithms) - targets) / len(scores)
+    return -(targets * logarithms).sum() / len(scores), (
+        _exp(logarithms) - targets
+    ) / len(scores)
 
 
 def _shift(scores: Array) -> Array:
@@ -171,11 +175,18 @@ class FeedForward(MassNetwork):
     _weights: Annotated[np.ndarray, "*"]
 
     def __init__(
-        self, sizes: Sequence[int], layer: MassLayer, dtype: np.dtype, rng: np.random.Generator
+        self,
+        sizes: Sequence[int],
+        layer: MassLayer,
+        dtype: np.dtype,
+        rng: np.random.Generator,
     ):
         self.sizes = tuple(sizes)
         self.layer = layer
-        parts = [rng.uniform(-1, 1, (a + 1) * b) / np.sqrt(a + 1) for a, b in pairwise(self.sizes)]
+        parts = [
+            rng.uniform(-1, 1, (a + 1) * b) / np.sqrt(a + 1)
+            for a, b in pairwise(self.sizes)
+        ]
         self._weights = np.concatenate([*parts, layer.first_coefficients]).astype(dtype)
 
     @property
@@ -228,7 +239,9 @@ class FeedForward(MassNetwork):
         layers = self.matrices()
         signals = self._signals(x, layers)
 
-        def backward(of_signal: np.ndarray, of_coefficients: np.ndarray | None) -> np.ndarray:
+        def backward(
+            of_signal: np.ndarray, of_coefficients: np.ndarray | None
+        ) -> np.ndarray:
             gradient = np.zeros_like(self._weights)
             if of_coefficients is not None:
                 gradient[-2:] = of_coefficients
@@ -255,9 +268,13 @@ class FeedForward(MassNetwork):
         signals[-1] = signal  # The last layer is linear.
         return signals
 
-    def predict_masses(self, inputs: Array, decision: np.ndarray | None, apply: Apply) -> Array:
+    def predict_masses(
+        self, inputs: Array, decision: np.ndarray | None, apply: Apply
+    ) -> Array:
         """Return the masses, computed in blocks of rows; tensors stay on their device."""
-        if is_tensor(inputs):  # Only networks without an outlier detector accept tensors.
+        if is_tensor(
+            inputs
+        ):  # Only networks without an outlier detector accept tensors.
             layers = self.matrices(to_device_of(self._weights, inputs))
             scores = self._signals(inputs.to(layers[0][0].dtype), layers)[-1]
             return self.layer.forward(scores, None, None)[0]
@@ -265,12 +282,16 @@ class FeedForward(MassNetwork):
 
         def predict(start: int, stop: int) -> np.ndarray:
             x = inputs[start:stop].astype(dtype, copy=False)
-            return self(x, None if decision is None else decision[start:stop].astype(dtype))
+            return self(
+                x, None if decision is None else decision[start:stop].astype(dtype)
+            )
 
         with one_blas_thread():  # Other threads already work on other blocks.
             return np.concatenate(apply(predict, row_blocks(len(inputs))))
 
-    def widen(self, matrix: np.ndarray, layer: MassLayer, coefficients: np.ndarray) -> FeedForward:
+    def widen(
+        self, matrix: np.ndarray, layer: MassLayer, coefficients: np.ndarray
+    ) -> FeedForward:
         """Return a network with other focal sets and another output layer.
 
         Its scores are the scores of this network times a matrix.
@@ -281,7 +302,9 @@ class FeedForward(MassNetwork):
         *hidden, (last, biases) = self.matrices()
         parts = [*hidden, (last @ matrix, biases @ matrix)]
         vectors = [values.ravel() for part in parts for values in part]
-        wider._weights = np.concatenate([*vectors, coefficients]).astype(self._weights.dtype)
+        wider._weights = np.concatenate([*vectors, coefficients]).astype(
+            self._weights.dtype
+        )
         return wider
 
     def train(self) -> None:

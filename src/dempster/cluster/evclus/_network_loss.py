@@ -79,7 +79,11 @@ def all_pairs_error(
     product = (masses.T @ delta).T
     gram = image.T @ image
     own = (image * masses).sum(axis=1)
-    total = (gram * (masses.T @ masses)).sum() - (own * own).sum() - 2 * (image * product).sum()
+    total = (
+        (gram * (masses.T @ masses)).sum()
+        - (own * own).sum()
+        - 2 * (image * product).sum()
+    )
     gradient = masses @ gram - own[:, None] * image - product @ conflict
     return (total + squares) / n_pairs, gradient * (4 / n_pairs)
 
@@ -93,7 +97,9 @@ def pairs_error(
     return _mean_square(gap), gradient(gap * (2 / len(gap)))
 
 
-def pairs_value(masses: Array, i: Array, j: Array, delta: Array, conflict: Array) -> Any:
+def pairs_value(
+    masses: Array, i: Array, j: Array, delta: Array, conflict: Array
+) -> Any:
     """Return the mean of (conflict - delta)^2 over the pairs (i, j) of rows."""
     return _mean_square(_bilinear_forms(masses, conflict, i, j)[0] - delta)
 
@@ -106,10 +112,14 @@ def links_error(masses: Array, links: LinkedPairs, form: Array) -> ValueAndGradi
     """
     forms, gradient = _bilinear_forms(masses, form, links.i, links.j)
     share = 1 / (2 * len(forms))
-    return ((links.signs * forms).sum() + 2 * links.n_cannot) * share, gradient(links.signs * share)
+    return ((links.signs * forms).sum() + 2 * links.n_cannot) * share, gradient(
+        links.signs * share
+    )
 
 
-def labels_error(masses: Array, labels: LabelledRows, membership: Array) -> ValueAndGradient:
+def labels_error(
+    masses: Array, labels: LabelledRows, membership: Array
+) -> ValueAndGradient:
     """Return the mean squared error of plausibilities for labels (section 4), and its gradient."""
     gap = masses[labels.rows] @ membership - labels.indicators
     gradient = (gap @ membership.T) * (2 / len(gap))
@@ -153,7 +163,10 @@ def _sum_by_row(rows: Array, values: Array, n: int) -> Array:
     if is_tensor(values):
         return values.new_zeros((n, values.shape[1])).index_add_(0, rows, values)
     ones = np.ones(len(rows), dtype=values.dtype)
-    return sparse.csc_matrix((ones, rows, np.arange(len(rows) + 1)), shape=(n, len(rows))) @ values
+    return (
+        sparse.csc_matrix((ones, rows, np.arange(len(rows) + 1)), shape=(n, len(rows)))
+        @ values
+    )
 
 
 # ---- targets -------------------------------------------------------------------------------------
@@ -185,14 +198,19 @@ class NetworkTargets:
         """
         n = len(self)
         if n > MAX_ALL_PAIRS_ROWS:
-            return WeightedPairs.sample(self.source, np.arange(n), _VALIDATION_PAIRS, rng)
+            return WeightedPairs.sample(
+                self.source, np.arange(n), _VALIDATION_PAIRS, rng
+            )
         ends = np.column_stack(np.triu_indices(n, 1))
         size = max(1, min(_VALIDATION_PAIRS, len(ends) // 10))
         i, j = ends[rng.choice(len(ends), size, replace=False)].T
         return WeightedPairs(i, j, self.source.pairs(i, j), np.ones(size))
 
     def draw_training_pairs(
-        self, n_partners: int | None, held_out: WeightedPairs | None, rng: np.random.Generator
+        self,
+        n_partners: int | None,
+        held_out: WeightedPairs | None,
+        rng: np.random.Generator,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows i and j of the training pairs that are not held out.
 
@@ -225,7 +243,9 @@ def build_targets(X: np.ndarray, metric: Any, request: FitRequest) -> NetworkTar
         if D.shape != (n, n):
             must = f"have shape ({n}, {n}), got {D.shape}"
             raise InvalidParameterError("dissimilarities", must=must)
-        source = MatrixSource(check_square(D.astype(float, copy=False), symmetrize=False))
+        source = MatrixSource(
+            check_square(D.astype(float, copy=False), symmetrize=False)
+        )
         return NetworkTargets(source, labels, constraints, warnings)
     rows = X.reshape(n, -1)
     if hasattr(metric, "transform"):
@@ -242,7 +262,9 @@ def build_targets(X: np.ndarray, metric: Any, request: FitRequest) -> NetworkTar
     return NetworkTargets(AttributeSource(rows, metric), labels, constraints, warnings)
 
 
-def _validate_labels(y: ArrayLike, n: int, c: int) -> tuple[np.ndarray, tuple[str, ...]]:
+def _validate_labels(
+    y: ArrayLike, n: int, c: int
+) -> tuple[np.ndarray, tuple[str, ...]]:
     """Return the clusters of the n rows, -1 for unlabeled rows, and warnings."""
     unlabelled = np.full(n, -1)
     if y is None:
@@ -253,9 +275,13 @@ def _validate_labels(y: ArrayLike, n: int, c: int) -> tuple[np.ndarray, tuple[st
         must = f"have shape ({n},), one label per row of X, got {labels.shape}"
         raise InvalidParameterError("y", must=must)
     if labels.dtype.kind == "f":
-        are_integers = np.isfinite(labels).all() and (labels == labels.astype(int)).all()
+        are_integers = (
+            np.isfinite(labels).all() and (labels == labels.astype(int)).all()
+        )
     elif labels.dtype.kind == "O":
-        are_integers = all(is_integer(label) and is_number(label) for label in labels.tolist())
+        are_integers = all(
+            is_integer(label) and is_number(label) for label in labels.tolist()
+        )
     else:
         are_integers = labels.dtype.kind in "iu"
     if are_integers:
@@ -284,10 +310,14 @@ class NetworkInputs:
     """Inputs of the network for all training rows."""
 
     values: np.ndarray  # standardized rows
-    decision: np.ndarray | None  # decision values of the outlier detector, if there is one
+    decision: (
+        np.ndarray | None
+    )  # decision values of the outlier detector, if there is one
     arrays: Arrays
 
-    def take(self, rows: np.ndarray | slice = slice(None)) -> tuple[Array, Array | None]:
+    def take(
+        self, rows: np.ndarray | slice = slice(None)
+    ) -> tuple[Array, Array | None]:
         """Return the values and the decision values of the given rows, converted by ``arrays``."""
         x = self.arrays.array(self.values[rows])
         if self.decision is None:
@@ -326,7 +356,9 @@ class NetworkObjective:
         self.regularization = regularization
         self.labelled = np.flatnonzero(targets.labels >= 0)
         self.nu = nu if len(self.labelled) else 0.0
-        self.linked: np.ndarray = np.empty((0, 2), dtype=np.int64)  # must-link pairs first
+        self.linked: np.ndarray = np.empty(
+            (0, 2), dtype=np.int64
+        )  # must-link pairs first
         self.n_must = 0
         if targets.constraints is not None:
             must = targets.constraints.must_link
@@ -346,7 +378,9 @@ class NetworkObjective:
         """
         source = self.targets.source
         rows = np.arange(len(source))
-        supervision = self._supervision(np.arange(len(self.linked)), self.labelled, rows)
+        supervision = self._supervision(
+            np.arange(len(self.linked)), self.labelled, rows
+        )
         if pairs is None:
             delta = self._conflicts_at(source.block(rows, rows))
             error = partial(
@@ -376,7 +410,9 @@ class NetworkObjective:
                 delta = self._conflicts_among(source.objects[rows])
             else:
                 delta = self._conflicts_at(source.block(rows, rows))
-            yield self._loss(network, x, h, partial(self._batch_error, delta), supervision)
+            yield self._loss(
+                network, x, h, partial(self._batch_error, delta), supervision
+            )
 
     def streamed_losses(
         self, network: Network, batches: Iterable[tuple[np.ndarray, NetworkInputs]]
@@ -388,11 +424,17 @@ class NetworkObjective:
             error = partial(self._batch_error, self._conflicts_among(rows))
             yield self._loss(network, *inputs.take(), error, supervision)
 
-    def validation_error(self, network: Network, pairs: WeightedPairs) -> Callable[[], float]:
+    def validation_error(
+        self, network: Network, pairs: WeightedPairs
+    ) -> Callable[[], float]:
         """Return a function that computes the mean squared error of the conflicts of pairs."""
-        rows, position = np.unique(np.concatenate([pairs.i, pairs.j]), return_inverse=True)
+        rows, position = np.unique(
+            np.concatenate([pairs.i, pairs.j]), return_inverse=True
+        )
         i, j = (self.arrays.integers(ends) for ends in np.split(position, 2))
-        delta = self.arrays.array(to_conflict(pairs.dissimilarity.astype(float), self.d0))
+        delta = self.arrays.array(
+            to_conflict(pairs.dissimilarity.astype(float), self.d0)
+        )
         x, h = self.inputs.take(rows)
 
         def error() -> float:
@@ -404,7 +446,9 @@ class NetworkObjective:
     def _batch_error(self, delta: Array, masses: Array) -> ValueAndGradient:
         """Return the error of the first rows of a batch, whose target conflicts are ``delta``."""
         n = len(delta)
-        value, of_pairs = all_pairs_error(masses[:n], delta, self.conflict, _sum_of_squares(delta))
+        value, of_pairs = all_pairs_error(
+            masses[:n], delta, self.conflict, _sum_of_squares(delta)
+        )
         gradient = zeros(tuple(masses.shape), masses)
         gradient[:n] = of_pairs
         return value, gradient
@@ -445,19 +489,29 @@ class NetworkObjective:
         np.fill_diagonal(D, 0)
         return self.arrays.array(to_conflict(D, self.d0))
 
-    def _sample_supervision(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    def _sample_supervision(
+        self, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Draw constraints and labeled rows for a batch."""
         links = np.arange(len(self.linked))
         labelled = self.labelled
         if len(links):
-            links = rng.choice(len(links), min(_MAX_EXTRA_ROWS, len(links)), replace=False)
+            links = rng.choice(
+                len(links), min(_MAX_EXTRA_ROWS, len(links)), replace=False
+            )
             links = links[np.argsort(links >= self.n_must, kind="stable")]
         if len(labelled):
-            labelled = rng.choice(labelled, min(_MAX_EXTRA_ROWS, len(labelled)), replace=False)
+            labelled = rng.choice(
+                labelled, min(_MAX_EXTRA_ROWS, len(labelled)), replace=False
+            )
         return links, labelled
 
     def _supervision(
-        self, links: np.ndarray, labelled: np.ndarray, extra: np.ndarray, offset: int = 0
+        self,
+        links: np.ndarray,
+        labelled: np.ndarray,
+        extra: np.ndarray,
+        offset: int = 0,
     ) -> Supervision:
         """Return the constraints and labels for a batch.
 
@@ -473,7 +527,9 @@ class NetworkObjective:
         return linked, LabelledRows(rows, indicators)
 
 
-def draw_batches(n: int, batch_size: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+def draw_batches(
+    n: int, batch_size: int, rng: np.random.Generator
+) -> Iterator[np.ndarray]:
     """Yield the row indices of each batch of an epoch.
 
     An epoch contains each row once, or a sample of many rows.

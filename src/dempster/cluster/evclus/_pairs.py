@@ -28,7 +28,9 @@ from dempster.optimize.row_fit import (
     symmetric_pairs,
 )
 
-MAX_ALL_PAIRS_ROWS = 1000  # maximum number of objects for which all pairs are used by default
+MAX_ALL_PAIRS_ROWS = (
+    1000  # maximum number of objects for which all pairs are used by default
+)
 
 # ---- constraints ---------------------------------------------------------------------------------
 
@@ -51,16 +53,24 @@ class Links:
     def from_constraints(cls, constraints: Constraints | None, n: int) -> Links:
         """Create the matrix of constraints between n objects."""
         if constraints is None:
-            return cls(np.zeros(n + 1, dtype=np.int64), np.empty(0, dtype=np.int32), np.empty(0))
+            return cls(
+                np.zeros(n + 1, dtype=np.int64),
+                np.empty(0, dtype=np.int32),
+                np.empty(0),
+            )
         return cls(*linked_pairs(constraints, n))
 
     def among(self, which: np.ndarray) -> Links:
         """Return the constraints between the objects in ``which``, as indices into ``which``."""
         n = len(self.indptr) - 1
-        matrix = sparse.csr_matrix((self.signs, self.indices, self.indptr), shape=(n, n))
+        matrix = sparse.csr_matrix(
+            (self.signs, self.indices, self.indptr), shape=(n, n)
+        )
         part = matrix[which][:, which].tocsr()
         part.sort_indices()
-        return Links(part.indptr.astype(np.int64), part.indices.astype(np.int32), part.data)
+        return Links(
+            part.indptr.astype(np.int64), part.indices.astype(np.int32), part.data
+        )
 
     @property
     def objects(self) -> np.ndarray:
@@ -83,7 +93,9 @@ def link_form(family: FocalSets) -> np.ndarray:
 
 # ---- problems ------------------------------------------------------------------------------------
 
-_ROWS_PER_BLOCK = 1024  # number of objects whose conflicts with all objects are computed at once
+_ROWS_PER_BLOCK = (
+    1024  # number of objects whose conflicts with all objects are computed at once
+)
 
 
 class ConflictProblem(ABC):
@@ -150,16 +162,22 @@ class AllPairs(ConflictProblem):
         self.delta = np.ascontiguousarray(delta, dtype=float)
         self.weights = np.asarray(weights, dtype=float)
         self.arrays = self.delta, self.weights
-        self.total = float(np.sum(self.delta**2 * self.weights, axis=1) @ self.weights) / 2
+        self.total = (
+            float(np.sum(self.delta**2 * self.weights, axis=1) @ self.weights) / 2
+        )
 
     def squares(self, masses: np.ndarray, family: FocalSets) -> float:
         image = masses @ family.conflict
         own = self.weights * np.einsum("ia,ia->i", image, masses)
-        total = -float(own @ own)  # The sum below includes the pairs of each object with itself.
+        total = -float(
+            own @ own
+        )  # The sum below includes the pairs of each object with itself.
         for start in range(0, len(masses), _ROWS_PER_BLOCK):
             rows = slice(start, start + _ROWS_PER_BLOCK)
             gap = image[rows] @ masses.T - self.delta[rows]
-            total += float(self.weights[rows] @ np.einsum("ij,ij,j->i", gap, gap, self.weights))
+            total += float(
+                self.weights[rows] @ np.einsum("ij,ij,j->i", gap, gap, self.weights)
+            )
         return total / 2
 
 
@@ -171,7 +189,9 @@ class SomePairs(ConflictProblem):
 
     kernel = descend_some_pairs
 
-    def __init__(self, n: int, pairs: np.ndarray, weights: np.ndarray, delta: np.ndarray):
+    def __init__(
+        self, n: int, pairs: np.ndarray, weights: np.ndarray, delta: np.ndarray
+    ):
         *adjacency, which = symmetric_pairs(n, pairs, weights)
         self.arrays = *adjacency, np.asarray(delta, dtype=float)[which]
         self.total = float(np.sum(weights * delta**2))
@@ -179,7 +199,9 @@ class SomePairs(ConflictProblem):
     def squares(self, masses: np.ndarray, family: FocalSets) -> float:
         conflict = np.array(family.conflict)
         masses = np.ascontiguousarray(masses, dtype=float)
-        return float(pairs_value(masses, *self.arrays, conflict, is_simple_family(conflict)))
+        return float(
+            pairs_value(masses, *self.arrays, conflict, is_simple_family(conflict))
+        )
 
 
 # ---- dissimilarities of pairs --------------------------------------------------------------------
@@ -201,7 +223,11 @@ class WeightedPairs(NamedTuple):
 
     @classmethod
     def sample(
-        cls, source: DissimilaritySource, rows: np.ndarray, n_pairs: int, rng: np.random.Generator
+        cls,
+        source: DissimilaritySource,
+        rows: np.ndarray,
+        n_pairs: int,
+        rng: np.random.Generator,
     ) -> WeightedPairs:
         """Draw pairs of the objects ``rows``."""
         i, j = (rows[ends] for ends in sample_pairs(len(rows), n_pairs, rng))
@@ -209,7 +235,11 @@ class WeightedPairs(NamedTuple):
 
     @classmethod
     def from_source(
-        cls, source: DissimilaritySource, rows: np.ndarray, n_pairs: int, rng: np.random.Generator
+        cls,
+        source: DissimilaritySource,
+        rows: np.ndarray,
+        n_pairs: int,
+        rng: np.random.Generator,
     ) -> WeightedPairs:
         """Return all pairs of the objects ``rows``, or random pairs if there are many objects."""
         if len(rows) > MAX_ALL_PAIRS_ROWS:

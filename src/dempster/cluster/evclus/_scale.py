@@ -9,7 +9,11 @@ from functools import cached_property
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster.cluster.evclus._fitted_pairs import ALL_ZERO, ASSESSMENT_PAIRS, FittedPairs
+from dempster.cluster.evclus._fitted_pairs import (
+    ALL_ZERO,
+    ASSESSMENT_PAIRS,
+    FittedPairs,
+)
 from dempster.cluster.evclus._pairs import AllPairs, ConflictProblem, WeightedPairs
 from dempster.dissimilarity.transform import conflicts_at, scale_at
 from dempster.optimize.blocks import Apply
@@ -68,7 +72,9 @@ class Scale:
     def with_likelihoods(self, log_likelihoods: Sequence[float]) -> Scale:
         """Return a copy of the candidates with the given log-likelihoods."""
         pairs = zip(self.trials, log_likelihoods, strict=True)
-        return Scale(tuple(replace(trial, log_likelihood=value) for trial, value in pairs))
+        return Scale(
+            tuple(replace(trial, log_likelihood=value) for trial, value in pairs)
+        )
 
     def reasons(self) -> str:
         """Return a text with the selected d0 and the likelihoods of the other candidates."""
@@ -80,14 +86,19 @@ class Scale:
                 difference = trial.log_likelihood - best.log_likelihood
             if trial is not best:
                 others.append(f"{trial.quantile:g} ({difference:+.2f})")
-        selected = f"{best.d0:.4g}, the quantile {best.quantile:g} of the dissimilarities"
+        selected = (
+            f"{best.d0:.4g}, the quantile {best.quantile:g} of the dissimilarities"
+        )
         if others:
             return f"{selected}; log-likelihood at other quantiles: {', '.join(others)}"
         return selected
 
 
 def candidate_scales(
-    fitted: FittedPairs, d0: float | str, quantile: float | None, rng: np.random.Generator
+    fitted: FittedPairs,
+    d0: float | str,
+    quantile: float | None,
+    rng: np.random.Generator,
 ) -> Scale:
     """Return the candidate values of ``d0``, which are quantiles of the dissimilarities."""
     pairs = fitted.weighted_pairs
@@ -97,15 +108,22 @@ def candidate_scales(
         return Scale((ScaleTrial(np.nan, float(d0)),))
     distinct = fitted.distinct
     weights = fitted.counts
-    if len(fitted.fitted) < len(distinct.positions) and fitted.source.metric == "euclidean":
+    if (
+        len(fitted.fitted) < len(distinct.positions)
+        and fitted.source.metric == "euclidean"
+    ):
         weights = distinct.weights
-        pairs = WeightedPairs.sample(fitted.source, distinct.positions, ASSESSMENT_PAIRS, rng)
+        pairs = WeightedPairs.sample(
+            fitted.source, distinct.positions, ASSESSMENT_PAIRS, rng
+        )
         pairs = pairs.multiply(weights)
     # If all objects have equal weights, a pair that was drawn twice counts once.
     pair_weights = None if weights is None else pairs.weight
     if quantile is not None:
         level = float(quantile)
-        return Scale((ScaleTrial(level, scale_at(pairs.dissimilarity, level, pair_weights)),))
+        return Scale(
+            (ScaleTrial(level, scale_at(pairs.dissimilarity, level, pair_weights)),)
+        )
     # With many equal objects a quantile can be zero, which is not a valid d0. The largest quantile
     # is positive.
     trials = []
@@ -156,7 +174,8 @@ class ScaleSearch:
         D = self.pairs.imputed
         counts = self.pairs.counts
         likelihoods = [
-            likelihood_of_clusters(D, labels, self._dimension, counts) for labels in labelings
+            likelihood_of_clusters(D, labels, self._dimension, counts)
+            for labels in labelings
         ]
         if not self.scale.is_open:
             return int(find_likeliest(likelihoods)[0])
@@ -165,7 +184,9 @@ class ScaleSearch:
 
     def try_landmarks(
         self,
-        cluster: Callable[[AllPairs, np.ndarray, np.random.Generator], Iterable[np.ndarray]],
+        cluster: Callable[
+            [AllPairs, np.ndarray, np.random.Generator], Iterable[np.ndarray]
+        ],
         apply: Apply,
     ) -> None:
         """Select ``d0`` by clustering half of the landmarks, and assign the others to the clusters.
@@ -188,7 +209,8 @@ class ScaleSearch:
             problem = AllPairs(conflicts_at(D, d0), counts)
             labelings = list(cluster(problem, places, np.random.default_rng(seed)))
             likelihoods = [
-                likelihood_of_clusters(D, labels, dimension, counts) for labels in labelings
+                likelihood_of_clusters(D, labels, dimension, counts)
+                for labels in labelings
             ]
             best = find_likeliest(likelihoods)[0]
             return likelihoods[best], labelings[best]
@@ -196,7 +218,9 @@ class ScaleSearch:
         seeds = self.rng.integers(0, 2**63, len(self.scale.trials))
         d0s = [trial.d0 for trial in self.scale.trials]
         results = apply(cluster_at, list(zip(d0s, seeds, strict=True)))
-        self.scale = self.scale.with_likelihoods([likelihood for likelihood, _ in results])
+        self.scale = self.scale.with_likelihoods(
+            [likelihood for likelihood, _ in results]
+        )
         labels = results[self.scale.position][1]
         problem = self.problem_at(self.scale.position)
         assert isinstance(problem, AllPairs)
@@ -240,10 +264,14 @@ def likelihood_of_clusters(
     mean = float(share @ within)
     if not mean > 0:  # All objects of each cluster are equal.
         return np.inf
-    return float(share @ (np.log(share) - dimension / 2 * np.log(within + _MIN_VARIANCE * mean)))
+    return float(
+        share @ (np.log(share) - dimension / 2 * np.log(within + _MIN_VARIANCE * mean))
+    )
 
 
-def _mean_within(pairs: WeightedPairs, labels: np.ndarray, n_clusters: int) -> np.ndarray:
+def _mean_within(
+    pairs: WeightedPairs, labels: np.ndarray, n_clusters: int
+) -> np.ndarray:
     """Return half of the mean squared dissimilarity within each cluster.
 
     A cluster without pairs gets the mean over all clusters.

@@ -29,13 +29,17 @@ def feed_forward(sizes: Sequence[int], seed: int) -> nn.Sequential:
         layer = nn.Linear(a, b, dtype=torch.float64)
         with torch.no_grad():
             for parameter in (layer.weight, layer.bias):
-                uniform = torch.rand(parameter.shape, generator=generator, dtype=torch.float64)
+                uniform = torch.rand(
+                    parameter.shape, generator=generator, dtype=torch.float64
+                )
                 parameter.copy_((2 * uniform - 1) / np.sqrt(a + 1))
         layers += [layer, nn.ReLU()]
     return nn.Sequential(*layers[:-1])
 
 
-def validate_module(module: nn.Module, shape: tuple[int, ...], family: FocalSets) -> nn.Module:
+def validate_module(
+    module: nn.Module, shape: tuple[int, ...], family: FocalSets
+) -> nn.Module:
     """Return a copy of a module of the user.
 
     Raise an error if it does not return one score per focal set.
@@ -103,7 +107,9 @@ class TorchNetwork(MassNetwork, nn.Module):
     contains the biases.
     """
 
-    def __init__(self, body: nn.Module, layer: MassLayer, matrix: np.ndarray | None = None):
+    def __init__(
+        self, body: nn.Module, layer: MassLayer, matrix: np.ndarray | None = None
+    ):
         super().__init__()
         self.body = body
         self.layer = layer
@@ -111,7 +117,9 @@ class TorchNetwork(MassNetwork, nn.Module):
         self.matrix = None
         dtype = next((p.dtype for p in body.parameters()), torch.float64)
         if layer.detector:
-            self.coefficients = nn.Parameter(torch.tensor(layer.first_coefficients, dtype=dtype))
+            self.coefficients = nn.Parameter(
+                torch.tensor(layer.first_coefficients, dtype=dtype)
+            )
         if matrix is not None:
             self.matrix = nn.Parameter(torch.tensor(matrix, dtype=dtype))
 
@@ -140,12 +148,17 @@ class TorchNetwork(MassNetwork, nn.Module):
                 scores.backward(of_scores)
             if of_coefficients is not None and self.coefficients is not None:
                 self.coefficients.grad = of_coefficients
-            parts = [torch.zeros_like(p) if p.grad is None else p.grad for p in self.parameters()]
+            parts = [
+                torch.zeros_like(p) if p.grad is None else p.grad
+                for p in self.parameters()
+            ]
             return torch.cat([part.reshape(-1) for part in parts])
 
         return scores.detach(), backward
 
-    def widen(self, matrix: np.ndarray, layer: MassLayer, coefficients: np.ndarray) -> TorchNetwork:
+    def widen(
+        self, matrix: np.ndarray, layer: MassLayer, coefficients: np.ndarray
+    ) -> TorchNetwork:
         """Return a network with other focal sets and another output layer.
 
         Its scores are the scores of this network times a matrix, which becomes a parameter.
@@ -166,7 +179,9 @@ class TorchNetwork(MassNetwork, nn.Module):
     def weights(self, values: Tensor) -> None:
         sizes = [parameter.numel() for parameter in self.parameters()]
         with torch.no_grad():
-            for parameter, part in zip(self.parameters(), values.split(sizes), strict=True):
+            for parameter, part in zip(
+                self.parameters(), values.split(sizes), strict=True
+            ):
                 parameter.copy_(part.view_as(parameter))
 
     @property
@@ -175,14 +190,19 @@ class TorchNetwork(MassNetwork, nn.Module):
 
         Zero without penalty.
         """
-        shares = {id(parameter): torch.zeros_like(parameter) for parameter in self.parameters()}
+        shares = {
+            id(parameter): torch.zeros_like(parameter)
+            for parameter in self.parameters()
+        }
         for layer in self.body.modules():
             own = [p for p in layer.parameters(recurse=False) if p.requires_grad]
             for parameter in own:
                 shares[id(parameter)] += 1 / sum(p.numel() for p in own)
         return nn.utils.parameters_to_vector(shares.values())
 
-    def predict_masses(self, inputs: Array, decision: np.ndarray | None, apply: Apply) -> Array:
+    def predict_masses(
+        self, inputs: Array, decision: np.ndarray | None, apply: Apply
+    ) -> Array:
         """Return the masses; tensors stay on their device.
 
         ``apply`` is not used, because torch has its own threads.
@@ -199,7 +219,11 @@ class TorchNetwork(MassNetwork, nn.Module):
         return to_host(masses)
 
     def get_state(self) -> dict[str, np.ndarray]:
-        return {name: to_host(value).copy() for name, value in self.state_dict().items()}
+        return {
+            name: to_host(value).copy() for name, value in self.state_dict().items()
+        }
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        self.load_state_dict({name: torch.as_tensor(value) for name, value in state.items()})
+        self.load_state_dict(
+            {name: torch.as_tensor(value) for name, value in state.items()}
+        )

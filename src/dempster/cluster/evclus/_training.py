@@ -25,7 +25,9 @@ _MAX_MEMORY = 40
 _MIN_MEMORY = 10
 _MAX_MEMORY_NUMBERS = 2_000_000
 _GRADIENT_TOLERANCE = 1e-12
-_GAIN_DECAY = 0.9  # factor by which earlier gains are multiplied in the running mean of the gain
+_GAIN_DECAY = (
+    0.9  # factor by which earlier gains are multiplied in the running mean of the gain
+)
 # values recommended by Kingma and Ba (2015)
 _ADAM_BETA1 = 0.9
 _ADAM_BETA2 = 0.999
@@ -80,14 +82,20 @@ class Solver(ABC):
 class LBFGSSolver(Solver):
     """L-BFGS, until ten iterations decrease the loss by a relative amount of at most ``tol``."""
 
-    def __init__(self, network: Network, arrays: Arrays, loss: Loss, max_iter: int, tol: float):
+    def __init__(
+        self, network: Network, arrays: Arrays, loss: Loss, max_iter: int, tol: float
+    ):
         super().__init__(network, arrays)
         self.tol = tol
         self.evaluate = loss_of_weights(network, arrays, loss)
         start = to_host(network.weights)
         memory = max(_MIN_MEMORY, min(_MAX_MEMORY, _MAX_MEMORY_NUMBERS // len(start)))
         self.search = LBFGS(
-            start, max_iter=max_iter, tol=0.0, gradient_tol=_GRADIENT_TOLERANCE, memory=memory
+            start,
+            max_iter=max_iter,
+            tol=0.0,
+            gradient_tol=_GRADIENT_TOLERANCE,
+            memory=memory,
         )
 
     def run_round(self, number: int) -> Round:
@@ -113,7 +121,9 @@ class AdaptiveSteps(Solver):
 
     saved = ("point", "gradient", "steps", "value", "gain")
 
-    def __init__(self, network: Network, arrays: Arrays, loss: Loss, max_iter: int, tol: float):
+    def __init__(
+        self, network: Network, arrays: Arrays, loss: Loss, max_iter: int, tol: float
+    ):
         super().__init__(network, arrays)
         self.loss = loss
         self.max_iter = max_iter
@@ -134,7 +144,9 @@ class AdaptiveSteps(Solver):
             self.steps = 0.5 * self.steps
             network.weights = self.point
         else:
-            self.gain = _GAIN_DECAY * self.gain + (1 - _GAIN_DECAY) * abs(self.value - value)
+            self.gain = _GAIN_DECAY * self.gain + (1 - _GAIN_DECAY) * abs(
+                self.value - value
+            )
             same_sign = gradient * self.gradient >= 0
             steps = 1.2 * self.steps * same_sign + 0.8 * self.steps * ~same_sign
             self.steps = steps.clip(1e-6, 1e4)
@@ -210,7 +222,9 @@ class RMSprop(MiniBatchSolver):
     saved = ("square",)
 
     def step(self, gradient: Array, epoch: int) -> Array:
-        self.square = _RMSPROP_RHO * self.square + (1 - _RMSPROP_RHO) * gradient * gradient
+        self.square = (
+            _RMSPROP_RHO * self.square + (1 - _RMSPROP_RHO) * gradient * gradient
+        )
         return self.learning_rate * gradient / (self.square**0.5 + _RMSPROP_DELTA)
 
 
@@ -261,7 +275,9 @@ class TrainingProgress:
             self.best_round = len(self.history)
             self.best = self.network.get_state()
         n_worse = len(self.history) - self.best_round
-        self.is_converged = result.is_stable or (error is not None and n_worse >= patience)
+        self.is_converged = result.is_stable or (
+            error is not None and n_worse >= patience
+        )
         self.is_finished = self.is_converged or result.is_last
 
     @property
@@ -307,7 +323,10 @@ def train(
 
 
 def fit_masses(
-    network: Network, inputs: NetworkInputs, masses: np.ndarray, rng: np.random.Generator
+    network: Network,
+    inputs: NetworkInputs,
+    masses: np.ndarray,
+    rng: np.random.Generator,
 ) -> None:
     """Train the network to return the given masses, by L-BFGS on all rows or on a sample.
 
@@ -320,9 +339,13 @@ def fit_masses(
         rows = rows[np.sort(rng.choice(n, _MAX_LBFGS_ROWS, replace=False))]
     x = arrays.array(inputs.values[rows])
     targets = arrays.array(masses[rows])
-    evaluate = loss_of_weights(network, arrays, lambda: network.cross_entropy(x, targets))
+    evaluate = loss_of_weights(
+        network, arrays, lambda: network.cross_entropy(x, targets)
+    )
     start = to_host(network.weights)
-    run = minimize_lbfgs(evaluate, start, max_iter=_LBFGS_ITERATIONS, tol=_LBFGS_TOLERANCE)
+    run = minimize_lbfgs(
+        evaluate, start, max_iter=_LBFGS_ITERATIONS, tol=_LBFGS_TOLERANCE
+    )
     network.weights = arrays.array(run.model)
 
 
@@ -347,7 +370,9 @@ def fit_masses_in_batches(
         if place == 0:
             order[:] = rng.permutation(n)
         rows = order[place * batch_size : (place + 1) * batch_size]
-        yield network.cross_entropy(arrays.array(inputs.values[rows]), arrays.array(masses[rows]))
+        yield network.cross_entropy(
+            arrays.array(inputs.values[rows]), arrays.array(masses[rows])
+        )
 
     adam = Adam(network, arrays, batches, _ADAM_STEPS, _ADAM_RATE)
     for number in range(_ADAM_STEPS):

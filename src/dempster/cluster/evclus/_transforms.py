@@ -29,11 +29,13 @@ class LinearTransform:
 
     def __call__(self, d: np.ndarray) -> np.ndarray:
         delta = np.clip((d - self.offset) / self.slope, _MIN_CONFLICT, _MAX_CONFLICT)
-        return np.where(d > 0, np.sqrt(np.log1p(-delta) / np.log(1 - LARGE_CONFLICT)), 0.0).astype(
-            d.dtype
-        )
+        return np.where(
+            d > 0, np.sqrt(np.log1p(-delta) / np.log(1 - LARGE_CONFLICT)), 0.0
+        ).astype(d.dtype)
 
-    def fit(self, d: np.ndarray, conflicts: np.ndarray) -> tuple[LinearTransform, float]:
+    def fit(
+        self, d: np.ndarray, conflicts: np.ndarray
+    ) -> tuple[LinearTransform, float]:
         """Return the best approximation slope * conflict + offset of d.
 
         The second result is the sum of squares for this object.
@@ -63,6 +65,7 @@ class RankTransform:
 
     def __call__(self, d: np.ndarray) -> np.ndarray:
         below, up_to = (
-            self.counts[np.searchsorted(self.values, d, side)] for side in ("left", "right")
+            self.counts[np.searchsorted(self.values, d, side)]
+            for side in ("left", "right")
         )
         return np.where(d > 0, (below + up_to) / 2, 0.0).astype(d.dtype)

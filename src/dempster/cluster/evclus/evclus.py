@@ -39,7 +39,11 @@ from dempster.cluster._medoid_starts import (
 from dempster.cluster._search import Families, FitResult, Method, Sample, Search
 from dempster.cluster._starts import validate_initial_masses
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, fit_source_peaks
-from dempster.cluster.evclus._fitted_pairs import distinct_objects, draw_objects, select_pairs
+from dempster.cluster.evclus._fitted_pairs import (
+    distinct_objects,
+    draw_objects,
+    select_pairs,
+)
 from dempster.cluster.evclus._model import (
     Assessment,
     DoubtModel,
@@ -49,7 +53,12 @@ from dempster.cluster.evclus._model import (
     neighbors_of_pairs,
     twins_at_zero,
 )
-from dempster.cluster.evclus._pairs import MAX_ALL_PAIRS_ROWS, AllPairs, Links, link_form
+from dempster.cluster.evclus._pairs import (
+    MAX_ALL_PAIRS_ROWS,
+    AllPairs,
+    Links,
+    link_form,
+)
 from dempster.cluster.evclus._scale import Scale, ScaleSearch, candidate_scales
 from dempster.cluster.evclus._transforms import LinearTransform, RankTransform
 from dempster.constraints import Constraints
@@ -138,12 +147,18 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         self.n_clusters = request.n_clusters
         self.apply = request.apply
         self.peaks = fit_source_peaks(
-            params.init, sample.values, self.n_clusters, params.random_state, params.n_jobs
+            params.init,
+            sample.values,
+            self.n_clusters,
+            params.random_state,
+            params.n_jobs,
         )
         constraints = request.constraints if params.xi > 0 else None
         self.links = Links.from_constraints(constraints, self.n)
         # Equal objects are not merged if there are constraints, which may separate them.
-        self.distinct = distinct_objects(sample, merge=len(self.links) == 0, device=params.device)
+        self.distinct = distinct_objects(
+            sample, merge=len(self.links) == 0, device=params.device
+        )
         # All random numbers are drawn in a fixed order, beginning with those that select the pairs.
         self.rng = as_generator(params.random_state)
         self.pairs = select_pairs(
@@ -166,7 +181,9 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         # proportion.
         represented = len(self.distinct.positions) / len(self.pairs.fitted)
         self.link_share = LINK_FACTORS[params.convention] * represented
-        self.stages: list[float] = []  # weights of the constraints in the stages after the first
+        self.stages: list[
+            float
+        ] = []  # weights of the constraints in the stages after the first
         if len(self.fitted_links):
             share = self.link_share * len(self.fitted_links) / len(self.links)
             if params.xi > _FIRST_XI:
@@ -189,16 +206,22 @@ class EvclusMethod(Method[Start, ObjectMasses]):
     def has_single_start(self) -> bool:
         """Whether ``init`` gives the only start, which is then run to the final tolerance."""
         is_given = self.peaks is not None or not isinstance(self.params.init, str)
-        return is_given and (self.has_landmarks or len(self.scale_search.scale.trials) == 1)
+        return is_given and (
+            self.has_landmarks or len(self.scale_search.scale.trials) == 1
+        )
 
     def draw_starts(self, family: FocalSets) -> list[Start]:
         """Return the masses given by ``init``, or draw masses for the candidate values of d0."""
         search = self.scale_search
         user_masses = self._user_masses(family)
         if search.scale.is_open and self.has_landmarks:
-            search.try_landmarks(partial(self._cluster_landmarks, family, user_masses), self.apply)
+            search.try_landmarks(
+                partial(self._cluster_landmarks, family, user_masses), self.apply
+            )
         if user_masses is not None and self.has_single_start:
-            return [(ObjectMasses(family, user_masses, search.scale.position), self.rng)]
+            return [
+                (ObjectMasses(family, user_masses, search.scale.position), self.rng)
+            ]
         starts = []
         for trial in search.positions:
             if user_masses is None:
@@ -208,7 +231,9 @@ class EvclusMethod(Method[Start, ObjectMasses]):
             starts += [ObjectMasses(family, masses, trial) for masses in drawn]
         if search.landmark_labels is not None:
             masses = masses_from_labels(search.landmark_labels, family)
-            starts.append(ObjectMasses(family, masses, search.scale.position, is_from_trial=True))
+            starts.append(
+                ObjectMasses(family, masses, search.scale.position, is_from_trial=True)
+            )
         seeds = self.rng.integers(0, 2**63, len(starts))
         return list(zip(starts, map(np.random.default_rng, seeds), strict=True))
 
@@ -221,7 +246,11 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         if isinstance(init, str):
             return None
         adds_doubt = self.params.focal_sets == "auto"
-        if adds_doubt and isinstance(init, CredalPartition) and init.n_clusters == self.n_clusters:
+        if (
+            adds_doubt
+            and isinstance(init, CredalPartition)
+            and init.n_clusters == self.n_clusters
+        ):
             init = project_partition(init, family)
         start = validate_initial_masses(init, self.n, family)
         is_unknown = family.find(start.focal_sets.membership) < 0
@@ -248,11 +277,16 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         if counts is not None:
             counts = counts[places]
         sample = pairs.fitted[places]
-        delta = conflicts_at(pairs.source.block(sample, sample), search.scale.trials[trial].d0)
+        delta = conflicts_at(
+            pairs.source.block(sample, sample), search.scale.trials[trial].d0
+        )
         blocks = [pairs.fitted[start:stop] for start, stop in row_blocks(m, most=None)]
         starts = []
         for medoids in medoid_starts(delta, self.n_clusters, n_init, self.rng, counts):
-            nearest = [pairs.source.block(rows, sample[medoids]).argmin(axis=1) for rows in blocks]
+            nearest = [
+                pairs.source.block(rows, sample[medoids]).argmin(axis=1)
+                for rows in blocks
+            ]
             starts.append(masses_from_labels(np.concatenate(nearest), family))
         return starts
 
@@ -292,7 +326,9 @@ class EvclusMethod(Method[Start, ObjectMasses]):
             return self._converge(Run(start[0]))
         return self._sweep(*start, [], self.first_tol)
 
-    def select_run(self, runs: Iterable[Run[ObjectMasses]], tol: float) -> Run[ObjectMasses]:
+    def select_run(
+        self, runs: Iterable[Run[ObjectMasses]], tol: float
+    ) -> Run[ObjectMasses]:
         """Return the most likely of the best runs for each d0.
 
         Objectives with different d0 cannot be compared. The run from the clusters that selected d0
@@ -300,13 +336,17 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         """
         groups: dict[tuple[int, bool], list[Run[ObjectMasses]]] = {}
         for run in runs:
-            groups.setdefault((run.model.trial, run.model.is_from_trial), []).append(run)
+            groups.setdefault((run.model.trial, run.model.is_from_trial), []).append(
+                run
+            )
         best = []
         for group in groups.values():
             best.append(super().select_run(group, tol))
         if len(best) == 1:
             return best[0]
-        return best[self.scale_search.select(self.partition(run).labels for run in best)]
+        return best[
+            self.scale_search.select(self.partition(run).labels for run in best)
+        ]
 
     def refine(self, best: Run[ObjectMasses]) -> Run[ObjectMasses]:
         if self.has_single_start:
@@ -326,7 +366,9 @@ class EvclusMethod(Method[Start, ObjectMasses]):
     def extend(self, run: Run[ObjectMasses], family: FocalSets) -> Run[ObjectMasses]:
         masses = np.asarray(self.partition(run).to_family(family).masses)
         wider = ObjectMasses(family, masses, run.model.trial)
-        return self._sweep(wider, self.rng, run.history, self.tol, (self.stages or [0.0])[-1])
+        return self._sweep(
+            wider, self.rng, run.history, self.tol, (self.stages or [0.0])[-1]
+        )
 
     def _sweep(
         self,
@@ -473,8 +515,14 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         """
         positions = self.pairs.references
         linked = self.links.objects
-        D = cast(DissimilaritySource, self.objects).block(positions, positions).astype(float)
-        model = DoubtModel.from_fit(fit, (D + D.T) / 2, np.flatnonzero(np.isin(positions, linked)))
+        D = (
+            cast(DissimilaritySource, self.objects)
+            .block(positions, positions)
+            .astype(float)
+        )
+        model = DoubtModel.from_fit(
+            fit, (D + D.T) / 2, np.flatnonzero(np.isin(positions, linked))
+        )
         masses = model.masses(self._rows(), self.apply)
         repeated = np.flatnonzero(self.distinct.first != np.arange(self.n))
         masses[repeated] = masses[self.distinct.first[repeated]]
@@ -492,7 +540,9 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         if self.has_landmarks:
             return model.masses(self._rows(), self.apply)
         masses = np.empty((self.n, len(fit.family)), dtype=self.objects.dtype)
-        masses[self.pairs.fitted] = fit.masses if fit.equalized is None else fit.equalized
+        masses[self.pairs.fitted] = (
+            fit.masses if fit.equalized is None else fit.equalized
+        )
         rows = self.distinct.rows
         masses[rows] = masses[self.distinct.first[rows]]
         others = np.setdiff1d(np.arange(self.n), rows)
@@ -510,9 +560,13 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         A slice of a tensor stays on its device.
         """
         if isinstance(self.objects, SparseSource):
-            pairs, _, d = pairs_of_sparse(self.objects.stored, symmetrize=self.params.symmetrize)
+            pairs, _, d = pairs_of_sparse(
+                self.objects.stored, symmetrize=self.params.symmetrize
+            )
             i, j = np.concatenate([pairs, pairs[:, ::-1]]).T
-            return sparse.csr_matrix((np.tile(d, 2), (i, j)), shape=(self.n, self.n))[which]
+            return sparse.csr_matrix((np.tile(d, 2), (i, j)), shape=(self.n, self.n))[
+                which
+            ]
         if isinstance(self.objects, TensorSource) and not isinstance(which, slice):
             return self.objects.rows(which)
         if self.objects.matrix is not None:
@@ -523,7 +577,9 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         """Update, in place, the masses of objects that have constraints but were not fitted."""
         links = self.links
         order = self.distinct.order
-        outside = order[np.isin(order, links.objects) & ~np.isin(order, self.pairs.fitted)]
+        outside = order[
+            np.isin(order, links.objects) & ~np.isin(order, self.pairs.fitted)
+        ]
         if len(outside) == 0:
             return
         if isinstance(self.objects, SparseSource):
@@ -533,7 +589,9 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         known = model.reference_masses
         terms = model.linear_terms(self._rows(outside))
         blocks = row_blocks(len(outside), 1024, most=None)
-        linear = np.concatenate([terms(start, stop)[0] for start, stop in blocks], dtype=float)
+        linear = np.concatenate(
+            [terms(start, stop)[0] for start, stop in blocks], dtype=float
+        )
         problem = self.scale_search.problem_at(self.scale_search.scale.position)
         weight = problem.total * self.link_share * self.params.xi / (2 * len(links))
         settled = masses.astype(float)
@@ -881,19 +939,27 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         if self.target_conflict == "exponential":
             return source
         if not isinstance(source, MatrixSource):
-            expected = "'exponential' unless metric='precomputed' and X is a dense matrix"
-            raise InvalidParameterError("target_conflict", expected, self.target_conflict)
+            expected = (
+                "'exponential' unless metric='precomputed' and X is a dense matrix"
+            )
+            raise InvalidParameterError(
+                "target_conflict", expected, self.target_conflict
+            )
         if self.target_conflict != "ordinal":
             return source
         self._transform = RankTransform.from_matrix(source.matrix)
         return MatrixSource(self._transform(source.matrix))
 
-    def _comparison_source(self, values: DissimilaritySource | SparseSource) -> DissimilaritySource:
+    def _comparison_source(
+        self, values: DissimilaritySource | SparseSource
+    ) -> DissimilaritySource:
         if isinstance(values, SparseSource):
             expected = "an integer for a sparse matrix X"
             raise InvalidParameterError("n_clusters", expected, self.n_clusters)
         if self.shape == "connected":
-            expected = "an integer if shape='connected' (CredalClustering selects the number)"
+            expected = (
+                "an integer if shape='connected' (CredalClustering selects the number)"
+            )
             raise InvalidParameterError("n_clusters", expected, self.n_clusters)
         if isinstance(values, TensorSource):
             return AttributeSource(to_host(values.objects))
@@ -917,9 +983,15 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
                 expected = "'compact' for random pairs or a sparse matrix X"
                 raise InvalidParameterError("shape", expected, self.shape)
             if request.constraints is not None:
-                raise InvalidParameterError("constraints", must="be None if shape='connected'")
+                raise InvalidParameterError(
+                    "constraints", must="be None if shape='connected'"
+                )
         blocks = sample.blocks
-        if blocks is not None and not blocks.are_in_memory and self.sampling in ("all", "random"):
+        if (
+            blocks is not None
+            and not blocks.are_in_memory
+            and self.sampling in ("all", "random")
+        ):
             expected = f"'auto' or 'landmarks' for {len(blocks):,} rows in blocks"
             raise InvalidParameterError("sampling", expected, self.sampling)
         return EvclusMethod(self, sample, request)
@@ -949,7 +1021,11 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         return method, search.run(method, families, method.pairs.counts)
 
     def _run_linear(
-        self, search: Search, families: Families, sample: Sample[Any], request: FitRequest
+        self,
+        search: Search,
+        families: Families,
+        sample: Sample[Any],
+        request: FitRequest,
     ) -> tuple[EvclusMethod, Run[Any]]:
         """Fit converted dissimilarities, whose exponential transformation is linear.
 
@@ -959,7 +1035,9 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         c = request.n_clusters
         if isinstance(self.d0, str):
             quantile = float(self.d0_quantile or default_quantile(c))
-            transform = LinearTransform(scale_at(D[np.triu_indices(len(D), 1)], quantile))
+            transform = LinearTransform(
+                scale_at(D[np.triu_indices(len(D), 1)], quantile)
+            )
         else:
             transform = LinearTransform(float(self.d0))
         plain = copy.copy(self)
@@ -977,12 +1055,16 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
             i, j = np.triu_indices(len(fitted), 1)
             masses = run.model.masses
             conflicts = (masses @ run.model.family.conflict @ masses.T)[i, j]
-            transform, error = transform.fit(sample.values.block(fitted, fitted)[i, j], conflicts)
+            transform, error = transform.fit(
+                sample.values.block(fitted, fitted)[i, j], conflicts
+            )
             if error > (1 - _AFFINE_TOLERANCE) * smallest:
                 break
             smallest = error
             result = method.result(run)
-            labels = CredalPartition.unchecked(result.masses, result.model.family).labels
+            labels = CredalPartition.unchecked(
+                result.masses, result.model.family
+            ).labels
             clusters = FocalSets.simple(c, empty=False, omega=False)
             plain.init = CredalPartition(np.eye(c)[labels], clusters)
         return method, run

@@ -30,7 +30,12 @@ from dempster._random import as_generator
 from dempster._types import ArrayLike, Metric, Seed, TableLike
 from dempster._validation import format_value
 from dempster.belief import FocalSets
-from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, FitRequest, Support
+from dempster.cluster._base import (
+    COMMON_RULES,
+    EvidentialClusterer,
+    FitRequest,
+    Support,
+)
 from dempster.cluster._mass_step import masses_from_plausibilities, project_partition
 from dempster.cluster._search import Families, FitResult, Method, Sample, Search
 from dempster.cluster._starts import check_partition
@@ -44,7 +49,12 @@ from dempster.cluster.evclus._model import (
     neighboring_clusters,
     replace_masses,
 )
-from dempster.cluster.evclus._network import FeedForward, HostArrays, MassLayer, ValueAndGradient
+from dempster.cluster.evclus._network import (
+    FeedForward,
+    HostArrays,
+    MassLayer,
+    ValueAndGradient,
+)
 from dempster.cluster.evclus._network_loss import (
     Arrays,
     Network,
@@ -73,7 +83,11 @@ from dempster.data.device import import_torch
 from dempster.data.rows import BlockRows
 from dempster.data.sampling import order_along_line
 from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource
-from dempster.dissimilarity.transform import choose_landmarks, default_quantile, scale_at
+from dempster.dissimilarity.transform import (
+    choose_landmarks,
+    default_quantile,
+    scale_at,
+)
 from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.descent import Run
 from dempster.partition import CredalPartition
@@ -138,7 +152,9 @@ MAX_LAYER_UNITS = 1_000_000
 def _are_layer_sizes(network: Any) -> bool:
     is_vector = isinstance(network, np.ndarray) and network.ndim == 1
     sizes = network if is_vector or isinstance(network, list | tuple) else [network]
-    return all(rule.is_integer(size) and 1 <= int(size) <= MAX_LAYER_UNITS for size in sizes)
+    return all(
+        rule.is_integer(size) and 1 <= int(size) <= MAX_LAYER_UNITS for size in sizes
+    )
 
 
 def _is_module(network: Any) -> bool:
@@ -159,7 +175,9 @@ class Preparation:
     mean: np.ndarray
     scale: np.ndarray
     detector: Any = None
-    detector_scale: float = 1.0  # standard deviation of the decision values of the training rows
+    detector_scale: float = (
+        1.0  # standard deviation of the decision values of the training rows
+    )
 
     def standardize(self, X: Array) -> Array:
         return (X - to_device_of(self.mean, X)) / to_device_of(self.scale, X)
@@ -173,7 +191,9 @@ class Preparation:
             return None
         flat = inputs.reshape(len(inputs), -1)
         blocks = row_blocks(len(flat), _MAX_DETECTOR_ROWS, most=None)
-        parts = [self.detector.decision_function(flat[start:stop]) for start, stop in blocks]
+        parts = [
+            self.detector.decision_function(flat[start:stop]) for start, stop in blocks
+        ]
         return np.concatenate(parts).astype(float).reshape(-1) / self.detector_scale
 
     def inputs(self, X: np.ndarray, arrays: Arrays) -> NetworkInputs:
@@ -203,9 +223,14 @@ class Preparation:
                 values = X[order_along_line(X.reshape(len(X), -1))]
             # Rounding errors can make the standard deviation of a constant feature nonzero.
             varies = values.max(axis=0) > values.min(axis=0)
-            moments = row_mean(values), np.where(varies, values.std(axis=0, dtype=float), 0)
+            moments = (
+                row_mean(values),
+                np.where(varies, values.std(axis=0, dtype=float), 0),
+            )
         mean, scale = moments
-        scaler = cls(mean.astype(X.dtype), np.where(scale > 0, scale, 1).astype(X.dtype))
+        scaler = cls(
+            mean.astype(X.dtype), np.where(scale > 0, scale, 1).astype(X.dtype)
+        )
         if detector is None:
             return scaler
         inputs = scaler.standardize(X).reshape(len(X), -1)
@@ -256,7 +281,9 @@ def read_epochs(
             if indices and n_cells > _MAX_CACHED_CELLS:
                 break
             indices.append(batches)
-        needed = np.unique(np.concatenate([rows for batches in indices for rows in batches]))
+        needed = np.unique(
+            np.concatenate([rows for batches in indices for rows in batches])
+        )
         last = epochs[0] + len(indices)
         values = blocks.take(needed, f"the objects of epochs {epochs[0] + 1} to {last}")
         for batches in indices:
@@ -353,7 +380,9 @@ class NetworkModel:
     family: FocalSets
     network: FeedForward | Any  # or a TorchNetwork
     preparation: Preparation
-    validation: tuple[float, ...] = ()  # errors on the validation pairs during the training
+    validation: tuple[
+        float, ...
+    ] = ()  # errors on the validation pairs during the training
 
     def masses(self, values: Array, apply: Apply) -> Array:
         """Return the masses of n rows, shape (n, f), in the precision and on the device of X."""
@@ -372,7 +401,9 @@ class NetworkModel:
 _ITERATIONS_PER_EPOCH = 10  # The mini-batch solver runs max_iter / 10 epochs.
 _MAX_DOUBT_ROWS = 2000
 _MAX_DOUBT_ROWS_OF_TORCH = 20_000
-_QUANTILE_FOR_FEW = 0.62  # quantile of the dissimilarities used as d0 for three or four clusters
+_QUANTILE_FOR_FEW = (
+    0.62  # quantile of the dissimilarities used as d0 for three or four clusters
+)
 _SCALE_PAIRS = 100_000
 _ASSESSMENT_PAIRS = 200_000
 # parameters that do not change the training, or whose effect on it is among the data of the fit
@@ -459,16 +490,23 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         self.uses_torch = self.module is not None or device != "cpu"
         arrays: Arrays
         if self.uses_torch:
-            from dempster.cluster.evclus._torch_network import DeviceArrays, select_dtype
+            from dempster.cluster.evclus._torch_network import (
+                DeviceArrays,
+                select_dtype,
+            )
 
             dtype = select_dtype(self.module, is_full_batch=self.is_full_batch)
             arrays = DeviceArrays(dtype, device)
         else:
             # Full batches use double precision, which L-BFGS needs.
-            arrays = HostArrays(np.dtype(np.float64 if self.is_full_batch else np.float32))
+            arrays = HostArrays(
+                np.dtype(np.float64 if self.is_full_batch else np.float32)
+            )
         # The random numbers are drawn in a fixed order: a sample for the detector, the seeds of the
         # trainings, the validation pairs and the training pairs.
-        self.preparation = Preparation.from_rows(self.values, params.outlier_detector, rng, moments)
+        self.preparation = Preparation.from_rows(
+            self.values, params.outlier_detector, rng, moments
+        )
         self.inputs = self.preparation.inputs(self.values, arrays)
         self.objective = NetworkObjective(
             targets,
@@ -482,7 +520,9 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         self.seeds = rng.integers(0, 2**31, params.n_init)
         self.held_out = targets.draw_validation_pairs(rng)
         self.pairs = None  # all pairs
-        if self.is_full_batch and (params.n_partners is not None or training.early_stopping):
+        if self.is_full_batch and (
+            params.n_partners is not None or training.early_stopping
+        ):
             held_out = self.held_out if training.early_stopping else None
             self.pairs = targets.draw_training_pairs(params.n_partners, held_out, rng)
         # family and masses before pairs were added
@@ -497,7 +537,9 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         import joblib
 
         params = self.params.get_params(deep=False)
-        settings = {k: repr(v) for k, v in params.items() if k not in _IRRELEVANT_PARAMS}
+        settings = {
+            k: repr(v) for k, v in params.items() if k not in _IRRELEVANT_PARAMS
+        }
         seed = self.params.random_state
         metric = self.targets.source.metric
         parts = [
@@ -505,7 +547,9 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
             int(seed) if isinstance(seed, Integral) else None,
             self.device,
             repr(list(self.family)),
-            metric if isinstance(metric, str) else getattr(metric, "__qualname__", None),
+            metric
+            if isinstance(metric, str)
+            else getattr(metric, "__qualname__", None),
             self.values,
             self.targets.labels,
             self.targets.table,
@@ -534,7 +578,9 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         saved = self.checkpoint.get_state(number)
         if saved is None and self.first.masses is not None:
             masses = self._match_labels(self.first.masses)
-            self._pretrain(network, self.inputs, masses, seed, np.random.default_rng(seed))
+            self._pretrain(
+                network, self.inputs, masses, seed, np.random.default_rng(seed)
+            )
         progress = TrainingProgress(network)
         if saved is not None:
             progress.restore(saved)
@@ -549,7 +595,9 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         trained = TrainedNetwork(self.family, network, progress)
         return Run(trained, history, progress.is_converged)
 
-    def select_run(self, runs: Iterable[Run[TrainedNetwork]], tol: float) -> Run[TrainedNetwork]:
+    def select_run(
+        self, runs: Iterable[Run[TrainedNetwork]], tol: float
+    ) -> Run[TrainedNetwork]:
         """Select the run with the smallest validation error or, without validation pairs, loss."""
         return min(runs, key=lambda run: run.model.progress.best_value)
 
@@ -629,7 +677,10 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         if len(labelled) == 0:
             return masses
         plausible = masses[labelled] @ family.membership
-        sums = [plausible[labels[labelled] == k].sum(axis=0) for k in range(family.n_clusters)]
+        sums = [
+            plausible[labels[labelled] == k].sum(axis=0)
+            for k in range(family.n_clusters)
+        ]
         _, cluster_of_label = linear_sum_assignment(-np.stack(sums))
         renumbered = FocalSets(family.membership[:, cluster_of_label])
         columns = renumbered.find(family.membership)
@@ -641,7 +692,9 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         training = self.training
         validation_error = None
         if training.early_stopping or not self.is_full_batch:
-            validation_error = self.objective.validation_error(progress.network, self.held_out)
+            validation_error = self.objective.validation_error(
+                progress.network, self.held_out
+            )
         patience = training.patience if training.early_stopping else np.inf
         with self.inputs.arrays.session(seed):
             solver, n_rounds = self._make_solver(progress, seed)
@@ -675,7 +728,9 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
             if self.blocks is None:
                 rng = np.random.default_rng([seed, epoch])
                 return objective.mini_batch_losses(network, training.batch_size, rng)
-            rows = ((rows, self.preparation.inputs(rows, arrays)) for rows in next(streamed))
+            rows = (
+                (rows, self.preparation.inputs(rows, arrays)) for rows in next(streamed)
+            )
             return objective.streamed_losses(network, rows)
 
         solver = RMSprop if training.solver == "rmsprop" else Adam
@@ -686,7 +741,9 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
     def result(self, run: Run[TrainedNetwork]) -> FitResult:
         trained = run.model
         validation = tuple(trained.progress.validation[: len(run.history)])
-        model = NetworkModel(trained.family, trained.network, self.preparation, validation)
+        model = NetworkModel(
+            trained.family, trained.network, self.preparation, validation
+        )
         masses = model.masses(self.values, self.apply)
         return FitResult(run, model, masses, self.targets.warnings)
 
@@ -696,7 +753,9 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         The masses are those before pairs of clusters were added.
         """
         family, masses = self._assessed or (self.family, masses)
-        return _assess_rows(self.targets.source, masses, family, self.first.d0, self.rng)
+        return _assess_rows(
+            self.targets.source, masses, family, self.first.d0, self.rng
+        )
 
 
 def _assess_rows(
@@ -707,7 +766,9 @@ def _assess_rows(
     rng: np.random.Generator,
 ) -> Assessment:
     """Compare the conflicts of all pairs of rows, or of random pairs, with the dissimilarities."""
-    pairs = WeightedPairs.from_source(source, np.arange(len(source)), _ASSESSMENT_PAIRS, rng)
+    pairs = WeightedPairs.from_source(
+        source, np.arange(len(source)), _ASSESSMENT_PAIRS, rng
+    )
     double = pairs._replace(dissimilarity=pairs.dissimilarity.astype(float))
     return assess(masses, family, double, d0, rng)
 
@@ -903,10 +964,15 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         ),
         "outlier_detector": rule.choice(None)
         | rule.choice("one-class-svm")
-        | rule.Rule("an object with decision_function", lambda v: hasattr(v, "decision_function")),
+        | rule.Rule(
+            "an object with decision_function",
+            lambda v: hasattr(v, "decision_function"),
+        ),
         "n_partners": rule.choice(None) | rule.integer(1),
         "training": rule.choice(None) | rule.kind(Training),
-        "init": rule.choice("evclus", "random") | PEAKS_RULE | rule.kind(CredalPartition),
+        "init": rule.choice("evclus", "random")
+        | PEAKS_RULE
+        | rule.kind(CredalPartition),
         "checkpoint": rule.choice(None) | rule.kind(str, Path, words="a path"),
         "device": rule.kind(str, words="the name of a device"),
     }
@@ -1041,7 +1107,9 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         """
         check_is_fitted(self, "focal_sets_")
         preparation = self._model.preparation
-        values = preparation.decision_values(preparation.standardize(self._read(X, reset=False)))
+        values = preparation.decision_values(
+            preparation.standardize(self._read(X, reset=False))
+        )
         assert values is not None
         return values
 
@@ -1050,7 +1118,9 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         return super()._accepts_tensors() and self.outlier_detector is None
 
     def _read(self, X: TableLike, *, reset: bool) -> Array:
-        values = self._validate_attributes(X, reset=reset, allow_nd=_is_module(self.network))
+        values = self._validate_attributes(
+            X, reset=reset, allow_nd=_is_module(self.network)
+        )
         # Training batches are drawn from memory.
         if reset:
             return to_host(values)
@@ -1074,10 +1144,14 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         """
         method = self._make_method(sample, request)
         families = Families(method.family, neighbors=self.focal_sets == "auto")
-        quiet = replace(search, progress=partial(progress_bar, type(self).__name__, shown=False))
+        quiet = replace(
+            search, progress=partial(progress_bar, type(self).__name__, shown=False)
+        )
         return method, quiet.run(method, families)
 
-    def _make_method(self, sample: Sample[np.ndarray], request: FitRequest) -> NetworkMethod:
+    def _make_method(
+        self, sample: Sample[np.ndarray], request: FitRequest
+    ) -> NetworkMethod:
         is_module = _is_module(self.network)
         device = self.device
         if sample.device is not None:
@@ -1092,7 +1166,9 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         rng = as_generator(self.random_state)
         targets = build_targets(sample.values, self.metric, request)
         first = self._initialize(targets, c, rng, device)
-        peaks = fit_source_peaks(self.init, targets.source, c, self.random_state, self.n_jobs)
+        peaks = fit_source_peaks(
+            self.init, targets.source, c, self.random_state, self.n_jobs
+        )
         if peaks is not None:
             # The density peaks become labeled rows.
             labels = targets.labels.copy()
@@ -1167,7 +1243,9 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
             return {}
         return {"d0": evclus.scale_.reasons()}
 
-    def _fitted_attributes(self, method: NetworkMethod, model: NetworkModel) -> dict[str, Any]:
+    def _fitted_attributes(
+        self, method: NetworkMethod, model: NetworkModel
+    ) -> dict[str, Any]:
         assessment = method.assess(self.credal_partition_.masses)
         return {
             "network_": model.network,

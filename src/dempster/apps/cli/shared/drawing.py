@@ -26,18 +26,28 @@ def draw_partition(result: RecipeResult, path: Path, title: str) -> None:
         _draw_dissimilarities(result, path, title)
 
 
-def draw_attributes(estimator: Any, attributes: Attributes, path: Path, title: str) -> None:
+def draw_attributes(
+    estimator: Any, attributes: Attributes, path: Path, title: str
+) -> None:
     """Draw a partition over one or two columns, or over the principal components of more."""
     numbers = attributes.preparation.numbers
     if not numbers:
-        raise UserError("--plot: the table has no numeric column to draw; remove --plot")
+        raise UserError(
+            "--plot: the table has no numeric column to draw; remove --plot"
+        )
     options: dict[str, Any] = {"title": title}
     shown = attributes.values[numbers]
     if len(numbers) <= 2:
         shown = attributes.table[numbers]
         centers = np.asarray(getattr(estimator, "cluster_centers_", ()))
-        if centers.ndim == 2 and centers.shape[1] == shown.shape[1] and centers.dtype.kind == "f":
-            options["cluster_centers"] = attributes.preparation.to_original_units(centers)
+        if (
+            centers.ndim == 2
+            and centers.shape[1] == shown.shape[1]
+            and centers.dtype.kind == "f"
+        ):
+            options["cluster_centers"] = attributes.preparation.to_original_units(
+                centers
+            )
     points = shown.fillna(shown.mean())
     height = 2.6 if len(numbers) == 1 else 5.2
     _draw_points(estimator.credal_partition_, points, path, height, **options)
@@ -61,12 +71,18 @@ def _draw_dissimilarities(result: RecipeResult, path: Path, title: str) -> None:
 
 
 def _draw_points(
-    partition: CredalPartition, points: Any, path: Path, height: float = 5.2, **options: Any
+    partition: CredalPartition,
+    points: Any,
+    path: Path,
+    height: float = 5.2,
+    **options: Any,
 ) -> None:
     from dempster.plot import CredalPartitionDisplay
 
     def draw(ax: Any) -> None:
-        CredalPartitionDisplay.from_partition(partition, points, ax=ax, legend="outside", **options)
+        CredalPartitionDisplay.from_partition(
+            partition, points, ax=ax, legend="outside", **options
+        )
 
     draw_picture(draw, path, (8, height))
 
@@ -77,9 +93,13 @@ def _draw_image(result: RecipeResult, path: Path, title: str) -> None:
 
     shape = result.prepared.X.shape[:-1]
     if len(shape) != 2:
-        raise UserError(f"--plot needs an image of two dimensions, got {len(shape)}; remove --plot")
+        raise UserError(
+            f"--plot needs an image of two dimensions, got {len(shape)}; remove --plot"
+        )
     partition = result.partition
-    palette = np.array([colormaps["tab20"](k % 20)[:3] for k in range(partition.n_clusters)])
+    palette = np.array(
+        [colormaps["tab20"](k % 20)[:3] for k in range(partition.n_clusters)]
+    )
     colors = palette[partition.labels]
     certainty = partition.singleton_belief.max(axis=1)[:, None]
 

@@ -93,7 +93,9 @@ class Program(click.Group):
         command.short_help = self.lazy[cmd_name]
         return command
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(
+        self, ctx: click.Context, formatter: click.HelpFormatter
+    ) -> None:
         """Write the list of commands without importing their modules."""
         with formatter.section("Commands"):
             formatter.write_dl(list(self.lazy.items()))
@@ -114,7 +116,9 @@ class Program(click.Group):
         except KeyboardInterrupt as error:
             raise click.Abort from error  # For KeyboardInterrupt, click would print an empty line.
 
-    def main(self, args: Any = None, prog_name: str | None = None, **extra: Any) -> NoReturn:  # type: ignore[override]
+    def main(  # type: ignore[override]
+        self, args: Any = None, prog_name: str | None = None, **extra: Any
+    ) -> NoReturn:
         """Run a command and exit with its exit code."""
         extra["standalone_mode"] = False  # click must not print errors.
         try:
@@ -124,14 +128,18 @@ class Program(click.Group):
             code = EXIT_DATA  # The reading program closed the pipe (`dempster ... | head`).
         except (Exception, KeyboardInterrupt, Terminated) as error:
             code, line = describe_exception(error)
-            with suppress(OSError):  # The terminal may be closed, or the disk may be full.
+            with suppress(
+                OSError
+            ):  # The terminal may be closed, or the disk may be full.
                 if os.environ.get(DEBUG_VARIABLE, "0") not in ("", "0"):
                     traceback.print_exc()
                 click.echo(f"dempster: {printable(line)}", err=True)
         for stream in (sys.stdout, sys.stderr):
             try:
                 stream.flush()
-            except OSError:  # Otherwise Python would fail when it flushes the stream at exit.
+            except (
+                OSError
+            ):  # Otherwise Python would fail when it flushes the stream at exit.
                 os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         sys.exit(code if isinstance(code, int) else 0)
 
@@ -143,7 +151,9 @@ class Command(click.Command):
         super().__init__(*args, **options)
         self.examples = examples  # command lines for the help
 
-    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_help_text(
+        self, ctx: click.Context, formatter: click.HelpFormatter
+    ) -> None:
         super().format_help_text(ctx, formatter)
         if self.examples:
             with formatter.section("Examples"):
@@ -173,25 +183,33 @@ def translate_error(
     for parameter in parameters:
         if isinstance(parameter, click.Option) or parameter.name == "files":
             options[(parameter.name or "").removeprefix("set_")] = parameter
-    options |= {alias: options[name] for alias, name in _ALIASES.items() if name in options}
+    options |= {
+        alias: options[name] for alias, name in _ALIASES.items() if name in options
+    }
     text = str(error)
     name = getattr(error, "name", "")
     at_fault = options.get(name)
     is_wrong_use = False
     if at_fault is not None:
         given = ctx.params.get("settings", ())
-        settings = [setting.partition("=")[0].strip().replace("-", "_") for setting in given]
+        settings = [
+            setting.partition("=")[0].strip().replace("-", "_") for setting in given
+        ]
         source = ctx.get_parameter_source(at_fault.name or "")
         is_wrong_use = name in settings or source is ParameterSource.COMMANDLINE
         rest = text.removeprefix(name)
         if rest != text and rest[:1] in (" ", ":", "="):
-            text = _option_name(at_fault) + rest.replace("=", " ", 1 if rest[0] == "=" else 0)
+            text = _option_name(at_fault) + rest.replace(
+                "=", " ", 1 if rest[0] == "=" else 0
+            )
         elif is_wrong_use:
             text = f"{_option_name(at_fault)}: {text}"
     for setting, values in getattr(error, "settings", {}).items():
         for value in values if isinstance(values, tuple) else (values,):
             if setting in options:
-                text = text.replace(f"{setting}={value!r}", _type_setting(options[setting], value))
+                text = text.replace(
+                    f"{setting}={value!r}", _type_setting(options[setting], value)
+                )
     return (WrongUse if is_wrong_use else UserError)(text)
 
 
@@ -263,7 +281,9 @@ def print_warnings() -> Iterator[None]:
     """Print each distinct warning of the library once, as one line."""
     seen: set[str] = set()
 
-    def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+    def show(
+        message: Warning | str, category: type[Warning], *where: Any, **more: Any
+    ) -> None:
         line = " ".join(str(message).split())
         if line not in seen:
             seen.add(line)

@@ -58,7 +58,9 @@ def load_result(path: Path) -> SavedResult:
 
     suffix = path.suffix.lower()
     if suffix != ".dempster":
-        return SavedResult(path, read_r(path) if suffix == ".rds" else read_partition(path), None)
+        return SavedResult(
+            path, read_r(path) if suffix == ".rds" else read_partition(path), None
+        )
     content = load(path)
     if isinstance(content, CredalPartition):
         return SavedResult(path, content, None)
@@ -69,7 +71,9 @@ def load_result(path: Path) -> SavedResult:
         model = TableModel(content)
     if not hasattr(model.estimator, "predict_mass"):
         found = type(content).__name__
-        raise UserError(f"{path} contains {found}, but must contain a partition or a model")
+        raise UserError(
+            f"{path} contains {found}, but must contain a partition or a model"
+        )
     return SavedResult(path, getattr(model.estimator, "credal_partition_", None), model)
 
 
@@ -82,7 +86,9 @@ def read_rows(path: Path, options: dict[str, Any], recipe: str = "") -> pd.DataF
     from dempster.apps.recipe import Recipe
     from dempster.io import read_table
 
-    settings = {name: options[name] for name in ("header", "delimiter", "decimal", "sheet")}
+    settings = {
+        name: options[name] for name in ("header", "delimiter", "decimal", "sheet")
+    }
     settings |= {
         "index_col": options["index"],
         "na_values": split_names(options["na_values"], "na-values") or None,
@@ -96,7 +102,9 @@ def read_rows(path: Path, options: dict[str, Any], recipe: str = "") -> pd.DataF
     return read_table(path, **settings)
 
 
-def select_rows(table: pd.DataFrame, partition: CredalPartition, path: Path) -> pd.DataFrame:
+def select_rows(
+    table: pd.DataFrame, partition: CredalPartition, path: Path
+) -> pd.DataFrame:
     """Return the rows of a table that match the objects of a partition, in their order."""
     from dempster._validation import row_index
 
@@ -117,7 +125,9 @@ def select_rows(table: pd.DataFrame, partition: CredalPartition, path: Path) -> 
             "select the column of row names with --index"
         )
     if not table.index.is_unique or len(set(names)) < len(names):
-        raise UserError(f"{path}: names of rows must be unique to match those of the partition")
+        raise UserError(
+            f"{path}: names of rows must be unique to match those of the partition"
+        )
     return table.loc[names]
 
 
@@ -131,7 +141,9 @@ def find_object(partition: CredalPartition, name: str) -> int:
     names = list(map(str, partition.index))
     count = names.count(name)
     if count > 1:
-        raise UserError(f"--object: {count} objects are named '{name}'; names must be unique")
+        raise UserError(
+            f"--object: {count} objects are named '{name}'; names must be unique"
+        )
     if count == 0:
         first = ", ".join(names[:5])
         raise UserError(f"--object: there is no object '{name}'; the first are {first}")
@@ -143,7 +155,9 @@ def list_input_files(recipe: Recipe) -> list[Path]:
     from dempster.apps.recipe.labels import is_file_name
 
     names = [*recipe.files]
-    names += [name for name in (recipe.labels, recipe.truth) if name and is_file_name(name)]
+    names += [
+        name for name in (recipe.labels, recipe.truth) if name and is_file_name(name)
+    ]
     if recipe.constraints is not None:
         names.append(recipe.constraints)
     return list(map(Path, names))

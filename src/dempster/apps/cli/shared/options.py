@@ -96,7 +96,10 @@ def confidence_option(help: str) -> Decorator:
 # Options --json and --quiet, which the command receives as a `Screen` in the argument ``screen``.
 screen_options = _combine(
     click.option(
-        "--json", "as_json", is_flag=True, help="Print one JSON document instead of text."
+        "--json",
+        "as_json",
+        is_flag=True,
+        help="Print one JSON document instead of text.",
     ),
     click.option("-q", "--quiet", is_flag=True, help="Print only warnings and errors."),
     _with_screen,
@@ -104,7 +107,10 @@ screen_options = _combine(
 
 reading_options = _combine(
     click.option(
-        "--index", type=ColumnNames(), metavar="COLUMN", help="Column with the names of the rows."
+        "--index",
+        type=ColumnNames(),
+        metavar="COLUMN",
+        help="Column with the names of the rows.",
     ),
     click.option(
         "--header/--no-header",
@@ -122,7 +128,9 @@ reading_options = _combine(
         help="Decimal mark of a text file. [default: detect]",
     ),
     click.option(
-        "--sheet", metavar="NAME", help="Sheet of an Excel file. [default: the first visible sheet]"
+        "--sheet",
+        metavar="NAME",
+        help="Sheet of an Excel file. [default: the first visible sheet]",
     ),
     click.option(
         "--na-values",
@@ -140,12 +148,19 @@ column_options = _combine(
         type=ColumnNames(),
         help="Columns to use. [default: all numeric columns]",
     ),
-    click.option("--exclude", multiple=True, type=ColumnNames(), help="Columns to ignore."),
+    click.option(
+        "--exclude", multiple=True, type=ColumnNames(), help="Columns to ignore."
+    ),
 )
 
-scale_option = click.option("--scale/--no-scale", default=True, help="Standardize the columns.")
+scale_option = click.option(
+    "--scale/--no-scale", default=True, help="Standardize the columns."
+)
 seed_option = click.option(
-    "--seed", type=WholeNumber(0, MAX_SEED), default=0, help="Seed of the random numbers."
+    "--seed",
+    type=WholeNumber(0, MAX_SEED),
+    default=0,
+    help="Seed of the random numbers.",
 )
 settings_option = click.option(
     "-p",
@@ -187,7 +202,9 @@ recipe_options = _combine(
         help='Columns of text to use as categories; "all" selects every column of text.',
     ),
     click.option(
-        "--dissimilarities", is_flag=True, help="FILE contains a square matrix of dissimilarities."
+        "--dissimilarities",
+        is_flag=True,
+        help="FILE contains a square matrix of dissimilarities.",
     ),
     reading_options,
     click.option(
@@ -205,12 +222,16 @@ recipe_options = _combine(
         help="File of pairs of rows in the same or in different clusters: a,b,same.",
     ),
     click.option(
-        "--labels", metavar="COLUMN|PATH", help="Known labels of some rows, used for clustering."
+        "--labels",
+        metavar="COLUMN|PATH",
+        help="Known labels of some rows, used for clustering.",
     ),
     truth_option,
     settings_option,
     click.option(
-        "--config", type=PATH, help="Read the options from a TOML file; other options override it."
+        "--config",
+        type=PATH,
+        help="Read the options from a TOML file; other options override it.",
     ),
     click.option("--save-config", type=PATH, help="Write the options to a TOML file."),
 )
@@ -258,7 +279,9 @@ class RecipeCommand(Command):
             return method
         if self.package == "classify":
             return "eknn"
-        constrained = self.name == "ask" or "--constraints" in values or "--labels" in values
+        constrained = (
+            self.name == "ask" or "--constraints" in values or "--labels" in values
+        )
         return default_method(constrained=constrained)
 
     def _info(self, ctx: click.Context) -> MethodInfo:
@@ -273,7 +296,9 @@ class RecipeCommand(Command):
                 parameters.append(option)
         return parameters
 
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_options(
+        self, ctx: click.Context, formatter: click.HelpFormatter
+    ) -> None:
         """Write the options of the command, the options of the method and the list of methods."""
         info = self._info(ctx)
         records: list[tuple[str, str]] = []
@@ -335,7 +360,10 @@ def split_names(values: Sequence[str], option: str) -> list[str]:
     Quoted names may contain commas.
     """
     parts = [part for value in values for part in _NAME.finditer(value)]
-    names = [part[2].strip() if part[1] is None else part[1].replace('""', '"') for part in parts]
+    names = [
+        part[2].strip() if part[1] is None else part[1].replace('""', '"')
+        for part in parts
+    ]
     names = [name for name in names if name]
     if values and not names:
         thing = "value" if option == "na-values" else "column"
@@ -358,13 +386,17 @@ def parse_parameters(options: dict[str, Any], method: str) -> dict[str, Any]:
             raise WrongUse(f"-p {key}: use the option {_RESERVED[key]}")
         if key not in names:
             known = ", ".join(names)
-            raise WrongUse(f"-p {key}: method {method} has no such parameter; it has {known}")
+            raise WrongUse(
+                f"-p {key}: method {method} has no such parameter; it has {known}"
+            )
         parameters[key] = parse_value(value.strip())
     for name, value in options.items():
         if name.startswith("set_") and value is not None:
             key = name.removeprefix("set_")
             if key in parameters:
-                raise WrongUse(f"{key} is given twice, by -p and by --{key.replace('_', '-')}")
+                raise WrongUse(
+                    f"{key} is given twice, by -p and by --{key.replace('_', '-')}"
+                )
             parameters[key] = None if value is NONE else value
     return {key: parameters[key] for key in names if key in parameters}
 
@@ -392,7 +424,9 @@ def build_recipe(
             "FILE is missing; give a table, or a --config file with a table "
             "(dempster demo needs neither)"
         )
-    values |= {name: options[name] for name in _FIELDS if name in options and is_given(name)}
+    values |= {
+        name: options[name] for name in _FIELDS if name in options and is_given(name)
+    }
     for name in _LISTS:
         if is_given(name):
             values[name] = split_names(options[name], name.replace("_", "-"))

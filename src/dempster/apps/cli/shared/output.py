@@ -71,7 +71,9 @@ class Screen:
         # Lines are wrapped only on a terminal, not in a pipe or file.
         console.print(Text(lines, style=style), soft_wrap=not console.is_terminal)
 
-    def print_partition(self, head: str, partition: CredalPartition, verbose: bool = False) -> None:
+    def print_partition(
+        self, head: str, partition: CredalPartition, verbose: bool = False
+    ) -> None:
         """Print a heading and the summary of a partition."""
         self.print(f"{head}\n", style="bold")
         self.print(str(partition.summary(verbose=verbose)))
@@ -105,8 +107,17 @@ class Screen:
         if self.as_json:
             from dempster import __version__
 
-            content = {"command": command, "dempster": __version__, **content, "notes": self.notes}
-            click.echo(json.dumps(to_plain(content), ensure_ascii=False, indent=2, allow_nan=False))
+            content = {
+                "command": command,
+                "dempster": __version__,
+                **content,
+                "notes": self.notes,
+            }
+            click.echo(
+                json.dumps(
+                    to_plain(content), ensure_ascii=False, indent=2, allow_nan=False
+                )
+            )
 
     @contextmanager
     def progress(self, text: str) -> Iterator[Any]:
@@ -122,13 +133,17 @@ class Screen:
         from rich.text import Text
 
         # rich would interpret brackets in a plain string as markup.
-        status = Status(Text(printable(text)), console=Console(stderr=True, highlight=False))
+        status = Status(
+            Text(printable(text)), console=Console(stderr=True, highlight=False)
+        )
 
         def start() -> None:
             self._status = status
             status.start()
 
-        def update(name: str, done: int, total: int | None, unit: str, state: str) -> None:
+        def update(
+            name: str, done: int, total: int | None, unit: str, state: str
+        ) -> None:
             of = "" if total is None else f" of {total:,}"
             end = f", {state}" if state else ""
             status.update(Text(f"{printable(name)}: {done:,}{of} {unit}{end}"))
@@ -145,7 +160,9 @@ class Screen:
             status.stop()
 
 
-def format_headline(estimator: Any, data: str, *, seconds: float, objects: str = "object") -> str:
+def format_headline(
+    estimator: Any, data: str, *, seconds: float, objects: str = "object"
+) -> str:
     """Return a line with the method, its result, ``data`` (a text) and the seconds."""
     partition = estimator.credal_partition_
     name = type(estimator).__name__
@@ -240,7 +257,9 @@ class Outputs(dict[str, Path]):
             self.add(name.removeprefix("save_"), options.get(name), extensions, option)
 
     def write(
-        self, writers: Mapping[str, Callable[[Path], Any]], also: Callable[[], Any] | None = None
+        self,
+        writers: Mapping[str, Callable[[Path], Any]],
+        also: Callable[[], Any] | None = None,
     ) -> None:
         """Write all files or none.
 
@@ -257,7 +276,9 @@ class Outputs(dict[str, Path]):
         except OSError as error:
             names = ", ".join(map(str, self.values()))
             reason = error.strerror or error
-            raise UserError(f"cannot write {names}: {reason}; no file was changed") from error
+            raise UserError(
+                f"cannot write {names}: {reason}; no file was changed"
+            ) from error
 
 
 def check_extension(option: str, path: Path, extensions: Sequence[str]) -> None:
@@ -266,7 +287,9 @@ def check_extension(option: str, path: Path, extensions: Sequence[str]) -> None:
         expected = extensions[0]
         if len(extensions) > 2:
             expected = f"one of {', '.join(extensions)}"
-        raise WrongUse(f"{option}: the extension must be {expected}, got {path.suffix or 'none'}")
+        raise WrongUse(
+            f"{option}: the extension must be {expected}, got {path.suffix or 'none'}"
+        )
 
 
 def default_path(file: Path, ending: str) -> Path:
@@ -305,4 +328,6 @@ def write_table(table: pd.DataFrame, path: Path, *, index: bool = False) -> None
     for position, dtype in enumerate(encoded.dtypes):
         if dtype.kind not in "biuf":
             encoded.isetitem(position, list(map(encode, encoded.iloc[:, position])))
-    encoded.to_csv(path, index=index, sep="\t" if path.suffix.lower() == ".tsv" else ",")
+    encoded.to_csv(
+        path, index=index, sep="\t" if path.suffix.lower() == ".tsv" else ","
+    )

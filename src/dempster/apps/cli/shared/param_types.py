@@ -11,7 +11,9 @@ from click.shell_completion import CompletionItem
 
 from dempster.apps.methods import METHODS, method_names, parse_value
 
-NONE = object()  # value of an option set to "none"; None means that the option is not set
+NONE = (
+    object()
+)  # value of an option set to "none"; None means that the option is not set
 
 
 class FileName(click.Path):
@@ -23,7 +25,9 @@ class FileName(click.Path):
     def __init__(self, path_type: type | None = None):
         super().__init__(readable=False, path_type=path_type)
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Any:
         if value == "":
             self.fail("must be the name of a file, got ''", param, ctx)
         return super().convert(value, param, ctx)
@@ -41,7 +45,9 @@ class WholeNumber(click.ParamType):
         self.low = low
         self.high = high
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int:
         expected = f"must be an integer of at least {self.low}"
         if self.high is not None:
             expected += f" and at most {self.high}"
@@ -57,7 +63,9 @@ class WholeNumber(click.ParamType):
 class NumberOrAuto(WholeNumber):
     """Integer or "auto"."""
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Any:
         if value == "auto":
             return "auto"
         return super().convert(value, param, ctx)
@@ -71,7 +79,9 @@ class ParameterValue(click.ParamType):
     def __init__(self, words: Sequence[str] = ()):
         self.words = words
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Any:
         if not isinstance(value, str):
             return value
         parsed = parse_value(value)
@@ -80,7 +90,9 @@ class ParameterValue(click.ParamType):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        return [CompletionItem(word) for word in self.words if word.startswith(incomplete)]
+        return [
+            CompletionItem(word) for word in self.words if word.startswith(incomplete)
+        ]
 
 
 class MethodName(click.ParamType):
@@ -91,7 +103,9 @@ class MethodName(click.ParamType):
     def __init__(self, package: str):
         self.package = package
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> str:
         name = str(value).lower()
         names = method_names(self.package)
         if name not in names:
@@ -101,7 +115,9 @@ class MethodName(click.ParamType):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        names = [name for name in method_names(self.package) if name.startswith(incomplete)]
+        names = [
+            name for name in method_names(self.package) if name.startswith(incomplete)
+        ]
         return [CompletionItem(name, help=METHODS[name].summary) for name in names]
 
 
@@ -121,7 +137,9 @@ class ColumnNames(click.ParamType):
 
         argument = ctx.params.get("files") or ctx.params.get("file") or ()
         # click does not parse the arguments after an option that has no value yet.
-        files = [argument] if isinstance(argument, str | Path) else [*argument, *ctx.args]
+        files = (
+            [argument] if isinstance(argument, str | Path) else [*argument, *ctx.args]
+        )
         names: list[str] = []
         try:
             file = Path(files[0])
@@ -134,4 +152,8 @@ class ColumnNames(click.ParamType):
         except (IndexError, OSError, ValueError, ImportError):
             pass  # Without a readable file there are no completions.
         before, comma, last = incomplete.rpartition(",")
-        return [CompletionItem(f"{before}{comma}{name}") for name in names if name.startswith(last)]
+        return [
+            CompletionItem(f"{before}{comma}{name}")
+            for name in names
+            if name.startswith(last)
+        ]
