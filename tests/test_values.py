@@ -177,7 +177,6 @@ VALID = {
     ),
     "a matrix of centers": (lambda v: np.asarray(FocalSets.neighbors(v).membership), X[:5], np.asmatrix(X[:5])),
     "labels of type object": (lambda v: network(y=v).credal_partition_.masses, CODES, CODES.astype(object)),
-    "unsigned": (lambda v: next(PARTITION.relational().blocks(v))[1], 7, np.uint64(7)),
     "masses of torch": (
         lambda v: RelationalPartition(v).totals(), PARTITION,
         CredalPartition(torch.tensor(PARTITION.masses), PARTITION.focal_sets),

@@ -97,7 +97,7 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
         The same seed gives identical results for any ``n_jobs``. Only approximate neighbors are
         random.
     n_jobs : int or None, default=-1
-        Number of threads. -1 uses all processors; None uses one unless `joblib.parallel_config`
+        Number of threads; -1 uses all processors. None uses one unless `joblib.parallel_config`
         sets another number.
 
     Attributes
