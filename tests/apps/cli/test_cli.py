@@ -101,7 +101,7 @@ def test_progress_on_a_terminal(data):
         "--method",
         "evclus",
         "--n-init",
-        "300",
+        "2000",
     ]
     done = subprocess.run(
         command,
@@ -119,7 +119,7 @@ def test_progress_on_a_terminal(data):
     assert lines[0].startswith(
         "EVCLUS, 3 clusters: 60 objects, 3 attributes (standardized), stress "
     )
-    assert ", best of 300 starts, " in lines[0]
+    assert ", best of 2000 starts, " in lines[0]
     assert lines[0].endswith(" s")
     assert lines[1] == ""
     assert lines[2].split() == ["certain", "possible", "typical", "object"]
