@@ -84,9 +84,9 @@ def standardised(X: np.ndarray) -> np.ndarray:
 
 
 def table(name: str, *, standardise: bool = True) -> tuple[np.ndarray, np.ndarray]:
-    """Return the attributes (or dissimilarities) and the classes 0, 1, ...
+    """Return a data set of the papers.
 
-    Of a data set of the papers.
+    The results are the attributes (or dissimilarities) and the classes 0, 1, ...
     """
     if name in PREPARED:
         X, y = PREPARED[name]()

@@ -41,9 +41,9 @@ class PageError(Exception):
 
 
 def blocks_of(text: str) -> list[Block]:
-    """Return the blocks of a page; ``<!-- picture: ...
+    """Return the blocks of a page.
 
-    -->`` before a block describes its figure.
+    The comment ``<!-- picture: ... -->`` before a block describes its figure.
     """
     return [
         Block(

@@ -19,6 +19,7 @@ from dempster.classify import EvidenceFromClassifier
 from dempster.cluster import CCM, ECM, EGMM, EVCLUS, NNEVCLUS, BeliefPeaks
 from dempster.constraints import Constraints
 from dempster.dissimilarity.neighbors import PointTree
+from dempster.metric import KFDA, KPCCA
 from dempster.persistence import describe, load, save
 from dempster.persistence.schema import schemas_by_name
 from tests.cluster.contract import SUBJECTS
@@ -467,3 +468,14 @@ def test_failed_save_keeps_the_former_file(path):
         save(EVCLUS(2, metric=own_metric), path)
     assert path.read_bytes() == before
     assert len(list(path.parent.iterdir())) == 1
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "linear", "precomputed"])
+@pytest.mark.parametrize("learner", [KFDA, KPCCA])
+def test_kernels_of_metric_learners(tmp_path, learner, kernel):
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    data = X @ X.T if kernel == "precomputed" else X
+    model = learner(kernel=kernel).fit(data, np.arange(30) % 2)
+    save(model, tmp_path / "model.dempster")
+    loaded = load(tmp_path / "model.dempster")
+    assert same(model.transform(data), loaded.transform(data))

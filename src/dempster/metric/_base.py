@@ -31,7 +31,7 @@ from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._fitting import fit_transaction, warn_not_converged
 from dempster._random import as_generator
 from dempster._site import DocumentedEstimator
-from dempster._types import ArrayLike, Seed, TableLike
+from dempster._types import ArrayLike, MaybeUnset, Seed, TableLike
 from dempster.constraints import Constraints
 from dempster.constraints.constraints import validate_constraints
 from dempster.dissimilarity.input import order_columns_as_in_fit, order_columns_as_rows
@@ -327,8 +327,8 @@ class KernelMetricLearner(MetricLearner):
     gamma: Any
     components_: Annotated[np.ndarray, "n_components n_support"]
     support_: Annotated[np.ndarray, "n_support"]
-    support_vectors_: Annotated[np.ndarray, "n_support n_features"]
-    gamma_: float
+    support_vectors_: MaybeUnset[Annotated[np.ndarray, "n_support n_features"]]
+    gamma_: MaybeUnset[float]
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -356,6 +356,17 @@ class KernelMetricLearner(MetricLearner):
                 automatic_gamma(data, self.kernel) if is_auto else float(self.gamma)
             )
         return data
+
+    def _check_loaded(self) -> None:
+        """Raise an error unless the attributes that the kernel needs are present."""
+        needed = []
+        if self.kernel != "precomputed":
+            needed.append("support_vectors_")
+        if self.kernel in ("rbf", "laplacian"):
+            needed.append("gamma_")
+        for name in needed:
+            if not hasattr(self, name):
+                raise InvalidInputError(f"{name!r} is missing")
 
     def _set_support(
         self, data: np.ndarray, positions: np.ndarray, coefficients: np.ndarray
