@@ -100,14 +100,29 @@ def test_file_parts_and_concatenation(clustered, anndata, tmp_path):
     assert list(cells.get_partition(again[5:9], "ev").index) == list(
         adata.obs_names[5:9]
     )
-    other = again.copy()
-    other.obsm["ev_mass"] = other.obsm["ev_mass"].rename(columns={"2": "3"})
-    with pytest.raises(
-        ValueError, match="key must be the result of one call of cluster"
-    ):
-        cells.get_partition(
-            anndata.concat([again, other], join="outer", index_unique="-"), "ev"
-        )
+
+
+@pytest.mark.parametrize("n_clusters", [3, 4])
+def test_clusterings_are_not_joined(clustered, anndata, n_clusters):
+    adata, _ = clustered
+    other = anndata.AnnData(X + 1, var=pd.DataFrame(index=GENES))
+    cells.cluster(
+        other, n_clusters=n_clusters, key_added="ev", method=ECM, focal_sets="pairs"
+    )
+    blank = anndata.AnnData(X[:5], var=pd.DataFrame(index=GENES))
+    blank.obs_names = list("abcde")
+    for parts in ([adata, other], [adata, blank]):
+        joined = anndata.concat(parts, join="outer")
+        with pytest.raises(
+            ValueError, match="key must be the result of one call of cluster"
+        ):
+            cells.get_partition(joined, "ev")
+    joined = anndata.concat([adata, other], join="outer")
+    for part in (adata, other):
+        one = joined[joined.obs["ev_fit"] == part.obs["ev_fit"].iloc[0]]
+        found = cells.get_partition(one, "ev")  # The order of the sets may differ.
+        expected = cells.get_partition(part, "ev")
+        np.testing.assert_allclose(found.contour, expected.contour, atol=1e-6)
 
 
 def test_representations(blank, anndata, tmp_path, monkeypatch):
@@ -216,6 +231,22 @@ def test_wrong_graph(graph):
         ValueError, match="method must be a class that accepts dissimilarities"
     ):
         cells.cluster(graph, neighbors_key="neighbors", method=ECM)
+
+
+@pytest.mark.parametrize("distance", [-1e-9, np.nan, np.inf])
+def test_invalid_distance_in_the_graph(graph, distance):
+    graph.obsp["near"].data[7] = distance
+    with pytest.raises(ValueError, match="neighbors_key must .*obsp.'near'.* negative"):
+        cells.cluster(graph, neighbors_key="neighbors")
+
+
+def test_graph_that_is_empty_or_absent(graph):
+    graph.obsp["near"] = sparse.csr_matrix((150, 150))
+    with pytest.raises(ValueError, match="neighbors_key must .* has none"):
+        cells.cluster(graph, neighbors_key="neighbors")
+    graph.uns["neighbors"]["distances_key"] = "far"
+    with pytest.raises(ValueError, match="neighbors_key must .*'far'.* does not exist"):
+        cells.cluster(graph, neighbors_key="neighbors")
 
 
 def test_wrong_arguments(blank):

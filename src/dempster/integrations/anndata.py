@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from dempster import CredalPartition, FocalSets, __version__, explain
 from dempster import _validation as rule
 from dempster._errors import InvalidParameterError, MissingExtraError
 from dempster._random import as_generator
+from dempster._text import quote_names
 from dempster._types import Seed
 from dempster.apps.methods import METHODS, methods_that
 from dempster.cluster import CredalClustering
@@ -46,14 +48,16 @@ def cluster(
 ) -> Any:
     """Cluster the cells and store the result in ``adata``.
 
-    The following entries are added. The masses are sufficient to restore the partition (see
-    `get_partition`), so the entries remain valid for subsets of the cells, for concatenations of
-    these subsets, and in files.
+    The following entries are added. The masses and the identifier are sufficient to restore the
+    partition (see `get_partition`), so the entries remain valid for subsets of the cells, for
+    concatenations of these subsets, and in files.
 
     - ``obs[key_added]``: most plausible cluster of each cell, "0", "1", ...
     - ``obs[key_added + "_set"]``: set of clusters with the largest mass, such as "0", "0|3" for a
       cell between the clusters 0 and 3, or "outlier".
     - ``obs[key_added + "_doubt"]``: doubt of each cell; see `dempster.explain.doubt_scores`.
+    - ``obs[key_added + "_fit"]``: identifier of the clustering, computed from the masses. It shows
+      from which clustering a cell comes after a concatenation.
     - ``obsm[key_added + "_mass"]``: table of masses with one column for each set.
     - ``uns[key_added]``: names of the sets, method, parameters, representation or graph, and
       version of dempster.
@@ -101,7 +105,7 @@ def cluster(
     >>> adata = AnnData(load_iris().data)
     >>> model = cluster(adata, n_clusters=3)
     >>> list(adata.obs)
-    ['dempster', 'dempster_set', 'dempster_doubt']
+    ['dempster', 'dempster_set', 'dempster_doubt', 'dempster_fit']
     """
     _check_anndata(adata)
     if not (isinstance(method, type) and hasattr(method, "predict_mass")):
@@ -132,6 +136,9 @@ def cluster(
     )
     adata.obs[f"{key_added}_set"] = best.remove_unused_categories()
     adata.obs[f"{key_added}_doubt"] = explain.doubt_scores(partition)
+    adata.obs[f"{key_added}_fit"] = pd.Categorical.from_codes(
+        np.zeros(adata.n_obs, int), [_digest(adata.obs_names, partition)]
+    )
     adata.obsm[f"{key_added}_mass"] = pd.DataFrame(
         partition.masses, index=adata.obs_names, columns=sets
     )
@@ -154,7 +161,8 @@ def get_partition(adata: anndata.AnnData, key: str = "dempster") -> CredalPartit
     Parameters
     ----------
     adata : AnnData
-        Object that was passed to `cluster`, or a part of it.
+        Object that was passed to `cluster`, or a part of it. If it is a concatenation of several
+        clusterings, select the cells of one of them by ``adata.obs[key + "_fit"]``.
     key : str, default="dempster"
         Name of the result, the argument ``key_added`` of `cluster`.
 
@@ -164,17 +172,20 @@ def get_partition(adata: anndata.AnnData, key: str = "dempster") -> CredalPartit
         Its index contains the names of the cells.
     """
     _check_anndata(adata)
-    if f"{key}_mass" not in adata.obsm:
+    if f"{key}_mass" not in adata.obsm or f"{key}_fit" not in adata.obs:
         raise InvalidParameterError(
             "key", must=f"be the key_added of an earlier call of cluster, got {key!r}"
         )
-    masses = adata.obsm[f"{key}_mass"]
-    if masses.isna().to_numpy().any():
+    fits = adata.obs[f"{key}_fit"].unique()
+    if len(fits) > 1:
         raise InvalidParameterError(
             "key",
-            must="be the result of one call of cluster; "
-            f"the parts of {key!r} were concatenated and have different sets",
+            must="be the result of one call of cluster, but the clusters of different calls, "
+            f"which are unrelated, were concatenated: adata.obs['{key}_fit'] contains "
+            f"{quote_names(fits)}; select the cells of one of them, or cluster all cells together",
         )
+    # A concatenation with join="outer" adds the sets of the other clusterings.
+    masses = adata.obsm[f"{key}_mass"].dropna(axis="columns", how="all")
     sets = [
         () if name == _OUTLIER else tuple(map(int, name.split("|")))
         for name in masses.columns
@@ -287,6 +298,13 @@ def _check_anndata(adata: Any) -> None:
     rule.check(adata, "adata", rule.kind(anndata.AnnData))
 
 
+def _digest(names: pd.Index, partition: CredalPartition) -> str:
+    """Return an identifier of a clustering, which is the same if the clustering is repeated."""
+    content = hashlib.blake2b(partition.masses.tobytes(), digest_size=6)
+    content.update("\n".join(names).encode())
+    return content.hexdigest()
+
+
 def _resolve_representation(adata: anndata.AnnData, use_rep: str) -> str:
     """Return "X" or the key of ``obsm`` to cluster; X only if it is a dense array in memory."""
     if use_rep in adata.obsm:
@@ -325,7 +343,21 @@ def _path_lengths(
             "call scanpy.pp.neighbors(adata) first",
         )
     # no key before scanpy 1.6
-    graph = adata.obsp[adata.uns[neighbors_key].get("distances_key", "distances")]
+    distances_key = adata.uns[neighbors_key].get("distances_key", "distances")
+    if distances_key not in adata.obsp:
+        raise InvalidParameterError(
+            "neighbors_key",
+            must=f"describe a graph of distances, but adata.obsp[{distances_key!r}] does not "
+            "exist; call scanpy.pp.neighbors(adata) again",
+        )
+    graph = sparse.csr_array(adata.obsp[distances_key])
+    # Dijkstra's algorithm does not end if a distance is negative.
+    if not (graph.nnz and np.isfinite(graph.data).all() and graph.data.min() >= 0):
+        raise InvalidParameterError(
+            "neighbors_key",
+            must=f"describe a graph with edges, but adata.obsp[{distances_key!r}] has none, or "
+            "has distances that are negative or not finite",
+        )
     landmarks = np.arange(adata.n_obs)
     if adata.n_obs > _MAX_LANDMARKS:
         landmarks = np.sort(
