@@ -9,7 +9,9 @@ same data as arrays. Neither format contains code.
 A cluster name that is text but looks like a number, or contains one of the characters ``, { } "
 \``, is written as a JSON string (``{"a,b",c}``). The frame is the list of cluster names in the
 order in which they first occur in the headings. If the order in the frame is different, the table
-has an additional empty column with the heading ``frame={a,b,c}``.
+has an additional empty column with the heading ``frame={a,b,c}``. If the columns of the data that
+were clustered are known (``metadata["clustered"]``), another empty column has a heading with these
+as JSON after ``clustered=``.
 """
 
 from __future__ import annotations
@@ -59,6 +61,7 @@ _ARRAYS = ("masses", "membership", "frame", "metadata", "index", "index_name")
 _EMPTY = "∅"
 _WHOLE = "Ω"
 _FRAME = "frame="
+_CLUSTERED = "clustered="
 _NAME = re.compile(r'"(?:[^"\\]|\\.)*"|[^,{}"\\]+')
 _SPECIAL = re.compile(r'[,{}"\\\x00-\x1f\x7f\u2028\u2029\ud800-\udfff]')
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
@@ -86,7 +89,7 @@ def write_partition(
         File with the extension ``.csv``, ``.tsv``, ``.parquet`` or ``.npz``. All formats store the
         masses exactly. Names of objects are read back as integers, floats or text. Text files
         convert names of other types (dates, tuples) to text. Only Parquet and ``.npz`` store
-        ``metadata`` and single precision.
+        single precision and all ``metadata``; text files store ``metadata["clustered"]``.
     sets : Boolean array of shape (n_objects, n_clusters), optional
         Sets of clusters, such as ``ConformalClustering.sets_``. A table gets a column
         ``conformal_set`` with values such as ``0|3`` (``∅`` for an empty set), and an archive an
@@ -321,13 +324,22 @@ def _to_table(partition: CredalPartition, sets: np.ndarray | None) -> pd.DataFra
     return table
 
 
+def _decode_clustered(headings: Sequence[str]) -> dict[str, Any]:
+    """Return the metadata in the headings of a text file."""
+    for heading in headings:
+        if heading.startswith(_CLUSTERED):
+            return {"clustered": json.loads(heading.removeprefix(_CLUSTERED))}
+    return {}
+
+
 def _object_names(partition: CredalPartition) -> tuple[str, Any]:
     """Return the heading and the cells of the column with the names of the objects."""
     if partition.index is None:
         return _POSITION, np.arange(len(partition))
     name = getattr(partition.index, "name", None)
     heading = " ".join(str(name).split())
-    is_reserved = heading in ("", _POSITION, *_DERIVED) or heading.startswith(_FRAME)
+    is_reserved = heading in ("", _POSITION, *_DERIVED)
+    is_reserved |= heading.startswith((_FRAME, _CLUSTERED))
     if name is None or is_reserved or is_set_heading(heading):
         heading = _OBJECT
     values = np.asarray(partition.index)
@@ -348,6 +360,9 @@ def _write_text(
     partition: CredalPartition, path: Path, sets: np.ndarray | None
 ) -> None:
     table = _to_table(partition, sets)
+    if "clustered" in partition.metadata:
+        record = _plain_metadata(partition)["clustered"]
+        table[_CLUSTERED + json.dumps(record, ensure_ascii=False)] = ""
     names = table.iloc[:, 0]
     # Some programs treat a carriage return as the end of a line, unless the cell is quoted.
     needs_quotes = any("\r" in str(name) for name in partition.frame)
@@ -434,14 +449,16 @@ def _read_text(path: Path) -> CredalPartition:
         else:
             names = parse_index(names)
         index = _to_index(names, headings[0])
-    return _make_partition(table[positions].to_numpy(), family, index, frame)
+    return _make_partition(
+        table[positions].to_numpy(), family, index, frame, _decode_clustered(headings)
+    )
 
 
 def _has_names(headings: list[str], positions: list[int]) -> bool:
     return (
         0 not in positions
         and headings[0] not in _DERIVED
-        and not headings[0].startswith(_FRAME)
+        and not headings[0].startswith((_FRAME, _CLUSTERED))
     )
 
 

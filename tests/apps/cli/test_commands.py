@@ -601,3 +601,30 @@ def test_commands_have_json():
         assert "--json" in {
             option for parameter in command.params for option in parameter.opts
         }, name
+
+
+def test_report_uses_numeric_columns_if_none_are_recorded(saved):
+    table = pd.read_csv("ecm.csv")
+    recorded = [name for name in table if name.startswith("clustered=")]
+    assert len(recorded) == 1
+    table.drop(columns=recorded).to_csv("foreign.csv", index=False)
+    run("report", "foreign.csv", "flowers.csv", "--index", "name", "-o", "foreign.html")
+    page = (saved / "foreign.html").read_text(encoding="utf-8")
+    assert "does not record which columns were clustered" in page
+    assert "color = red" not in page
+    run("report", "ecm.csv", "flowers.csv", "--index", "name", "-o", "page.html")
+    page = (saved / "page.html").read_text(encoding="utf-8")
+    assert "does not record which columns were clustered" not in page
+    assert "color = red" in page
+    columns = "--columns", "color"
+    result = run("report", "ecm.csv", "flowers.csv", *columns, "-o", "x.html", code=2)
+    assert "records the clustered columns" in result.output
+    run("report", "foreign.csv", "flowers.csv", *columns, "-o", "color.html")
+    assert "color = red" in (saved / "color.html").read_text(encoding="utf-8")
+
+
+def test_explained_pair_has_no_row_names(saved):
+    result = run("explain", "ecm.csv", "flowers.csv", "--pair", "0,1")
+    assert "if name" not in result.output
+    (line,) = [line for line in result.output.splitlines() if "color" in line]
+    assert "not clustered" in line

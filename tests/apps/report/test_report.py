@@ -17,6 +17,7 @@ from dempster.apps.report import Report, make_report
 from dempster.cluster import ECM, EVCLUS, WMVEC, ConformalClustering, CredalClustering
 from dempster.datasets import load_wine
 from dempster.explain import doubt_scores, stability
+from dempster.io import read_partition, write_partition
 from tests.apps.report.cases import (
     HOSTILE,
     hostile_report,
@@ -484,3 +485,49 @@ def test_invalid_subjects_and_tables(arguments, message):
 def test_invalid_arguments(name, value):
     with pytest.raises((ValueError, TypeError), match=name):
         make_report([0, 1, 1], [[1.0], [2.0], [3.0]], **{name: value})
+
+
+# ---- columns that were clustered -----------------------------------------------------------------
+
+
+def table_with_classes(n=90, seed=3):
+    """Return three groups with columns of different units, and their class as text."""
+    rng = np.random.default_rng(seed)
+    group = np.repeat([0, 1, 2], n // 3)
+    return pd.DataFrame(
+        {
+            "income": 1e4 * (group + 0.45 * rng.normal(size=n)),
+            "age": 30 + 9 * (group == 1) + 3 * rng.normal(size=n),
+            "class": np.array(["low", "middle", "high"])[group],
+        }
+    )
+
+
+@pytest.mark.parametrize("extension", [".csv", ".npz"])
+def test_partition_file_is_explained_by_its_clustered_columns(tmp_path, extension):
+    table = table_with_classes()
+    table.to_csv(tmp_path / "people.csv", index=False)
+    recipe = Recipe(tmp_path / "people.csv", method="ecm", clusters=3)
+    result = recipe.run()
+    write_partition(result.partition, tmp_path / f"people{extension}")
+    partition = read_partition(tmp_path / f"people{extension}")
+    from_file = make_report(partition, table, stability=False)
+    from_run = make_report(result, stability=False)
+    assert from_file._facts.data.clustered == ["income", "age"]
+    assert from_file._facts.trust.metric == "euclidean"
+    np.testing.assert_allclose(
+        from_file._facts.trust.silhouette.values,
+        from_run._facts.trust.silhouette.values,
+    )
+    objects = [*from_file._facts.ambiguous, *from_file._facts.outliers]
+    assert objects
+    assert not any("class" in reason for one in objects for reason in one.reasons)
+    for report in (from_file, from_run):
+        assert not any("class" in pair.rule for pair in report._facts.pairs)
+
+
+def test_unknown_clustered_columns_are_a_limitation():
+    table = table_with_classes()
+    text = report_text(make_report(table["class"], table[["income"]], stability=False))
+    assert "does not record which columns were clustered" in text
+    assert "“income”" in text

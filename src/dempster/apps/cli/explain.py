@@ -95,7 +95,7 @@ def explain(subject: Path, table: Path, screen: Screen, **options: Any) -> None:
 
 
 def _explain_object(result: SavedResult, rows: pd.DataFrame, name: str) -> _Explanation:
-    from dempster.apps.recipe import choose_attributes
+    from dempster.apps.recipe.attributes import choose_recorded_attributes
     from dempster.apps.recipe.model import Units
     from dempster.explain import explain_object
 
@@ -110,7 +110,7 @@ def _explain_object(result: SavedResult, rows: pd.DataFrame, name: str) -> _Expl
             explanation
         )
     else:
-        attributes = choose_attributes(rows, missing="partial")
+        attributes = choose_recorded_attributes(rows, result.clustered or {})
         explanation = explain_object(partition, attributes.table, which)
     sets = partition.focal_sets.names(partition.frame)
     masses = zip(sets, partition.masses[position], strict=True)
@@ -157,6 +157,8 @@ def _explain_pair(result: SavedResult, rows: pd.DataFrame, names: str) -> _Expla
         share = "separates them"
         if row.separation <= 0.995:
             share = f"separates {row.separation:.0%} of them"
+        if row.clustered is False:
+            share += "; this column was not clustered"
         lines.append(f"  {row.rule} ({share})")
     if len(features) > MAX_PRINTED_COLUMNS:
         lines.append(
@@ -171,13 +173,14 @@ def _explain_pair(result: SavedResult, rows: pd.DataFrame, names: str) -> _Expla
 
 
 def _compute_profile(result: SavedResult, rows: pd.DataFrame) -> Any:
+    from dempster.apps.recipe.attributes import choose_recorded_attributes
+    from dempster.apps.report.report_input import find_id_columns
     from dempster.explain import profile
 
-    preparation = getattr(result.saved_model, "preparation", None)
     clustered = None
-    if preparation is not None:
-        clustered = preparation.columns
-        preparation.check_columns(rows)
+    if result.clustered is not None:
+        clustered = choose_recorded_attributes(rows, result.clustered).columns
+    rows = rows.drop(columns=find_id_columns(rows, clustered))
     return profile(result.partition, rows, clustered=clustered)
 
 

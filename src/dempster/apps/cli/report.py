@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,8 +23,13 @@ from dempster.apps.cli.shared import (
     reading_options,
     screen_options,
     select_rows,
+    split_names,
     truth_option,
 )
+from dempster.apps.cli.shared.param_types import ColumnNames
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @click.command(
@@ -37,6 +43,13 @@ from dempster.apps.cli.shared import (
 @click.argument("table", type=PATH, required=False)
 @output_option("HTML file to write. [default: SUBJECT.html]")
 @click.option("--title", metavar="TEXT", help="Title of the report.")
+@click.option(
+    "--columns",
+    multiple=True,
+    type=ColumnNames(),
+    help="Columns of TABLE that were clustered, if SUBJECT does not record them. "
+    "[default: all numeric columns]",
+)
 @truth_option
 @reading_options
 @screen_options
@@ -57,6 +70,7 @@ def report(
 
     for name in (
         "truth",
+        "columns",
         "index",
         "header",
         "delimiter",
@@ -83,6 +97,10 @@ def report(
             )
             if options["truth"] is not None:
                 labels = find_labels("truth", options["truth"], rows)
+            if options["columns"] and result.clustered is not None:
+                raise WrongUse(f"--columns: {subject} records the clustered columns")
+            if result.saved_model is None and result.clustered is None:
+                rows = _select_columns(rows, options["columns"])
         recipe = Recipe.from_toml(result.recipe) if result.recipe else None
         page = make_report(
             result.saved_model or partition,
@@ -93,3 +111,14 @@ def report(
         )
         outputs.write({"report": page.save})
     screen.finish("report", outputs, partition=partition_document(partition))
+
+
+def _select_columns(rows: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+    """Return the columns with the given names, by default the numeric columns if there are any."""
+    from dempster.apps.recipe.attributes import check_columns_exist
+
+    columns = split_names(names, "columns")
+    check_columns_exist(rows, "columns", columns)
+    if not columns:
+        columns = list(rows.select_dtypes("number").columns)
+    return rows[columns] if columns else rows

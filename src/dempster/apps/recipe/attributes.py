@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -106,6 +106,20 @@ class Preparation:
         return self.apply(
             rows.iloc[_select_rows(rows, self.missing, note or (lambda text: None))]
         )
+
+    def describe(self) -> dict[str, Any]:
+        """Return the entry ``clustered`` of the metadata of a partition.
+
+        Returns
+        -------
+        dict
+            Argument of `choose_recorded_attributes`.
+        """
+        return {
+            "numbers": self.numbers,
+            "categories": self.categories,
+            "standardized": self.is_scaled,
+        }
 
     def check_columns(self, table: pd.DataFrame) -> None:
         """Raise an error if a table lacks a column of the training run.
@@ -300,6 +314,33 @@ def choose_attributes(
     return Attributes(rows, preparation.apply(rows), preparation, positions, notes)
 
 
+def choose_recorded_attributes(
+    table: pd.DataFrame, record: Mapping[str, Any]
+) -> Attributes:
+    """Select the columns of a table that a partition was computed from.
+
+    Parameters
+    ----------
+    table : DataFrame
+        The clustered rows.
+    record : mapping
+        ``partition.metadata["clustered"]``, see `Preparation.describe`.
+
+    Returns
+    -------
+    selection : Attributes
+    """
+    rule.check(record, "clustered", rule.kind(Mapping, words="values by name"))
+    categories = list(record.get("categories", ()))
+    return choose_attributes(
+        table,
+        columns=[*record.get("numbers", ()), *categories],
+        categories=categories,
+        scale=bool(record.get("standardized", True)),
+        missing="partial",
+    )
+
+
 def check_table(table: Any, name: str = "table") -> None:
     """Raise an error unless an argument is a pandas DataFrame."""
     rule.check(table, name, rule.kind(pd.DataFrame, words="a pandas DataFrame"))
@@ -346,10 +387,10 @@ def _select_columns(
     categories = rule.as_list(categories, "categories", "a list of names of columns")
     rule.check_flags(numbers=numbers)
     all_text = categories == [_ALL] and _ALL not in table.columns
-    _check_columns_exist(table, "columns", columns)
-    _check_columns_exist(table, "exclude", exclude)
+    check_columns_exist(table, "columns", columns)
+    check_columns_exist(table, "exclude", exclude)
     if not all_text:
-        _check_columns_exist(table, "categories", categories)
+        check_columns_exist(table, "categories", categories)
     both = [name for name in categories if name in exclude]
     if both:
         message = f"categories: {quote_names(both)} is also in exclude; remove it from one of them"
@@ -394,9 +435,10 @@ def _select_columns(
     return selection
 
 
-def _check_columns_exist(
+def check_columns_exist(
     table: pd.DataFrame, argument: str, names: Sequence[str]
 ) -> None:
+    """Raise an error about an argument if a table lacks one of the columns."""
     unknown = [
         name for name in names if not rule.hashable.test(name) or name not in table
     ]

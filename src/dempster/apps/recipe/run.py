@@ -198,6 +198,9 @@ def run(
             estimator = conformal.fit(prepared.X).clusterer_
     if is_verbose:
         estimator.set_params(verbose=0)
+    if prepared.attributes is not None and len(recipe.files) == 1:
+        record = prepared.attributes.preparation.describe()
+        estimator.credal_partition_.metadata["clustered"] = record
     return RecipeResult(
         recipe, estimator, prepared, time.perf_counter() - started, conformal
     )

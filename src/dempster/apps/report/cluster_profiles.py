@@ -111,7 +111,12 @@ class ClusterProfiles:
         distance = np.abs(
             np.nan_to_num((at["mean"][first] - at["mean"][second]) / spread)
         )
-        columns = np.argsort(-distance, kind="stable")[:_N_SEPARATING]
+        # If columns were clustered, only these describe the boundary.
+        is_clustered = [one.attribute.clustered for one in self.profile.features]
+        if any(is_clustered):
+            distance[[one is False for one in is_clustered]] = -1
+        order = np.argsort(-distance, kind="stable")
+        columns = order[distance[order] >= 0][:_N_SEPARATING]
         some = replace(
             self.profile, features=[self.profile.features[q] for q in columns]
         )

@@ -247,7 +247,7 @@ def _numeric_matrix(
 ) -> tuple[np.ndarray | None, str]:
     """Return the attributes as a matrix without missing values, and their description."""
     if (
-        data.model is not None
+        (data.model is not None or data.clustered is not None)
         and data.X is not None
         and not data.is_pairwise
         and not data.is_image

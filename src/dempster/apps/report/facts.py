@@ -238,13 +238,16 @@ class Explainer:
             )
             return explanation, data.object_name
         n = len(data.partition)
+        table = data.frame
+        if data.clustered is not None:
+            table = to_frame(data.X)
         if n <= MAX_COMPARED_OBJECTS:
             return explain_object(
-                data.partition, data.frame, i, changes=False
+                data.partition, table, i, changes=False
             ), data.object_name
         sample = np.random.default_rng(0).choice(n, MAX_COMPARED_OBJECTS, replace=False)
         rows = np.union1d(sample, i)
-        frame = select_rows(data.frame, rows).reset_index(drop=True)
+        frame = select_rows(table, rows).reset_index(drop=True)
         at = int(np.searchsorted(rows, i))
         explanation = explain_object(data.partition[rows], frame, at, changes=False)
         return explanation, lambda j: data.object_name(rows[j])

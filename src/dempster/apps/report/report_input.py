@@ -19,6 +19,7 @@ from dempster._text import format_cluster, one_line, shorten, unique_names
 from dempster._types import ArrayLike, TableLike
 from dempster._validation import column_names, default_feature_names
 from dempster.apps.recipe import Recipe, RecipeResult, TableModel
+from dempster.apps.recipe.attributes import choose_recorded_attributes
 from dempster.cluster import ConformalClustering
 from dempster.cluster.explanation import row_attributes
 from dempster.dissimilarity.views import Views, joined_views
@@ -166,6 +167,19 @@ def resolve_report_input(
     return data
 
 
+def _select_recorded_columns(
+    partition: CredalPartition, table: TableLike
+) -> tuple[TableLike, TableLike]:
+    """Return the columns that a partition records as clustered, and all columns of a table.
+
+    Return the table and None if nothing is recorded.
+    """
+    record = partition.metadata.get("clustered")
+    if record is None or not isinstance(table, pd.DataFrame):
+        return table, None
+    return choose_recorded_attributes(table, record).values, table
+
+
 def _select_prepared_rows(table: pd.DataFrame, prepared: pd.DataFrame) -> pd.DataFrame:
     if len(prepared) == len(table):
         return table
@@ -198,6 +212,8 @@ def _resolve_partition(
         raise InvalidParameterError(
             "attributes", must=f"be None if {argument} is None; pass it as {argument}"
         )
+    if resolved.estimator is None and attributes is None and metric is None:
+        table, attributes = _select_recorded_columns(partition, table)
     data = ReportInput(
         CredalPartition.unchecked(
             partition.masses,
@@ -312,7 +328,7 @@ def _add_attributes(data: ReportInput, rows: TableLike, attributes: TableLike) -
         if attributes is None and data.features is not None and not data.steps:
             data.features = list(data.frame.columns)
     if data.frame is not None:
-        data.id_columns = _find_id_columns(data.frame, data.clustered)
+        data.id_columns = find_id_columns(data.frame, data.clustered)
         data.frame = data.frame.drop(columns=data.id_columns)
 
 
@@ -350,7 +366,7 @@ def _clustered_columns(
 ) -> list[str] | None:
     """Return the names of the columns of the frame that were clustered, or None if unknown."""
     assert data.frame is not None
-    if data.model is None:
+    if data.model is None and is_table:
         return None
     columns = list(data.frame.columns)
     if is_table:
@@ -369,7 +385,7 @@ def _clustered_columns(
     return None
 
 
-def _find_id_columns(frame: pd.DataFrame, clustered: list[str] | None) -> list[str]:
+def find_id_columns(frame: pd.DataFrame, clustered: list[str] | None) -> list[str]:
     """Return columns that identify the rows and were not clustered; no column if all do."""
     others = [name for name in frame.columns if name not in (clustered or ())]
     columns = [name for name in others if _is_identifier(frame[name])]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dempster._text import format_count, format_share, join_words
+from dempster._text import format_count, format_share, join_some, join_words
 from dempster.apps.report.facts import Facts
 
 # clusters are stable above and unstable below these Jaccard indices (Hennig, 2007)
@@ -89,6 +89,10 @@ _CIRCULAR = (
     "Clusters always differ in the attributes that were used for clustering. This does not prove "
     "that the clusters exist. Differences in other columns are stronger evidence."
 )
+_UNKNOWN_COLUMNS = (
+    "The partition does not record which columns were clustered. "
+    "The report treats all columns of its table as clustered: {}."
+)
 _NO_TABLE = (
     "There are no profiles and no explanations, because "
     "the report was created without the table."
@@ -106,7 +110,7 @@ def describe_run(facts: Facts) -> str:
     method = data.partition.metadata.get("method")
     if data.is_pairwise:
         text += " by their dissimilarities"
-    elif data.model is not None and data.frame is not None:
+    elif data.frame is not None and (data.model is not None or data.clustered):
         n_attributes = len(data.clustered or ()) or np.shape(data.table)[-1]
         text += f" by {format_count(n_attributes, 'attribute')}"
     if not method and data.model is not None:
@@ -304,6 +308,9 @@ def caveats(facts: Facts) -> list[str]:
         listed.append(_POSITIONS)
     if facts.profiles is not None and data.clustered != []:
         listed.append(_CIRCULAR)
+    if data.frame is not None and data.model is None and data.clustered is None:
+        names = [f"“{name}”" for name in data.frame.columns]
+        listed.append(_UNKNOWN_COLUMNS.format(join_some(names, MAX_LISTED_COLUMNS)))
     if data.X is None:
         listed.append(_NO_TABLE)
     return listed + facts.trust.left_out

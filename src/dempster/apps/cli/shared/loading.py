@@ -43,6 +43,14 @@ class SavedResult:
         return self.saved_model
 
     @property
+    def clustered(self) -> dict[str, Any] | None:
+        """Columns that were clustered (see `Preparation.describe`); None if they are unknown."""
+        preparation = getattr(self.saved_model, "preparation", None)
+        if preparation is not None:
+            return preparation.describe()
+        return self.partition.metadata.get("clustered")
+
+    @property
     def recipe(self) -> str:
         """The recipe of the model as TOML; an empty text if there is none."""
         return getattr(self.saved_model, "recipe", "")
