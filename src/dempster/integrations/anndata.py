@@ -137,7 +137,7 @@ def cluster(
     adata.obs[f"{key_added}_set"] = best.remove_unused_categories()
     adata.obs[f"{key_added}_doubt"] = explain.doubt_scores(partition)
     adata.obs[f"{key_added}_fit"] = pd.Categorical.from_codes(
-        np.zeros(adata.n_obs, int), [_digest(adata.obs_names, partition)]
+        np.zeros(adata.n_obs, int), pd.Index([_digest(adata.obs_names, partition)])
     )
     adata.obsm[f"{key_added}_mass"] = pd.DataFrame(
         partition.masses, index=adata.obs_names, columns=sets
