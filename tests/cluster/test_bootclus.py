@@ -238,6 +238,14 @@ def test_families(sample):
     assert 5 < len(five) < 15  # single clusters and the pairs that overlap
 
 
+@pytest.mark.parametrize("focal_sets", ["full", FocalSets.full(9)])
+def test_too_many_sets_are_refused_before_the_bootstrap(monkeypatch, focal_sets):
+    monkeypatch.setattr(bootclus, "fit_mixtures", None)
+    X = np.random.default_rng(0).normal(size=(42, 3))
+    with pytest.raises(ValueError, match="focal_sets must contain at most 256 sets"):
+        BootClus(9, focal_sets=focal_sets).fit(X)
+
+
 def test_selected_pairs_are_those_of_similar_clusters():
     rng = np.random.default_rng(0)
     centers = np.array([0.0, 3.0, 20.0, 23.0, 40.0])

@@ -31,6 +31,8 @@ from dempster.optimize.descent import Run
 from dempster.partition import CredalPartition, nearest_pairs
 
 FAMILY_NAMES = ("auto", "simple", "pairs", "full", "selected")
+# With this number of focal sets, the fit of 40 objects to pairs takes a minute.
+_MAX_SETS = 256
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,14 @@ def require_singletons(
     if (family.singleton_index < 0).any():
         must = f"contain every single cluster: {why}"
         raise InvalidParameterError("focal_sets", must=must)
+
+
+def check_number_of_sets(family: FocalSets) -> None:
+    """Raise an error if the family is too large to fit masses to pairs of objects."""
+    if len(family) > _MAX_SETS:
+        must = f"contain at most {_MAX_SETS} sets, got {len(family):,}"
+        advice = "use 'simple', 'pairs' or 'selected'"
+        raise InvalidParameterError("focal_sets", must=f"{must}; {advice}")
 
 
 Values = TypeVar("Values")

@@ -40,6 +40,7 @@ from dempster.cluster._search import (
     FitResult,
     Method,
     Sample,
+    check_number_of_sets,
     named_family,
     require_singletons,
 )
@@ -919,7 +920,7 @@ class BootClus(EvidentialClusterer):
         between their means). "pairs": single clusters and all pairs. "selected": single clusters
         and the pairs of mutually most similar clusters, where the similarity of clusters k and l is
         sum_i pi_ik pi_il. "simple": single clusters and the frame (the set of all clusters).
-        "full": all subsets.
+        "full": all subsets (for at most eight clusters).
     mixture : None, str, ParsimoniousGaussianMixture or LatentClassModel, default=None
         Covariance model; None compares fourteen models. None selects the best of fourteen models by
         BIC for ``mixture_``; the bootstrap samples are fitted with the most general model, or with
@@ -1109,6 +1110,8 @@ class BootClus(EvidentialClusterer):
             n_clusters = super()._find_n_clusters(sample, apply)
         elif isinstance(self.focal_sets, FocalSets):
             n_clusters = self.focal_sets.n_clusters
+        if n_clusters is not None:
+            check_number_of_sets(super()._resolve_families(n_clusters).first)
         check_different_objects(data, data, n_clusters or 1)
         fits = self._fits if self.warm_start else None
         if fits is None or fits.fingerprint != mixture_fingerprint(

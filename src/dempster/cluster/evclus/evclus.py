@@ -36,7 +36,14 @@ from dempster.cluster._medoid_starts import (
     medoid_starts,
     random_masses,
 )
-from dempster.cluster._search import Families, FitResult, Method, Sample, Search
+from dempster.cluster._search import (
+    Families,
+    FitResult,
+    Method,
+    Sample,
+    Search,
+    check_number_of_sets,
+)
 from dempster.cluster._starts import validate_initial_masses
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, fit_source_peaks
 from dempster.cluster.evclus._fitted_pairs import (
@@ -101,7 +108,6 @@ _SETTLING = 50, 1e-6
 # number of fits, and relative decrease of the error at which they stop
 _MAX_AFFINE_FITS = 20
 _AFFINE_TOLERANCE = 0.01
-_MAX_SETS = 256  # With this number of focal sets, the fit of 40 objects takes a minute.
 
 # ---- the algorithm -------------------------------------------------------------------------------
 
@@ -1004,11 +1010,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         if self.focal_sets == "auto":
             return Families(FocalSets.simple(n_clusters), neighbors=True)
         families = super()._resolve_families(n_clusters)
-        n_sets = len(families.first)
-        if n_sets > _MAX_SETS:
-            must = f"contain at most {_MAX_SETS} sets, got {n_sets:,}"
-            advice = "use 'simple', 'pairs' or 'selected'"
-            raise InvalidParameterError("focal_sets", must=f"{must}; {advice}")
+        check_number_of_sets(families.first)
         return families
 
     def _run_search(
