@@ -7,7 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dempster.apps.recipe import Recipe
+from dempster import CredalPartition, FocalSets
+from dempster._errors import InvalidParameterError
+from dempster.apps.recipe import Recipe, reweight_sets
 from tests.apps.recipe.data import flowers
 
 
@@ -42,6 +44,12 @@ def folder(tmp_path, monkeypatch):
 
 
 RECIPES = {
+    "weights": {
+        "clusters": 3,
+        "method": "ecm",
+        "outlier_weight": 0.5,
+        "ambiguity_weight": 2.5,
+    },
     "default": {"clusters": "auto"},
     "columns": {
         "columns": ["length, cm", "width"],
@@ -240,3 +248,19 @@ def test_toml_keeps_any_text():
 def test_more_clusters_than_rows(folder):
     with pytest.raises(ValueError, match=r"\bclusters\b"):
         Recipe("flowers.csv", clusters=900).run()
+
+
+def test_weights_of_sets():
+    masses = [[0.1, 0.3, 0.0, 0.6], [0.5, 0.2, 0.3, 0.0], [0.0, 0.0, 0.0, 1.0]]
+    partition = CredalPartition(masses, FocalSets.full(2), ["a", "b", "c"])
+    weighted = reweight_sets(partition, outlier_weight=0.5, ambiguity_weight=0.25)
+    expected = np.array(masses) * [0.5, 1, 1, 0.25]
+    expected /= expected.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(weighted.masses, expected)
+    assert weighted.best_set.tolist() == [1, 2, 3]
+    assert list(weighted.index) == ["a", "b", "c"]
+    assert reweight_sets(partition) is partition
+    with pytest.raises(InvalidParameterError, match="ambiguity_weight"):
+        reweight_sets(partition, ambiguity_weight=0)
+    with pytest.raises(InvalidParameterError, match="outlier_weight"):
+        Recipe("x.csv", outlier_weight=-1)

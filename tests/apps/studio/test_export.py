@@ -3,6 +3,7 @@
 import shlex
 
 import numpy as np
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 
@@ -85,8 +86,6 @@ def test_code_and_command_repeat_the_run(runs, name, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", ["first", "default"])
 def test_model_predicts_new_rows(runs, name, tmp_path):
-    import pandas as pd
-
     tab, found = runs
     path = tmp_path / "iris.dempster"
     path.write_bytes(tab.get(f"/runs/{found[name]['id']}/model").content)
@@ -113,3 +112,79 @@ def test_report(runs, name):
         b"<!DOCTYPE html>"
     )
     assert b"dempster-studio-" not in page.content  # no temporary path
+
+
+WEIGHTS = "outlier_weight=0.5&ambiguity_weight=30.5"
+
+
+def test_exports_have_the_weights_of_the_sliders(runs, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    tab, found = runs
+    base = f"/runs/{found['first']['id']}"
+    plain = export_partition(tab, found["first"], tmp_path)
+    path = tmp_path / "weighted.npz"
+    path.write_bytes(tab.get(f"{base}/partition.npz?{WEIGHTS}").content)
+    weighted = read_partition(path)
+    # The page decides in this way.
+    objects = unpack(tab.get(f"{base}/objects").content)
+    products = [0.5 * objects["empty"], objects["single"], 30.5 * objects["several"]]
+    sets = [objects["empty_set"], objects["single_set"], objects["several_set"]]
+    shown = np.stack(sets)[np.argmax(products, axis=0), np.arange(150)]
+    assert (shown != plain.best_set).sum() > 5
+    np.testing.assert_array_equal(weighted.best_set, shown)
+    export_recipe(tab, found["first"], tmp_path)
+    recipe = tab.get(f"{base}/recipe?{WEIGHTS}").json()
+    np.testing.assert_array_equal(run_code(recipe["code"]), weighted.masses)
+    np.testing.assert_array_equal(
+        run_command(recipe["command"], tmp_path), weighted.masses
+    )
+    tab.done(
+        tab.post(f"{base}/report", {"outlier_weight": 0.5, "ambiguity_weight": 30.5})
+    )
+    page = tab.get(f"{base}/report").content.decode()
+    assert f"<strong>{(plain.focal_sets.cardinality[shown] > 1).sum()}</strong>" in page
+    model = tmp_path / "weighted.dempster"
+    model.write_bytes(tab.get(f"{base}/model?{WEIGHTS}").content)
+    predicted = load(model).predict_mass(pd.read_csv("iris.csv"))
+    np.testing.assert_array_equal(predicted.best_set, shown)
+
+
+def test_same_clusters_keep_their_numbers(runs, tmp_path):
+    tab, found = runs
+    frames = {}
+    for name, run in found.items():
+        partition = export_partition(tab, run, tmp_path)
+        frames[name] = partition.frame
+        for other in found.values():
+            if other is run:
+                continue
+            question = f"/compare?before={other['id']}&after={run['id']}"
+            compared = tab.get(question).json()
+            for flow in compared["flows"]:
+                assert flow["from_name"] != flow["to_name"]
+    assert frames["first"] == (0, 1, 2)
+    full = [
+        export_partition(tab, found[name], tmp_path)
+        for name in ("first", "taught", "peaks")
+    ]
+    numbers = [np.asarray(one.frame)[one.labels] for one in full]
+    for other in numbers[1:]:
+        assert (other == numbers[0]).mean() > 0.75
+    # At least one method numbers the clusters in another order.
+    assert any(frame != tuple(range(len(frame))) for frame in frames.values())
+    renumbered = next(
+        name for name, frame in frames.items() if frame != tuple(range(len(frame)))
+    )
+    run = found[renumbered]
+    recipe = tab.get(f"/runs/{run['id']}/recipe").json()
+    assert list(recipe["renumbered"].values()) == list(frames[renumbered])
+    objects = unpack(tab.get(f"/runs/{run['id']}/objects").content)
+    singles = [one[0] for one in objects["sets"] if len(one) == 1]
+    assert singles == list(frames[renumbered])
+    profiles = tab.get(f"/runs/{run['id']}/profiles").json()["groups"]
+    assert [one["clusters"][0] for one in profiles[: len(singles)]] == singles
+    for group in profiles[: len(singles)]:
+        assert group["name"] == f"cluster {group['clusters'][0]}"
+    path = tmp_path / "renumbered.dempster"
+    path.write_bytes(tab.get(f"/runs/{run['id']}/model").content)
+    assert load(path).estimator.credal_partition_.frame == frames[renumbered]

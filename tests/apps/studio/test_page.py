@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
+from dempster.io import read_partition
 from tests.apps.studio.browser import (
     cluster,
     counts,
@@ -362,6 +363,30 @@ def test_exports(same_page):
     with same_page.expect_download() as started:
         same_page.click("text=Partition (CSV)")
     assert started.value.suggested_filename == "iris.partition.csv"
+
+
+def test_exports_are_those_of_the_screen(same_page, tmp_path):
+    for name, value in (("ambiguity", 0.5), ("outliers", 0.4)):
+        same_page.evaluate(
+            "([id, v]) => { const s = document.getElementById(id); s.value = v; s.dispatchEvent(new Event('input')); }",
+            [f"slider-{name}", value],
+        )
+    same_page.wait_for_timeout(200)
+    shown = counts(same_page)
+    open_tab(same_page, "export")
+    same_page.wait_for_selector("#weighted")
+    assert (
+        "--outlier-weight 6.31 --ambiguity-weight 10.0"
+        in same_page.locator("#export-command").inner_text()
+    )
+    with same_page.expect_download() as started:
+        same_page.click("text=Partition (CSV)")
+    started.value.save_as(tmp_path / "shown.csv")
+    partition = read_partition(tmp_path / "shown.csv")
+    sizes = partition.focal_sets.cardinality[partition.best_set]
+    assert shown == [(sizes == 1).sum(), (sizes > 1).sum(), (sizes == 0).sum()]
+    open_tab(same_page, "summary")
+    same_page.click("#panel-summary >> text=Reset")
 
 
 # ---- security, reload, keyboard, narrow windows, WebGL -------------------------------------------

@@ -36,6 +36,7 @@ from dempster.persistence import save
 _NEED_MEMORY = (
     *("index", "header", "delimiter", "decimal", "sheet", "na_values"),
     *("categories", "constraints", "labels", "truth", "confidence"),
+    *("outlier_weight", "ambiguity_weight"),
 )
 _OUTPUTS_NEED_MEMORY = ("plot", "report")
 BLOCK_ROWS = 65_536
@@ -51,7 +52,7 @@ def cluster_blocks(
 ) -> None:
     """Cluster a Parquet file or a folder of them, and write the masses into a new folder."""
     unsupported = [
-        name for name in _NEED_MEMORY if getattr(recipe, name) not in (None, ())
+        name for name in _NEED_MEMORY if getattr(recipe, name) not in (None, (), 1.0)
     ]
     unsupported += [name for name in _OUTPUTS_NEED_MEMORY if name in outputs]
     if recipe.missing == "drop":

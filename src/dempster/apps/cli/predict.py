@@ -69,7 +69,7 @@ def predict(
         if saved.preparation is None:
             table = _select_columns(table, estimator)
         rows = saved.prepare(table, missing=options["missing"], note=screen.note)
-        masses = estimator.predict_mass(rows)
+        masses = saved.predict_prepared(rows)
         if hasattr(estimator, "classes_"):
             decisions = estimator.predict(rows)
             if hasattr(estimator, "predict_set"):

@@ -67,13 +67,8 @@ def pack_objects(
     sets = [
         np.flatnonzero(members).tolist() for members in partition.focal_sets.membership
     ]
-    return pack(
-        {**common, **arrays},
-        n=len(partition),
-        sets=sets,
-        set_names=name_sets(partition),
-        **about,
-    )
+    about = {"sets": sets, "set_names": name_sets(partition), **about}
+    return pack({**common, **arrays}, n=len(partition), **about)
 
 
 def name_sets(partition: CredalPartition) -> list[str]:

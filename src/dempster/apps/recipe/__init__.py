@@ -6,7 +6,12 @@ from dempster.apps.recipe.labels import (
     encode_labels,
     read_labels,
 )
-from dempster.apps.recipe.model import PreparedTable, RecipeResult, TableModel
+from dempster.apps.recipe.model import (
+    PreparedTable,
+    RecipeResult,
+    TableModel,
+    reweight_sets,
+)
 from dempster.apps.recipe.recipe import Recipe
 from dempster.apps.recipe.run import prepare, read_image, read_views
 
@@ -19,6 +24,7 @@ __all__ = [
     "Attributes",
     "Preparation",
     "TableModel",
+    "reweight_sets",
     "read_labels",
     "encode_labels",
     "constraints_from_labels",

@@ -39,9 +39,12 @@ def to_command(recipe: Any) -> str:
         "constraints",
         "labels",
         "truth",
+        "confidence",
+        "outlier_weight",
+        "ambiguity_weight",
     ):
-        if getattr(recipe, name) is not None:
-            words += [f"--{name}", getattr(recipe, name)]
+        if getattr(recipe, name) not in (None, 1):
+            words += [f"--{name.replace('_', '-')}", str(getattr(recipe, name))]
     if recipe.header is not None:
         words.append("--header" if recipe.header else "--no-header")
     if not recipe.scale:
@@ -50,8 +53,6 @@ def to_command(recipe: Any) -> str:
         words += ["--missing", recipe.missing]
     if recipe.seed:
         words += ["--seed", str(recipe.seed)]
-    if recipe.confidence is not None:
-        words += ["--confidence", str(recipe.confidence)]
     for name, value in recipe.parameters.items():
         words += _parameter_words(recipe, name, value)
     return shlex.join(words)
@@ -142,7 +143,16 @@ def to_code(recipe: Any) -> str:
             _format_call(f"conformal = {wrapper}", options, f".fit({arguments})")
         )
         code.lines += ["sets = conformal.sets_", "model = conformal.clusterer_"]
-    code.lines += ["partition = model.credal_partition_", "print(partition.summary())"]
+    code.lines.append("partition = model.credal_partition_")
+    weights = {
+        name: getattr(recipe, name)
+        for name in ("outlier_weight", "ambiguity_weight")
+        if getattr(recipe, name) != 1
+    }
+    if weights:
+        options = {"": _Variable("partition")} | weights
+        code.call("partition", "dempster.apps.recipe", "reweight_sets", options)
+    code.lines.append("print(partition.summary())")
     return code.to_text()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ import pandas as pd
 from dempster import _validation as rule
 from dempster._errors import InvalidParameterError
 from dempster.apps.recipe.attributes import Attributes, Note, Preparation
+from dempster.apps.recipe.export import parse_toml
 from dempster.constraints import Constraints
 from dempster.partition import CredalPartition
 from dempster.persistence.schema import register
@@ -20,6 +21,71 @@ from dempster.persistence.schema import register
 if TYPE_CHECKING:
     from dempster.cluster import ConformalClustering
     from dempster.explain import ObjectExplanation
+
+
+WEIGHTS = ("outlier_weight", "ambiguity_weight")  # fields of a recipe
+
+
+def rename_clusters(
+    partition: CredalPartition, frame: Sequence[Hashable]
+) -> CredalPartition:
+    """Return the same partition with other names of the clusters."""
+    return CredalPartition.unchecked(
+        partition.masses,
+        partition.focal_sets,
+        partition.index,
+        frame,
+        metadata=partition.metadata,
+    )
+
+
+def reweight_sets(
+    partition: CredalPartition,
+    *,
+    outlier_weight: float = 1.0,
+    ambiguity_weight: float = 1.0,
+) -> CredalPartition:
+    """Multiply the masses of the empty set and of sets of several clusters by weights.
+
+    The masses of each object are normalized afterwards. An object changes its set if the product of
+    mass and weight is larger for another set.
+
+    Parameters
+    ----------
+    partition : CredalPartition
+        Partition to change.
+    outlier_weight, ambiguity_weight : float, default=1
+        Positive weights of the empty set and of sets of several clusters.
+
+    Returns
+    -------
+    CredalPartition
+
+    Examples
+    --------
+    >>> from dempster import CredalPartition, FocalSets
+    >>> from dempster.apps.recipe import reweight_sets
+    >>> partition = CredalPartition([[0, 0.4, 0, 0.6]], FocalSets.full(2))
+    >>> reweight_sets(partition, ambiguity_weight=0.5).masses.round(2).tolist()
+    [[0.0, 0.57, 0.0, 0.43]]
+    """
+    positive = rule.real(0, open_low=True)
+    rule.check(outlier_weight, "outlier_weight", positive)
+    rule.check(ambiguity_weight, "ambiguity_weight", positive)
+    if outlier_weight == ambiguity_weight == 1:
+        return partition
+    size = partition.focal_sets.cardinality
+    weight = np.select(
+        [size == 0, size == 1], [outlier_weight, 1.0], ambiguity_weight
+    ).astype(partition.masses.dtype)
+    masses = partition.masses * weight
+    return CredalPartition.unchecked(
+        masses / masses.sum(axis=1, keepdims=True),
+        partition.focal_sets,
+        partition.index,
+        partition.frame,
+        metadata=partition.metadata,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +150,29 @@ class TableModel:
         -------
         CredalPartition or MassFunctions
         """
-        return self.estimator.predict_mass(self.prepare(table))
+        return self.predict_prepared(self.prepare(table))
+
+    def predict_prepared(self, rows: Any) -> Any:
+        """Predict the masses of prepared rows, on clusters with the names of the training run.
+
+        Parameters
+        ----------
+        rows : DataFrame
+            Result of `prepare`.
+
+        Returns
+        -------
+        CredalPartition or MassFunctions
+        """
+        masses = self.estimator.predict_mass(rows)
+        training = getattr(self.estimator, "credal_partition_", None)
+        if isinstance(training, CredalPartition) and isinstance(
+            masses, CredalPartition
+        ):
+            recipe = parse_toml(self.recipe)
+            weights = {name: recipe[name] for name in WEIGHTS if name in recipe}
+            return reweight_sets(rename_clusters(masses, training.frame), **weights)
+        return masses
 
     def prepare(
         self, table: Any, *, missing: str | None = None, note: Note | None = None

@@ -57,6 +57,9 @@ _RULES = {
     "seed": rule.integer(0),
     "confidence": rule.choice(None) | rule.real(0, 1, open_low=True, open_high=True),
     "scale": rule.flag,
+    **dict.fromkeys(
+        ("outlier_weight", "ambiguity_weight"), rule.real(0, open_low=True)
+    ),
 }
 # Parameters of estimators that have a different name in a recipe.
 _RESERVED = {
@@ -108,6 +111,9 @@ class Recipe:
         Confidence of the sets of clusters that `dempster.cluster.ConformalClustering` computes in
         addition to the masses. It fits the method thirteen times, to a table of numbers without
         missing values, constraints or labels.
+    outlier_weight, ambiguity_weight : float, default=1
+        Positive weights of the empty set and of sets of several clusters (see `reweight_sets`).
+        Values below 1 give fewer outliers or fewer ambiguous objects.
 
     Examples
     --------
@@ -150,6 +156,8 @@ class Recipe:
     labels: str | None = None
     truth: str | None = None
     confidence: float | None = None
+    outlier_weight: float = 1.0
+    ambiguity_weight: float = 1.0
 
     def __post_init__(self) -> None:
         files = self.files

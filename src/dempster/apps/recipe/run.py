@@ -21,7 +21,7 @@ from dempster.apps.recipe.labels import (
     encode_labels,
     find_labels,
 )
-from dempster.apps.recipe.model import PreparedTable, RecipeResult
+from dempster.apps.recipe.model import PreparedTable, RecipeResult, reweight_sets
 from dempster.apps.recipe.recipe import Recipe
 from dempster.constraints import Constraints, read_constraints
 from dempster.io import read_dissimilarities, read_table
@@ -201,6 +201,11 @@ def run(
     if prepared.attributes is not None and len(recipe.files) == 1:
         record = prepared.attributes.preparation.describe()
         estimator.credal_partition_.metadata["clustered"] = record
+    estimator.credal_partition_ = reweight_sets(
+        estimator.credal_partition_,
+        outlier_weight=recipe.outlier_weight,
+        ambiguity_weight=recipe.ambiguity_weight,
+    )
     return RecipeResult(
         recipe, estimator, prepared, time.perf_counter() - started, conformal
     )

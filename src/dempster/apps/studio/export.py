@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +10,8 @@ import numpy as np
 from starlette.responses import Response
 
 from dempster._errors import InvalidInputError
-from dempster.apps.recipe import Recipe, TableModel
+from dempster.apps.recipe import Recipe, TableModel, reweight_sets
+from dempster.apps.recipe.model import WEIGHTS
 from dempster.apps.studio.jobs import Json
 from dempster.apps.studio.routing import download, route, run_route
 from dempster.apps.studio.sessions import Run, Session
@@ -21,6 +23,15 @@ _CSV = "text/csv; charset=utf-8"
 
 def _stem(run: Run) -> str:
     return Path(run.recipe.files[0]).name.split(".")[0]
+
+
+def _with_weights(session: Session, params: Json) -> Run:
+    """Return a run whose partition and recipe have the weights of the sliders of the page."""
+    run = session.get_run(params["run"])
+    weights: Json = {name: float(params.get(name) or 1) for name in WEIGHTS}
+    estimator = copy(run.estimator)
+    estimator.credal_partition_ = reweight_sets(run.partition, **weights)
+    return replace(run, estimator=estimator, recipe=replace(run.recipe, **weights))
 
 
 def _portable_recipe(run: Run) -> Recipe:
@@ -37,7 +48,7 @@ def _to_table_model(run: Run) -> TableModel:
 
 
 def _partition(session: Session, params: Json) -> Response:
-    run = session.get_run(params["run"])
+    run = _with_weights(session, params)
     path = session.new_file(f"{_stem(run)}.partition.{params['kind']}")
     write_partition(run.partition, path)
     return _download_once(path)
@@ -45,7 +56,7 @@ def _partition(session: Session, params: Json) -> Response:
 
 def _model(session: Session, params: Json) -> Response:
     """Return a model file for `dempster predict`, which prepares tables like the run."""
-    run = session.get_run(params["run"])
+    run = _with_weights(session, params)
     path = session.new_file(f"{_stem(run)}.dempster")
     save(_to_table_model(run), path)
     return _download_once(path)
@@ -72,7 +83,7 @@ def _answers(run: Run, params: Json) -> Response:
 
 def _selection(session: Session, params: Json) -> Response:
     """Return the selected rows, with their sets of clusters and doubt, as a CSV file."""
-    run = session.get_run(params["run"])
+    run = _with_weights(session, params)
     positions = np.flatnonzero(session.get_selection()[run.rows])
     table = run.table.iloc[positions].copy()
     sets = [run.set_names[k] for k in run.partition.best_set[positions]]
@@ -86,10 +97,15 @@ def _selection(session: Session, params: Json) -> Response:
 
 def _recipe(session: Session, params: Json) -> Json:
     """Return a command, Python code and a TOML file, each of which repeats the run exactly."""
-    run = session.get_run(params["run"])
+    run = _with_weights(session, params)
     recipe = _portable_recipe(run)
     source = session.get_source()
+    frame = list(run.partition.frame)
+    renumbered = {}
+    if frame != list(range(len(frame))):
+        renumbered = dict(enumerate(frame))
     return {
+        "renumbered": renumbered,
         "command": f"{recipe.to_command()} -o {_stem(run)}.partition.csv",
         "code": recipe.to_code(),
         "toml": recipe.to_toml(),
@@ -101,10 +117,11 @@ def _recipe(session: Session, params: Json) -> Json:
 
 def _start_report(session: Session, params: Json) -> Json:
     """Start a job that writes the report; the page downloads the report afterwards."""
-    run = session.get_run(params["run"])
+    cache = session.get_run(params["run"]).cache
+    run = _with_weights(session, params)
 
     def finish(page: str, warnings: list[str]) -> Json:
-        run.cache["report"] = page
+        cache["report"] = page
         return {"ready": True}
 
     arguments = {

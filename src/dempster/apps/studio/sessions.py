@@ -6,6 +6,7 @@ import secrets
 import shutil
 import tempfile
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
@@ -19,12 +20,14 @@ import pandas as pd
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster.apps.map import name_sets, pack_objects
 from dempster.apps.recipe import Recipe, choose_attributes
+from dempster.apps.recipe.model import rename_clusters
 from dempster.apps.studio.errors import FOLDER_PREFIX, GoneError
 from dempster.apps.studio.jobs import Finish, Job, Json, Workers
 from dempster.apps.studio.planes import MapPlane
 from dempster.constraints import Constraints
 from dempster.dissimilarity.partial import impute_missing
 from dempster.explain import doubt_scores
+from dempster.explain.scores import count_pairs, match_one_to_one
 from dempster.partition import CredalPartition
 
 MAX_SESSIONS = 24
@@ -221,7 +224,40 @@ class Run:
                 largest = masses[rows, sets]
             arrays[name] = largest.astype(np.float32)
             arrays[f"{name}_set"] = sets.astype(np.int32)
-        return pack_objects(self.partition, self.rows, arrays)
+        numbers = [*map(self.number_clusters, self.partition.focal_sets)]
+        return pack_objects(self.partition, self.rows, arrays, sets=numbers)
+
+    def number_clusters(self, clusters: Iterable[int]) -> list[int]:
+        """Return the numbers of clusters, which are their names and select their colors."""
+        return [self.partition.frame[k] for k in clusters]
+
+    def match_clusters(self, others: Iterable[Run]) -> None:
+        """Give the clusters the numbers of the same clusters in another run.
+
+        The other run is the latest of those that have the most objects in common. A cluster without
+        a match gets an unused number.
+        """
+        before, n_common = None, 1
+        for other in others:
+            n_shared = len(np.intersect1d(self.rows, other.rows))
+            if n_shared >= n_common:
+                before, n_common = other, n_shared
+        if before is None:
+            return
+        _, i, j = np.intersect1d(before.rows, self.rows, return_indices=True)
+        old, new = before.partition, self.partition
+        counts = count_pairs(
+            new.labels[j], old.labels[i], new.n_clusters, old.n_clusters
+        )
+        match = match_one_to_one(counts)
+        names = [
+            old.frame[m] if m >= 0 and counts[k, m] else None
+            for k, m in enumerate(match)
+        ]
+        unused = (number for number in count() if number not in names)
+        self.estimator.credal_partition_ = rename_clusters(
+            new, [next(unused) if name is None else name for name in names]
+        )
 
     def cells(self, position: int) -> list[Any]:
         """Return the attributes of an object in the units of the file."""
@@ -354,8 +390,9 @@ class Session:
         return self.selection
 
     def add_run(self, run: Run) -> None:
-        """Add a run; remove the oldest run if there are too many."""
+        """Add a run, with clusters numbered as before; remove the oldest run of too many."""
         with self.lock:
+            run.match_clusters(self.runs.values())
             self.runs[run.id] = run
             if len(self.runs) > MAX_RUNS:
                 del self.runs[next(iter(self.runs))]

@@ -22,7 +22,7 @@ from dempster.explain import (
     profile,
     retention_curve,
 )
-from dempster.explain.scores import count_pairs, match_one_to_one
+from dempster.explain.scores import count_pairs
 from dempster.partition import CredalPartition, credal_rand_index, embed_partitions
 from dempster.plot.number_of_clusters import match_labels
 
@@ -234,7 +234,6 @@ def _why(run: Run, params: Json) -> Json:
         sentences.append(
             f"Compared with a sample of {len(compared):,} of the {len(run):,} objects."
         )
-    frame = list(run.partition.frame)
     return {
         "name": run.names[position],
         "doubt": run.doubt[position],
@@ -247,7 +246,6 @@ def _why(run: Run, params: Json) -> Json:
         "by": explanation.by,
         "quantity": explanation.quantity,
         "clusters": [str(name) for name in explanation.clusters],
-        "cluster_positions": [frame.index(name) for name in explanation.clusters],
         "attributes": _contributions(run, explanation, position),
         "exemplars": exemplars,
         "values": run.cells(position),
@@ -344,7 +342,7 @@ def _profiles(run: Run, params: Json) -> Json:
         groups.append(
             {
                 "name": group.name,
-                "clusters": group.clusters,
+                "clusters": run.number_clusters(group.clusters),
                 "n": len(group),
                 "typical": [str(name) for name in group.typical],
                 **{
@@ -417,7 +415,7 @@ def _boundaries(run: Run, params: Json) -> Json:
     ambiguous = np.bincount(code[is_ambiguous], minlength=c * c)
     close = np.bincount(code[share >= MIN_CLOSE_SHARE], minlength=c * c)
     order = [k for k in np.lexsort((-close, -ambiguous)) if ambiguous[k] or close[k]]
-    frame = [str(name) for name in run.partition.frame]
+    frame = run.partition.frame
     pairs = []
     for k in order[:MAX_BOUNDARIES]:
         a, b = divmod(k, c)
@@ -456,8 +454,14 @@ def _boundary(run: Run, params: Json) -> Json:
         )
     frame = run.partition.frame
     rules = _separating_attributes(run, frame[a], frame[b])
-    names = [str(frame[a]), str(frame[b])]
-    return {"a": a, "b": b, "names": names, "objects": listed, "n": n, "apart": rules}
+    return {
+        "a": a,
+        "b": b,
+        "names": [frame[a], frame[b]],
+        "objects": listed,
+        "n": n,
+        "apart": rules,
+    }
 
 
 def _rivals(run: Run) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -594,6 +598,7 @@ def _candidates(run: Run, params: Json) -> bytes:
         n_clusters = table[selected]["n_clusters"]
         shown = [k for k, one in enumerate(table) if one["n_clusters"] == n_clusters]
         matched = np.stack([match_labels(labels[k], labels[selected]) for k in shown])
+        matched = np.asarray(run.partition.frame)[matched]
         arrays = {
             "points": model.candidate_points_.astype(np.float32),
             "labels": matched.astype(np.int32),
@@ -614,10 +619,7 @@ _STATES = ("outlier", "certain", "ambiguous")
 
 
 def _compare(session: Session, params: Json) -> Json:
-    """Compare two runs on their common objects.
-
-    The clusters of the second run are matched with those of the first run.
-    """
+    """Compare two runs on their common objects; the same clusters have the same number."""
     before = session.get_run(str(params.get("before")))
     after = session.get_run(str(params.get("after")))
     common, i, j = np.intersect1d(before.rows, after.rows, return_indices=True)
@@ -626,16 +628,15 @@ def _compare(session: Session, params: Json) -> Json:
     one = _select(before, i)
     other = _select(after, j)
     index = credal_rand_index(one, other, n_pairs=_n_pairs(len(common)), random_state=0)
-    counts = count_pairs(other.labels, one.labels, other.n_clusters, one.n_clusters)
-    match = match_one_to_one(counts)
     old_state, new_state = (
         np.minimum(p.focal_sets.cardinality[p.best_set], 2) for p in (one, other)
     )
-    # An unmatched cluster has the match -1, so that a set with this cluster is not a set of the
-    # first run.
-    position = {frozenset(clusters): s for s, clusters in enumerate(one.focal_sets)}
+    position = {
+        frozenset(before.number_clusters(clusters)): s
+        for s, clusters in enumerate(one.focal_sets)
+    }
     same_set = [
-        position.get(frozenset(match[list(clusters)].tolist()), -1)
+        position.get(frozenset(after.number_clusters(clusters)), -1)
         for clusters in other.focal_sets
     ]
     moved = np.flatnonzero(one.best_set != np.array(same_set)[other.best_set])

@@ -49,6 +49,7 @@ _RESERVED = {
 _FIELDS = (
     *("header", "delimiter", "decimal", "sheet", "index", "scale", "missing"),
     *("method", "clusters", "seed", "constraints", "labels", "truth", "confidence"),
+    *("outlier_weight", "ambiguity_weight"),
 )
 _LISTS = ("columns", "exclude", "categories", "na_values")
 # one name in a list separated by commas

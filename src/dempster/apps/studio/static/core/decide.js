@@ -1,11 +1,16 @@
 // Assign each object to the set with the largest product of mass and weight. Two sliders set the weight of the empty
 // set (outliers) and the weight of sets of several clusters (ambiguous objects).
 //
-// In the middle of a slider the weight is one, which is the decision of the library. At the left end it is zero, and at
-// the right end it is a hundred.
+// In the middle of a slider the weight is one, which is the decision of the library. At the ends it is 0.01 and 100. The
+// exports use the same weights, which are rounded so that the command is short.
 
 export function sliderWeight(slider) {
-  return slider <= -1 ? 0 : 10 ** (2 * slider);
+  return Number((10 ** (2 * slider)).toPrecision(3));
+}
+
+// Return the weights of the sliders as parameters of a request.
+export function exportWeights(weights) {
+  return { outlier_weight: sliderWeight(weights.outliers), ambiguity_weight: sliderWeight(weights.ambiguity) };
 }
 
 // Write the code of the set of each object into `codes`; return the number of objects of each set.

@@ -56,7 +56,7 @@ export function comparePanel(host) {
   function draw(found, map) {
     replace(host, el("div", { class: "two" }, el("div", {}, pickers(),
       el("p", { class: "lead", style: { marginTop: "10px" } }, `Agreement ${found.index.toFixed(3)}`, found.error ? ` ± ${found.error.toFixed(3)}` : "", el("span", { class: "note" }, " (credal Rand index; 1 means equal)")),
-      el("p", { class: "note" }, `${formatCount(found.moved, "object")} of ${found.n.toLocaleString("en")} moved to another set; clusters are matched by their common objects.`),
+      el("p", { class: "note" }, `${formatCount(found.moved, "object")} of ${found.n.toLocaleString("en")} moved to another set. The same clusters have the same number in all runs.`),
       el("h3", {}, "All runs"), picture(map), el("p", { class: "note" }, "Runs with similar partitions are close to each other. Click a run to show it.")),
     drawComparison(found)));
   }

@@ -5,8 +5,7 @@ import { get, subscribe, currentRun } from "../core/store.js";
 import { download, getJson } from "../core/api.js";
 import { work } from "../core/jobs.js";
 import { showError, sendSelection } from "../core/actions.js";
-import { sliderWeight } from "../core/decide.js";
-import { number } from "../core/format.js";
+import { exportWeights } from "../core/decide.js";
 import { empty, heading, progressLine } from "./parts.js";
 
 function codeBlock(text, label) {
@@ -21,17 +20,9 @@ function codeBlock(text, label) {
   return el("div", { class: "code" }, el("pre", { id: `export-${label}`, tabindex: "0", "aria-label": label }, text), copy);
 }
 
-// Return Python code that applies the weights of the sliders; an empty text if both sliders are in the middle.
-function sliderCode() {
-  const { outliers, ambiguity } = get("weights");
-  if (!outliers && !ambiguity) return "";
-  return [
-    "", "", "# weights of outliers and ambiguous sets, as set by the sliders", "import numpy as np", "",
-    "size = partition.focal_sets.cardinality",
-    `weight = np.select([size == 0, size == 1], [${number(sliderWeight(outliers), 6)}, 1.0], ${number(sliderWeight(ambiguity), 6)})`,
-    "order = np.argsort(size, kind=\"stable\")",
-    "decided = order[(partition.masses * weight)[:, order].argmax(axis=1)]",
-  ].join("\n");
+// The exports have the weights of the sliders of the summary.
+function query() {
+  return `?${new URLSearchParams(exportWeights(get("weights")))}`;
 }
 
 export function exportPanel(host) {
@@ -42,7 +33,7 @@ export function exportPanel(host) {
   async function report() {
     const run = get("runId");
     try {
-      await work(`/runs/${run}/report`, {});
+      await work(`/runs/${run}/report`, exportWeights(get("weights")));
       await download(`/runs/${run}/report`, "report.html");
     } catch (error) {
       showError(error);
@@ -54,29 +45,33 @@ export function exportPanel(host) {
     const run = currentRun();
     if (!run || !get("objects")) { replace(body, empty("After the first run, export its results here.")); return; }
     try {
-      const found = await getJson(`/runs/${run.id}/recipe`);
-      if (run.id === get("runId")) draw(run, found);
+      const found = await getJson(`/runs/${run.id}/recipe${query()}`);
+      if (run.id === get("runId")) draw(run, found, query());
     } catch (error) {
       showError(error);
     }
   }
 
-  function draw(run, found) {
-    const get1 = (words, path, name) => el("button", { type: "button", onclick: () => download(`/runs/${run.id}${path}`, name).catch(showError) }, words);
+  function draw(run, found, weights) {
+    const get1 = (words, path, name) => el("button", { type: "button", onclick: () => download(`/runs/${run.id}${path}${weights}`, name).catch(showError) }, words);
     replace(body, heading("Export"),
       el("div", { class: "buttons" },
         get1("Partition (CSV)", "/partition.csv", "partition.csv"),
         get1("Partition (NPZ)", "/partition.npz", "partition.npz"),
         get1("Model", "/model", "model.dempster"),
         el("button", { type: "button", id: "make-report", onclick: report }, "Report"),
-        el("button", { type: "button", disabled: !get("selectedCount"), onclick: () => sendSelection().then(() => download(`/runs/${run.id}/selected`, "selection.csv")).catch(showError) }, "Selection"),
+        el("button", { type: "button", disabled: !get("selectedCount"), onclick: () => sendSelection().then(() => download(`/runs/${run.id}/selected${weights}`, "selection.csv")).catch(showError) }, "Selection"),
         get1("Data of this run", "/data", found.file),
         found.answers ? get1("Answers", "/answers", "answers.csv") : null),
       working,
+      get("weights").outliers || get("weights").ambiguity
+        ? el("p", { class: "note", id: "weighted" }, "Partition, model, report, selection, command and code use the weights of the sliders in the summary.") : null,
       el("p", { class: "note", style: { marginTop: "10px" } }, `Code and command repeat the run exactly. They need ${found.file} in the same folder`,
         found.answers ? ", and answers.csv" : "", found.is_part ? ". This file contains the selected rows; download it with Data of this run." : "."),
+      Object.keys(found.renumbered).length ? el("p", { class: "note", id: "renumbered" }, "The clusters of this run have the numbers of the same clusters in earlier runs. Code and command number them in their own order: ",
+        Object.entries(found.renumbered).map(([own, here]) => `their cluster ${own} is cluster ${here} here`).join(", "), ".") : null,
       el("h3", {}, "Command"), codeBlock(found.command, "command"),
-      el("h3", {}, "Python"), codeBlock(found.code + sliderCode(), "code"),
+      el("h3", {}, "Python"), codeBlock(found.code, "code"),
       el("details", {}, el("summary", {}, "Settings for --config"), codeBlock(found.toml, "settings")));
   }
 

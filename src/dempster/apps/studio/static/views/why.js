@@ -48,7 +48,7 @@ export function whyPanel(host) {
 // Return the contribution of each attribute to the comparison of the two most plausible clusters.
 function pulls(found) {
   if (found.clusters.length < 2 || !found.attributes.length) return null;
-  const [a, b] = found.cluster_positions;
+  const [a, b] = found.clusters.map(Number);
   const values = found.attributes.map((attribute) => attribute.pull[1] - attribute.pull[0]);
   const most = Math.max(...values.map(Math.abs), 1e-12);
   const rows = found.attributes.slice(0, 15).map((attribute, k) => {
@@ -77,6 +77,6 @@ function beside(found) {
     el("div", { class: "beside" }, el("table", { class: "plain" },
       el("thead", {}, el("tr", {}, el("th", {}), el("th", { class: "right" }, found.name), shown.map((one) => el("th", { class: "right" },
         el("button", { type: "button", class: "link", onclick: () => explain(one.position), onmouseenter: () => setHover(one.position), onmouseleave: () => setHover(-1) },
-          el("span", { class: "set-label" }, chip([found.cluster_positions[found.clusters.indexOf(one.cluster)] ?? 0]), one.name)))))),
+          el("span", { class: "set-label" }, chip([Number(one.cluster)]), one.name)))))),
       el("tbody", {}, rows)))];
 }
