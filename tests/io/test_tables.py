@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dempster.io import dialect, read_dissimilarities, read_partition, read_table
+from dempster import _validation
+from dempster.io import dialect, read_dissimilarities, read_partition, read_table, text
 from tests.limits import limited, refused_or_sensible
 
 # ---- text files ----------------------------------------------------------------------------------
@@ -954,3 +955,77 @@ def test_matlab_file_needs_one_square_matrix(variables, message, tmp_path):
     (tmp_path / "d.mat").write_text("nonsense")
     with pytest.raises(ValueError, match=r"cannot read d\.mat"):
         read_dissimilarities(tmp_path / "d.mat")
+
+
+# ---- second header lines and sizes ---------------------------------------------------------------
+
+
+def two_headers():
+    rows = [("p1", 41, 13.5), ("p2", 66, 12.1), ("p3", 35, 15.0), ("p4", 58, 14.2)]
+    return [("Patient", "", "blood"), ("name", "age", "Hb"), *rows]
+
+
+@pytest.mark.parametrize("extension", [".csv", ".xlsx"])
+def test_second_header_line_is_an_error(tmp_path, extension):
+    path = tmp_path / f"people{extension}"
+    table = pd.DataFrame(two_headers())
+    if extension == ".csv":
+        table.to_csv(path, index=False, header=False)
+    else:
+        pytest.importorskip("openpyxl")
+        table.replace("", None).to_excel(path, index=False, header=False)
+    with pytest.raises(ValueError, match="contains headings, too .'age', 'Hb'"):
+        read_table(path)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        # one column with a text in its first row, only text, and a numeric column
+        ["name,x", "a,many", "b,2", "c,3", "d,4", "e,5"],
+        ["name,color", "a,red", "b,blue", "c,red", "d,white", "e,red"],
+        ["name,x,y,z", "a,b,c,1", "b,2,2,3", "c,3,1,5", "d,4,4,8", "e,5,3,0"],
+    ],
+)
+def test_first_row_of_texts_is_no_header(tmp_path, lines):
+    (tmp_path / "t.csv").write_text("\n".join(lines))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert len(read_table(tmp_path / "t.csv")) == 5
+
+
+def test_far_cell_of_a_sheet(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in (["x", "y"], [1, 2], [3, 4]):
+        book.active.append(row)
+    book.save(tmp_path / "near.xlsx")
+    book.active.cell(1_048_576, 16_384, 1)
+    book.save(tmp_path / "far.xlsx")
+    assert read_table(tmp_path / "near.xlsx").shape == (2, 2)
+    with pytest.raises(ValueError, match=r"far\.xlsx: .* 16,384 columns would take"):
+        read_table(tmp_path / "far.xlsx")
+
+
+def test_limit_of_gzip_files_with_several_parts(tmp_path, monkeypatch):
+    monkeypatch.setattr(text, "_MAX_SAFE_BYTES", 1 << 16)
+    line = b"1.5,2.5\n"
+    parts = [b"x,y\n" + line, line * 500_000, line]
+    path = tmp_path / "bomb.csv.gz"
+    path.write_bytes(b"".join(map(gzip.compress, parts)))
+    with pytest.raises(ValueError, match=r"bomb\.csv\.gz: .* are implausible"):
+        read_table(path)
+    path.write_bytes(b"".join(map(gzip.compress, [parts[0], line, line])))
+    assert len(read_table(path)) == 3
+
+
+@pytest.mark.parametrize("extension", [".parquet", ".feather"])
+def test_limit_of_columnar_files(tmp_path, monkeypatch, extension):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / f"t{extension}"
+    table = pd.DataFrame({"x": np.zeros(1000), "y": np.arange(1000)})
+    (table.to_parquet if extension == ".parquet" else table.to_feather)(path)
+    assert read_table(path).shape == (1000, 2)
+    monkeypatch.setattr(_validation, "MAX_BYTES", 15_999)
+    with pytest.raises(ValueError, match="the table would take"):
+        read_table(path)

@@ -15,6 +15,7 @@ import dempster._validation as rule
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._text import join_some, quote_names
 from dempster._types import FilePath
+from dempster._validation import check_memory
 from dempster.io.atomic import as_file, wrap_read_errors
 from dempster.io.dialect import Dialect, explain_uneven_lines, has_header, sniff
 from dempster.io.numbers import (
@@ -46,6 +47,10 @@ _DELIMITER = re.compile(r"""[^\w"'.+\-\x00-\x08\x0a-\x1f]""")
 # end of a formula without a value, in the XML of a sheet
 _EMPTY_FORMULA = re.compile(rb"(</(\w+:)?f>|<(\w+:)?f\b[^>]*/>)(?!<(\w+:)?v>[^<])")
 _INTEGER = re.compile(r"0|-?[1-9][0-9]*")
+_CELL_REFERENCE = re.compile(
+    rb"""<(?:\w+:)?c\s[^>]*?\br=["']([A-Z]{1,3})([0-9]{1,7})["']"""
+)
+_SHEET_CELL_BYTES = 64  # memory that a cell of a sheet takes while it is read
 
 
 def read_table(
@@ -397,6 +402,8 @@ def _convert_numbers(
     table: pd.DataFrame, index_col: str | None, decimal: str
 ) -> pd.DataFrame:
     """Convert text columns to numbers where possible, and remove trailing spaces from others."""
+    if table.attrs["header"]:
+        _check_second_header(table)
     converted = {}
     for name in _text_columns(table).difference([index_col, _UNNAMED], sort=False):
         numbers = parse_numbers(table[name], decimal)
@@ -446,12 +453,12 @@ def _read_excel(
         check_compression_ratio(
             path, sum(part.file_size for part in archive.infolist())
         )
-        sheet_files = [
-            name for name in archive.namelist() if name.startswith("xl/worksheets/")
-        ]
-        may_be_empty = any(
-            _EMPTY_FORMULA.search(archive.read(name)) for name in sheet_files
-        )
+        may_be_empty = False
+        for name in archive.namelist():
+            if name.startswith("xl/worksheets/"):
+                content = archive.read(name)
+                _check_extent(content)
+                may_be_empty |= _EMPTY_FORMULA.search(content) is not None
     book = openpyxl.load_workbook(path, read_only=True)
     states = {each.title: each.sheet_state for each in book.worksheets}
     book.close()
@@ -503,6 +510,47 @@ def _read_excel(
     )
 
 
+def _check_extent(content: bytes) -> None:
+    """Raise an error if a cell of a sheet is too far from the first one."""
+    n_columns = n_rows = 1
+    for letters, row in set(_CELL_REFERENCE.findall(content)):
+        column = 0
+        for letter in letters:
+            column = 26 * column + letter - 64
+        n_columns = max(n_columns, column)
+        n_rows = max(n_rows, int(row))
+    check_memory(
+        _SHEET_CELL_BYTES * n_rows * n_columns,
+        f"a sheet of {n_rows:,} rows and {n_columns:,} columns",
+        "delete cells that are far from the table, or save the table as CSV",
+    )
+
+
+def _check_second_header(table: pd.DataFrame) -> None:
+    """Raise an error if the first row contains headings, so that no column would be numeric.
+
+    This is so if all its cells are text, and at least two columns are numeric without this row.
+    """
+    texts = _text_columns(table)
+    if len(table) < 4 or len(texts) < table.shape[1]:
+        return
+    first = table.iloc[0].dropna()
+    if any(looks_like_number(str(cell)) for cell in first):
+        return
+    below = table.iloc[1:].infer_objects()
+    headings = [
+        cell
+        for name, cell in first.items()
+        if below[name].notna().any()
+        and all(looks_like_number(str(one)) for one in below[name].dropna().unique())
+    ]
+    if len(headings) > 1:
+        raise InvalidInputError(
+            f"the line below the column names contains headings, too ({quote_names(headings, 5)}); "
+            "delete one of the two lines"
+        )
+
+
 def _check_formulas(path: Path, sheet: str) -> None:
     """Raise an error if a formula has no stored value, because its cell would be read as empty.
 
@@ -546,7 +594,14 @@ def _numbered_names(n: int) -> list[str]:
 
 def _read_columnar(path: Path, file_format: str) -> pd.DataFrame:
     import pandas as pd
+    from pyarrow.dataset import dataset
 
+    content = dataset(path, format=file_format)
+    check_memory(
+        8 * content.count_rows() * len(content.schema),
+        "the table",
+        "select columns or rows, or cluster the file in blocks",
+    )
     if file_format == "parquet":
         table = pd.read_parquet(path)
     else:

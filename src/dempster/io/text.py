@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import gzip
+import io
 import re
 import zlib
 from collections.abc import Iterable
@@ -39,11 +40,6 @@ def open_text(path: Path) -> IO[str]:
     them. Other line ends are not changed. A first line such as ``sep=;``, an instruction for
     spreadsheet programs, is skipped.
     """
-    if _is_compressed(path):
-        with open(path, "rb") as binary:
-            binary.seek(max(0, path.stat().st_size - 4))
-            # The file ends with the size.
-            check_compression_ratio(path, int.from_bytes(binary.read(4), "little"))
     encoding = text_encoding(path)
     with _open(path, "rt", encoding=encoding, newline="") as file:
         try:
@@ -89,9 +85,37 @@ def _is_compressed(path: Path) -> bool:
 
 
 def _open(path: Path, mode: Any, **options: Any) -> Any:
-    if _is_compressed(path):
-        return gzip.open(path, mode, **options)
-    return open(path, mode, **options)
+    if not _is_compressed(path):
+        return open(path, mode, **options)
+    file = io.BufferedReader(_LimitedReader(path))
+    if mode == "rb":
+        return file
+    return io.TextIOWrapper(file, **options)
+
+
+class _LimitedReader(io.RawIOBase):
+    """Content of a gzip file, which may have several parts; raise an error if it is too large.
+
+    The sizes that are stored in the file may be wrong.
+    """
+
+    def __init__(self, path: Path):
+        self._path = path
+        self._file = gzip.open(path)  # noqa: SIM115  # `close` closes the file.
+        self._n_bytes = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        n_bytes = self._file.readinto(buffer)
+        self._n_bytes += n_bytes
+        check_compression_ratio(self._path, self._n_bytes)
+        return n_bytes
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
 
 
 def check_compression_ratio(path: Path, size: int) -> None:
@@ -99,7 +123,7 @@ def check_compression_ratio(path: Path, size: int) -> None:
     n_bytes = path.stat().st_size
     if size > _MAX_SAFE_BYTES and size > _MAX_RATIO * n_bytes:
         raise InvalidInputError(
-            f"{size / (1 << 30):.1f} GB of content are implausible for a file of {n_bytes:,} bytes"
+            f"over {size >> 20:,} MB of content are implausible for a file of {n_bytes:,} bytes"
         )
 
 

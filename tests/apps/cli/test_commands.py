@@ -628,3 +628,11 @@ def test_explained_pair_has_no_row_names(saved):
     assert "if name" not in result.output
     (line,) = [line for line in result.output.splitlines() if "color" in line]
     assert "not clustered" in line
+
+
+def test_rows_left_out_are_in_the_summary(folder):  # noqa: F811
+    options = "-c", 3, "--method", "ecm", "--index", "name"
+    result = run("cluster", "holes.csv", *options, "--missing", "drop")
+    assert "59 objects, 1 row with missing values left out" in result.output
+    result = run("cluster", "flowers.csv", *options)
+    assert "left out, 3 attributes" not in result.output

@@ -424,3 +424,31 @@ def test_interrupted_upload(studio, tab, capfd):
     time.sleep(0.3)
     assert tab.get("").json()["source"] is None
     assert "Traceback" not in capfd.readouterr().err
+
+
+def test_second_header_line_is_refused(tab, tmp_path):
+    lines = [
+        "Patient,,blood",
+        "name,age,Hb",
+        "a,41,13.5",
+        "b,66,12.1",
+        "c,35,15",
+        "d,58,14",
+    ]
+    job = tab.upload("people.csv", "\n".join(lines).encode())
+    assert job["state"] == "failed"
+    assert "contains headings, too ('age', 'Hb')" in job["error"]
+
+
+def test_rows_left_out_are_counted(tab):
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(40, 2)) + 6 * (np.arange(40) % 2)[:, None]
+    lines = [f"{x:.3f},{y:.3f}" for x, y in values]
+    lines[5:12] = [line.split(",")[0] + "," for line in lines[5:12]]
+    source = tab.upload("holes.csv", "\n".join(["x,y", *lines]).encode())["answer"]
+    assert not any("compared" in note for note in source["notes"])
+    run = tab.cluster(source, missing="drop", clusters=2, method="ecm")
+    assert (run["n"], run["n_left_out"]) == (33, 7)
+    assert any("left out 7 rows of 40" in note for note in run["notes"])
+    run = tab.cluster(source, missing="partial", clusters=2, method="ecm")
+    assert (run["n"], run["n_left_out"]) == (40, 0)

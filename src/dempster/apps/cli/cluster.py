@@ -191,8 +191,11 @@ def describe_result(result: RecipeResult) -> str:
     attributes = result.attributes
     data = ""
     objects = "object"
-    if attributes is not None:
-        data = format_count(len(attributes.columns), "attribute")
+    if attributes is not None and result.table is not None:
+        n_left_out = len(result.table) - len(attributes.rows)
+        if n_left_out:
+            data = f"{format_count(n_left_out, 'row')} with missing values left out, "
+        data += format_count(len(attributes.columns), "attribute")
         n_categories = len(attributes.preparation.categories)
         if n_categories:
             data += f" ({format_count(n_categories, 'column')} of categories)"

@@ -189,15 +189,21 @@ class Attributes:
         Transformation from ``table`` to ``values``.
     rows : (n,) int array
         Positions of the selected rows in the original table.
-    notes : list of str
-        Notes about columns and rows that were left out.
+    column_notes, row_notes : list of str
+        Notes about columns that were left out, and about rows with missing values.
     """
 
     table: pd.DataFrame
     values: pd.DataFrame
     preparation: Preparation
     rows: np.ndarray
-    notes: list[str]
+    column_notes: list[str]
+    row_notes: list[str]
+
+    @property
+    def notes(self) -> list[str]:
+        """All notes."""
+        return [*self.column_notes, *self.row_notes]
 
     @property
     def is_scaled(self) -> bool:
@@ -297,7 +303,8 @@ def choose_attributes(
                 notes.append(f"used as categories: {name} {reason}")
     converted = _convert_columns(table, selection)
     _note_suspicious_values(converted[selection.numbers], notes.append)
-    positions = _select_rows(converted, missing, notes.append)
+    row_notes: list[str] = []
+    positions = _select_rows(converted, missing, row_notes.append)
     rows = converted
     if len(positions) < len(converted):
         rows = converted.iloc[positions]
@@ -311,7 +318,8 @@ def choose_attributes(
     preparation = Preparation(
         numbers_used, selection.categories, center, spread, missing
     )
-    return Attributes(rows, preparation.apply(rows), preparation, positions, notes)
+    values = preparation.apply(rows)
+    return Attributes(rows, values, preparation, positions, notes, row_notes)
 
 
 def choose_recorded_attributes(

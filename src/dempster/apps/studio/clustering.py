@@ -223,6 +223,7 @@ def _start_run(session: Session, params: Json) -> Json:
             rows=run_rows,
             notes=[*result["notes"], *warnings],
             seconds=result["seconds"],
+            n_left_out=len(rows) - len(run_rows),
             origin=origin,
         )
         session.add_run(run)

@@ -60,7 +60,7 @@ class Source:
         try:
             attributes = choose_attributes(self.table, missing="partial")
             suggested = set(attributes.columns)
-            notes = attributes.notes
+            notes = attributes.column_notes
         except ValueError as error:
             suggested = set()
             notes = [str(error)]
@@ -120,6 +120,7 @@ class Run:
     rows: np.ndarray  # positions of the objects in the table of the session
     notes: list[str]  # notes on omitted rows, automatic choices and warnings
     seconds: float
+    n_left_out: int  # number of rows that were left out because of missing values
     origin: str  # clustered objects or initial centers, such as "5 chosen belief peaks"
     planes: dict[str, MapPlane] = field(default_factory=dict)
     cache: Json = field(default_factory=dict)  # results that take long to compute
@@ -178,6 +179,7 @@ class Run:
             "method": type(model).__name__,
             "origin": self.origin,
             "n": len(self),
+            "n_left_out": self.n_left_out,
             "n_clusters": partition.n_clusters,
             "certain": (cardinality == 1).sum(),
             "ambiguous": (cardinality > 1).sum(),

@@ -8,14 +8,12 @@ to the same program. For each task the worker writes any number of messages ``("
 
 from __future__ import annotations
 
-import gzip
 import os
 import pickle
 import sys
 import time
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -31,8 +29,6 @@ from dempster.io.atomic import as_file
 from dempster.io.tables import read_quietly
 from dempster.model_selection import number_of_clusters
 
-MAX_CELLS = 400_000_000
-MAX_UNPACKED_BYTES = 4 << 30
 MAX_PEAK_OBJECTS = 300_000
 MIN_PROGRESS_SECONDS = 0.1  # minimum time between two progress messages
 
@@ -42,40 +38,15 @@ MIN_PROGRESS_SECONDS = 0.1  # minimum time between two progress messages
 def load(progress: Progress, path: str, options: dict[str, Any]) -> Any:
     """Read a table from a file, without executing code in the file."""
     progress("reading the table", None)
-    _check_unpacked_size(Path(path))
     table = read_quietly(as_file(path), **options)
     if len(table) == 0:
         raise InvalidInputError("the table has no rows")
-    if table.size > MAX_CELLS:
-        raise InvalidInputError(
-            f"the table has {table.size:,} cells; the studio accepts up to {MAX_CELLS:,}"
-        )
     if not table.columns.is_unique:
         name = table.columns[table.columns.duplicated()][0]
         raise InvalidInputError(
             f"the table has two columns named '{name}'; rename one of them"
         )
     return table
-
-
-def _check_unpacked_size(path: Path) -> None:
-    """Raise an error if the decompressed size of a gzip file exceeds the limit.
-
-    The size in the file may be wrong.
-    """
-    if path.suffix.lower() != ".gz":
-        return
-    total = 0
-    try:
-        with gzip.open(path) as file:
-            while chunk := file.read(1 << 20):
-                total += len(chunk)
-                if total > MAX_UNPACKED_BYTES:
-                    raise InvalidInputError(
-                        f"{path.name} unpacks to more than {MAX_UNPACKED_BYTES >> 30} GB"
-                    )
-    except (OSError, EOFError) as error:
-        raise InvalidInputError(f"{path.name} cannot be unpacked") from error
 
 
 def cluster(progress: Progress, recipe: dict[str, Any]) -> dict[str, Any]:
