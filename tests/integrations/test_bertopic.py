@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import optimize, signal, stats
 from sklearn.base import clone
+from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -31,6 +32,12 @@ def test_cluster_model():
     )
     everything = TopicClusterer(model.clusterer, outliers=False).fit(X)
     np.testing.assert_array_equal(everything.labels_, everything.clusterer_.labels_)
+
+
+@pytest.mark.parametrize("clusterer", [KMeans(), EVCLUS, "EVCLUS"])
+def test_wrong_clusterer(clusterer):
+    with pytest.raises(ValueError, match="clusterer must be a clusterer from dempster"):
+        TopicClusterer(clusterer).fit(X)
 
 
 def test_missing_package_names_the_extra(monkeypatch):

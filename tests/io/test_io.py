@@ -409,6 +409,13 @@ def test_round_trip_of_metadata(tmp_path, suffix):
     assert kept["parameters"]["focal_sets"].startswith("FocalSets(2 clusters")
 
 
+@pytest.mark.parametrize("suffix", ["parquet", "npz"])
+def test_metadata_with_invalid_keys(tmp_path, suffix):
+    partition = random_partition(metadata={(0, 1): "pair"})
+    with pytest.raises(ValueError, match="partition must have metadata .* JSON; keys"):
+        write_partition(partition, tmp_path / f"p.{suffix}")
+
+
 @pytest.mark.parametrize("suffix", ["csv", "tsv"])
 def test_content_of_a_table(tmp_path, suffix):
     masses = [[0, 1, 0, 0], [0.1, 0, 0.2, 0.7], [0.8, 0, 0.2, 0]]

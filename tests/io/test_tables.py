@@ -822,6 +822,16 @@ def test_matrix_must_be_square(tmp_path):
         read_dissimilarities(tmp_path / "d.mtx")
 
 
+@pytest.mark.parametrize("ending", ["e", "E", "e+", "e-"])
+def test_matrix_market_that_ends_within_a_number(ending, tmp_path):
+    """SciPy reads beyond the end of such a file."""
+    path = tmp_path / "d.mtx"
+    head = "%%MatrixMarket matrix coordinate real symmetric\n3 3 3\n"
+    path.write_text(f"{head}2 1 1.5e+00\n3 1 2.5e+00\n3 2 1.5{ending}")
+    with pytest.raises(ValueError, match="d.mtx.* ends within a number"):
+        read_dissimilarities(path)
+
+
 @pytest.mark.parametrize("delimiter", [",", " "])
 def test_columns_that_look_like_thousands(tmp_path, delimiter):
     path = tmp_path / "table.csv"

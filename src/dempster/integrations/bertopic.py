@@ -82,6 +82,10 @@ class TopicClusterer(DocumentedEstimator, BaseEstimator):
         clusterer = self.clusterer
         if clusterer is None:
             clusterer = CredalClustering(random_state=0)
+        if not (rule.is_estimator(clusterer) and hasattr(clusterer, "predict_mass")):
+            raise InvalidParameterError(
+                "clusterer", "a clusterer from dempster.cluster", clusterer
+            )
         self.clusterer_ = clone(clusterer).fit(X)
         self.credal_partition_ = self.clusterer_.credal_partition_
         self.labels_ = self._select_labels(self.credal_partition_)

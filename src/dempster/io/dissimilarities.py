@@ -195,6 +195,9 @@ def _fill_empty_half(values: np.ndarray) -> np.ndarray:
 def _read_market(path: Path) -> Any:
     from scipy import io
 
+    # SciPy reads beyond the end of the file in this case, which may end the process.
+    if path.read_bytes().endswith((b"e", b"E", b"+", b"-")):
+        raise InvalidInputError("the file is truncated: it ends within a number")
     return _to_frame(io.mmread(path))
 
 

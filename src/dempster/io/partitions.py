@@ -555,7 +555,7 @@ def write_top_masses(partition: CredalPartition, path: FilePath, top: int) -> No
     content = {
         "n_clusters": family.n_clusters,
         "focal_sets": sets,
-        **partition.metadata,
+        **_plain_metadata(partition),
     }
     with write_atomically(path) as temporary:
         import pyarrow as pa
@@ -575,7 +575,7 @@ def write_top_masses(partition: CredalPartition, path: FilePath, top: int) -> No
             "masses": pa.ListArray.from_arrays(ends, pa.array(masses.data)),
         }
         table = pa.table(columns).replace_schema_metadata(
-            {_SPARSE_KEY: json.dumps(content, default=repr).encode()}
+            {_SPARSE_KEY: json.dumps(content).encode()}
         )
         pq.write_table(table, temporary)
 
@@ -712,4 +712,9 @@ def _plain_metadata(partition: CredalPartition) -> dict[str, Any]:
             return value.item()
         return repr(value)
 
-    return json.loads(json.dumps(partition.metadata, default=to_plain))
+    try:
+        return json.loads(json.dumps(partition.metadata, default=to_plain))
+    except (TypeError, ValueError) as error:  # keys that are tuples, or a cycle
+        raise InvalidParameterError(
+            "partition", must=f"have metadata that can be written as JSON; {error}"
+        ) from error

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from dempster._errors import InvalidInputError
 from dempster._native import kernel
 from dempster.optimize.descent import Run
 
@@ -132,5 +133,12 @@ class LBFGS:
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Restore the arrays that `get_state` returned. The settings must be the same."""
+        # The kernel uses the numbers of iterations and of the newest and stored steps as indices.
+        counts = state["_counts"][_ITERATIONS:]
+        memory = len(self._steps)
+        if not (
+            (counts >= 0) & (counts < [len(self._values), memory, memory + 1])
+        ).all():
+            raise InvalidInputError("the counts of the solver are out of range")
         for name in _SAVED:
             getattr(self, name)[...] = state[name]

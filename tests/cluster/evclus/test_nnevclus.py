@@ -336,6 +336,8 @@ def test_custom_detector():
         ({"network": "many"}, "network must be"),
         ({"network": [0]}, "network must be"),
         ({"network": [10, 2.5]}, "network must be"),
+        # a class with the methods of a torch module
+        ({"network": type("Net", (), {"state_dict": None})}, "network must be"),
         ({"nu": 2}, "nu must be"),
         ({"init": "medoids"}, "init must be"),
         ({"focal_sets": "selected", "init": "random"}, "init must be 'evclus' or"),

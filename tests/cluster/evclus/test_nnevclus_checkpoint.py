@@ -1,11 +1,15 @@
 """Checkpoints of NN-EVCLUS."""
 
+import hashlib
+import io
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
 from dempster.cluster import NNEVCLUS, Training
 from dempster.cluster.evclus import _checkpoint
+from dempster.optimize.lbfgs import LBFGS
 
 X = make_blobs(90, 2, centers=[[0, 0], [6, 0], [0, 6]], random_state=0)[0]
 
@@ -132,3 +136,54 @@ def test_damaged_files(tmp_path):
     path.write_bytes(bytes(flipped))
     with pytest.raises(ValueError, match="damaged"):
         quick(checkpoint=path, init="random").fit(X)
+
+
+def forge(data, arrays):
+    """Return the checkpoint with other arrays, and with the hash of these arrays."""
+    magic, fingerprint, _ = data.split(b"\n", 1)[0].split()
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    digest = hashlib.sha256(buffer.getvalue()).hexdigest().encode()
+    return b" ".join([magic, fingerprint, digest]) + b"\n" + buffer.getvalue()
+
+
+@pytest.mark.parametrize("solver", ["lbfgs", "adaptive-steps"])
+def test_forged_files(solver, tmp_path, monkeypatch):
+    path = tmp_path / "fit.checkpoint"
+    options = {"training": Training(solver), "init": "random", "checkpoint": path}
+    write = _checkpoint.Checkpoint.save
+
+    def save_then_stop(self, number, progress):
+        write(self, number, progress)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_checkpoint.Checkpoint, "save", save_then_stop)
+        with pytest.raises(KeyboardInterrupt):
+            quick(**options).fit(X)
+    data = path.read_bytes()
+    with np.load(io.BytesIO(data.split(b"\n", 1)[1])) as file:
+        arrays = dict(file)
+    path.write_bytes(forge(data, arrays))
+    quick(**options).fit(X)
+    for name in arrays:
+        without = {other: arrays[other] for other in arrays if other != name}
+        changed = [without, {**arrays, f"{name}/x": np.zeros(1)}]
+        if not name.endswith(("is_finished", "is_converged")):
+            changed.append({**arrays, name: np.array("x")})
+        for forged in changed:
+            path.write_bytes(forge(data, forged))
+            with pytest.raises(
+                ValueError, match="checkpoint .* does not contain the state"
+            ):
+                quick(**options).fit(X)
+
+
+@pytest.mark.parametrize("position", [3, 4, 5])
+def test_counts_of_lbfgs_are_checked(position):
+    """The kernel uses them as indices."""
+    search = LBFGS(np.zeros(3), max_iter=10, tol=0.0)
+    state = search.get_state()
+    state["_counts"][position] = 10**9
+    with pytest.raises(ValueError, match="counts of the solver are out of range"):
+        search.restore(state)

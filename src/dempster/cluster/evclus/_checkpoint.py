@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import io
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -65,9 +67,24 @@ class Checkpoint:
                 "remove the file to start again"
             )
         else:
-            with np.load(io.BytesIO(body), allow_pickle=False) as file:
+            with (
+                self.restoring(),
+                np.load(io.BytesIO(body), allow_pickle=False) as file,
+            ):
                 return _nest(file)
         raise InvalidParameterError("checkpoint", message=f"checkpoint {path} {reason}")
+
+    @contextmanager
+    def restoring(self) -> Iterator[None]:
+        """Raise an error that names the file if its contents are not the state of a training."""
+        try:
+            yield
+        except Exception as error:  # NumPy and torch raise errors of many types.
+            raise InvalidParameterError(
+                "checkpoint",
+                message=f"checkpoint {self.path} does not contain the state of this training; "
+                "remove it to start again",
+            ) from error
 
 
 def _flatten(state: dict[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -317,7 +317,7 @@ class FeedForward(MassNetwork):
         return {"weights": self._weights.copy()}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        self.weights = state["weights"]
+        self.weights = state["weights"].reshape(self._weights.shape)
 
 
 class HostArrays:

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dempster._arrays import Array, to_host
+from dempster._errors import InvalidInputError
+from dempster._validation import is_number
 from dempster.cluster.evclus._network import ValueAndGradient
 from dempster.cluster.evclus._network_loss import Arrays, Network, NetworkInputs
 from dempster.data.sampling import order_along_line
@@ -75,8 +77,13 @@ class Solver(ABC):
         return {name: to_host(getattr(self, name)) for name in self.saved}
 
     def restore(self, state: dict[str, Any]) -> None:
-        for name, value in state.items():
-            setattr(self, name, self.arrays.array(value) if np.ndim(value) else value)
+        for name in self.saved:
+            value = state[name]
+            if np.ndim(value):  # one number for each weight
+                value = self.arrays.array(value.reshape(len(self.network.weights)))
+            elif not is_number(value):
+                raise InvalidInputError(f"{name} must be a number")
+            setattr(self, name, value)
 
 
 class LBFGSSolver(Solver):
@@ -292,10 +299,16 @@ class TrainingProgress:
         return {**vars(self), "network": self.network.get_state()}
 
     def restore(self, state: dict[str, Any]) -> None:
+        self.network.restore(state["best"])
+        self.best = self.network.get_state()
         self.network.restore(state["network"])
-        vars(self).update(state, network=self.network)
-        self.history = list(state["history"])
-        self.validation = list(state["validation"])
+        self.history = [float(loss) for loss in state["history"]]
+        self.validation = [float(error) for error in state["validation"]]
+        self.best_value = float(state["best_value"])
+        self.best_round = int(state["best_round"])
+        self.solver = dict(state["solver"])
+        self.is_finished = bool(state["is_finished"])
+        self.is_converged = bool(state["is_converged"])
 
 
 def train(
@@ -307,8 +320,6 @@ def train(
     save: Callable[[TrainingProgress], None],
 ) -> None:
     """Run the solver until the training is finished, and save the progress after each round."""
-    if progress.solver:
-        solver.restore(progress.solver)
     while not progress.is_finished:
         result = solver.run_round(len(progress.history))
         progress.solver = solver.get_state()

@@ -159,7 +159,8 @@ def _are_layer_sizes(network: Any) -> bool:
 
 def _is_module(network: Any) -> bool:
     """Return whether ``network`` is a torch.nn.Module, without importing torch."""
-    return callable(network) and hasattr(network, "state_dict")
+    is_instance = not isinstance(network, type)
+    return is_instance and callable(network) and hasattr(network, "state_dict")
 
 
 # ---- inputs of the network -----------------------------------------------------------------------
@@ -583,7 +584,8 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
             )
         progress = TrainingProgress(network)
         if saved is not None:
-            progress.restore(saved)
+            with self.checkpoint.restoring():
+                progress.restore(saved)
         if not progress.is_finished:
             self._train(progress, number, seed)
         history = progress.history[: progress.n_kept_rounds]
@@ -698,6 +700,9 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         patience = training.patience if training.early_stopping else np.inf
         with self.inputs.arrays.session(seed):
             solver, n_rounds = self._make_solver(progress, seed)
+            if progress.solver:
+                with self.checkpoint.restoring():
+                    solver.restore(progress.solver)
             with self.params._open_progress(n_rounds, "rounds") as advance:
 
                 def save(state: TrainingProgress) -> None:
