@@ -456,6 +456,10 @@ def test_invalid_distances(iris):
         ).fit(X, y)
     with pytest.raises(InvalidInputError, match=r"^metric\b"):
         EKNNClassifier(metric=lambda a, b: np.nan).fit(X, y)
+    with pytest.raises(InvalidInputError, match="^metric must give finite"):
+        EKNNClassifier(
+            metric="minkowski", metric_params={"p": 8}, algorithm="brute"
+        ).fit(1e40 * X, y)
 
 
 def test_too_many_intersections_of_soft_labels():

@@ -24,7 +24,12 @@ from dempster.dissimilarity.neighbors import (
     minkowski_power,
     safe_jobs,
 )
-from dempster.dissimilarity.sources import AttributeSource, check_square, naming_metric
+from dempster.dissimilarity.sources import (
+    AttributeSource,
+    check_square,
+    check_values,
+    naming_metric,
+)
 from dempster.optimize.descent import Run
 from dempster.optimize.lbfgs import minimize_lbfgs
 
@@ -247,6 +252,7 @@ class EKNNClassifier(EvidentialClassifier):
             self._soft = SoftLabels(targets.soft)
             self.focal_sets_ = self._soft.family
         self._spreads = self._mean_distances(data, targets)
+        check_values(self._spreads, "metric")
         start = self._initial_gamma()
         others = self._find_neighbors(None, max(grid))
         runs = {k: self._learn_gamma(others.first(k), targets, start) for k in grid}
