@@ -657,6 +657,44 @@ def validate_tensor(
     raise InvalidParameterError("X", message=message)
 
 
+def validate_wrapped(estimator: Any, X: Any, wrapped: Any, *, reset: bool) -> Any:
+    """Validate X for an estimator that passes it to the estimator ``wrapped``.
+
+    Tables remain tables, because ``wrapped`` may select columns by name. ``reset`` is True for the
+    argument of ``fit``; otherwise X must have the same columns as in ``fit``. X must also have the
+    columns to which a `FrozenEstimator` was fitted, because not all estimators check their names.
+    """
+    from sklearn.frozen import FrozenEstimator
+    from sklearn.utils import get_tags
+    from sklearn.utils.validation import validate_data
+
+    if isinstance(wrapped, FrozenEstimator):
+        validate_data(wrapped, X, reset=False, skip_check_array=True)
+    if hasattr(X, "columns"):
+        if len(set(X.columns)) < len(X.columns):
+            must = f"have unique column names, got {list(X.columns)}"
+            raise InvalidParameterError("X", must=must)
+        values = validate_data(estimator, X, reset=reset, skip_check_array=True)
+        numbers = np.asarray(values)
+    else:
+        X = to_supported_type(estimator, X)
+        tags = get_tags(wrapped).input_tags
+        with validating(X, "X"):
+            values = validate_data(
+                estimator,
+                X,
+                reset=reset,
+                dtype=[np.float64, np.float32],
+                order="C",
+                accept_sparse="csr" if get_tags(estimator).input_tags.sparse else False,
+                ensure_all_finite="allow-nan" if tags.allow_nan else True,
+            )
+        numbers = values
+    if isinstance(numbers, np.ndarray) and numbers.dtype.kind == "f":
+        check_size(numbers, "X")
+    return values
+
+
 def to_supported_type(estimator: Any, X: Any) -> Any:
     """Convert tensors to arrays and columns of tables to NumPy types, for scikit-learn."""
     X = to_array_with_shape(X)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Annotated, Any, Self
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, OutlierMixin, clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
+from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from dempster import _validation as rule
 from dempster._errors import InvalidParameterError
@@ -87,7 +88,7 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
         Mean agreement (1 minus the total variation distance) of the soft labels of the fit with
         those of the refits, in [0, 1]; NaN if ``n_refits=0``.
     credal_partition_ : CredalPartition
-        Consonant masses of the objects of the fit, whose contours are conformal p-values.
+        Consonant masses of the objects of the fit, see `ConformalClassifier.predict_mass`.
     sets_ : Boolean array of shape (n_samples, n_clusters)
         Sets of clusters of the objects of the fit.
     labels_ : array of shape (n_samples,)
@@ -162,7 +163,7 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
 
     def _fit(self, X: TableLike) -> None:
         rule.check_parameters(self, self._rules)
-        validate_data(self, X, skip_check_array=True)  # the clusterer checks the values
+        rule.validate_wrapped(self, X, self.clusterer, reset=True)
         rng = as_random_state(self.random_state)
         self._check_size(_num_samples(X), self._make_classifier(rng).calibration_size)
         self.clusterer_ = clone(self.clusterer).fit(X)
@@ -190,9 +191,10 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
             model = self._make_classifier(rng).fit(
                 _safe_indexing(X, others), drawn[others]
             )
-            # p-value of a cluster without labels in this fold
+            # plausibility of a cluster without labels in this fold
             p[part] = 1 / (1 + len(model.calibration_scores_))
-            p[np.ix_(part, model.classes_)] = model.p_values(_safe_indexing(X, part))
+            masses = model.predict_mass(_safe_indexing(X, part))
+            p[np.ix_(part, model.classes_)] = masses.contour
         self.credal_partition_ = CredalPartition.from_contour(
             p, index=rule.row_index(X)
         )
@@ -244,6 +246,8 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
     def predict_set(self, X: TableLike) -> np.ndarray:
         """Predict the set of clusters of each new object.
 
+        The set is empty if the object is far from all clusters.
+
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
@@ -258,7 +262,7 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
         return self.classifier_.predict_set(X)
 
     def predict_mass(self, X: TableLike) -> CredalPartition:
-        """Predict consonant masses for new objects, whose contours are the vectors of p-values.
+        """Predict consonant masses for new objects, see `ConformalClassifier.predict_mass`.
 
         Parameters
         ----------
@@ -270,9 +274,8 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
         CredalPartition
         """
         check_is_fitted(self, "classifier_")
-        return CredalPartition.from_contour(
-            self.classifier_.p_values(X), index=rule.row_index(X)
-        )
+        contour = self.classifier_.predict_mass(X).contour
+        return CredalPartition.from_contour(contour, index=rule.row_index(X))
 
     def predict(self, X: TableLike) -> np.ndarray:
         """Predict the most probable cluster of each new object.
@@ -334,6 +337,9 @@ class ConformalNoveltyDetector(
         The fitted detector.
     calibration_scores_ : array of shape (n_calibration,)
         Outlier scores of the calibration objects.
+    offset_ : float
+        Smallest result of `score_samples` for which `predict` does not report an object. It is
+        minus infinity if there are too few calibration objects for any report.
 
     See Also
     --------
@@ -361,6 +367,7 @@ class ConformalNoveltyDetector(
 
     detector_: Any
     calibration_scores_: Annotated[np.ndarray, "m"]
+    offset_: float
 
     _rules = {
         "detector": _ESTIMATOR_RULE,
@@ -382,6 +389,14 @@ class ConformalNoveltyDetector(
         self.calibration_size = calibration_size
         self.random_state = random_state
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        if rule.is_estimator(self.detector):
+            accepted = get_tags(self.detector).input_tags
+            tags.input_tags.sparse = accepted.sparse
+            tags.input_tags.allow_nan = accepted.allow_nan
+        return tags
+
     def fit(self, X: TableLike, y: Any = None) -> Self:
         """Fit the detector to one part of the objects, and compute the scores of the other part.
 
@@ -402,30 +417,79 @@ class ConformalNoveltyDetector(
 
     def _fit(self, X: TableLike) -> None:
         rule.check_parameters(self, self._rules)
-        validate_data(self, X, skip_check_array=True)  # the detector checks the values
+        data = rule.validate_wrapped(self, X, self.detector, reset=True)
         is_fitted = isinstance(self.detector, FrozenEstimator)
-        n = _num_samples(X)
+        n = _num_samples(data)
         order = as_random_state(self.random_state).permutation(n)
-        n_calibration = n if is_fitted else round(self.calibration_size * n)
-        needed = count_needed_objects(1 - self.false_alarm_rate)
-        if n_calibration < needed:
-            purpose = f"for false_alarm_rate={self.false_alarm_rate:g}"
-            must = f"contain at least {needed} calibration objects {purpose}, got {n_calibration}"
+        n_calibration = n if is_fitted else max(1, round(self.calibration_size * n))
+        if n_calibration == n and not is_fitted:
+            must = (
+                f"contain objects for training and for calibration, got {n} sample(s)"
+            )
             raise InvalidParameterError("X", must=must)
         self.detector_ = self.detector
         if not is_fitted:
-            training = _safe_indexing(X, np.sort(order[n_calibration:]))
+            training = _safe_indexing(data, np.sort(order[n_calibration:]))
             self.detector_ = clone(self.detector).fit(training)
-        calibration = _safe_indexing(X, np.sort(order[:n_calibration]))
-        self.calibration_scores_ = self._compute_scores(calibration)
+        calibration = _safe_indexing(data, np.sort(order[:n_calibration]))
+        self.calibration_scores_ = -self._compute_scores(calibration)
+        n_reported = int((n_calibration + 1) * self.false_alarm_rate * (1 + 1e-9))
+        if n_reported == 0:
+            needed = count_needed_objects(1 - self.false_alarm_rate)
+            message = (
+                f"false_alarm_rate={self.false_alarm_rate:g} needs at least {needed} calibration "
+                f"objects, got {n_calibration}; with fewer, no object is reported"
+            )
+            warnings.warn(message, UserWarning, stacklevel=3)
+            self.offset_ = -np.inf
+        else:
+            self.offset_ = -float(np.sort(self.calibration_scores_)[-n_reported])
 
-    def _compute_scores(self, X: TableLike) -> np.ndarray:
+    def _compute_scores(self, data: Any) -> np.ndarray:
+        """Return scores that are small for outliers."""
         if hasattr(self.detector_, "score_samples"):
-            return -np.asarray(self.detector_.score_samples(X), dtype=float)
-        if hasattr(self.detector_, "predict_mass"):
-            return np.asarray(self.detector_.predict_mass(X).empty, dtype=float)
-        expected = "a detector with score_samples or predict_mass"
-        raise InvalidParameterError("detector", expected, type(self.detector_))
+            scores = np.asarray(self.detector_.score_samples(data), dtype=float)
+        elif hasattr(self.detector_, "predict_mass"):
+            scores = -np.asarray(self.detector_.predict_mass(data).empty, dtype=float)
+        else:
+            expected = "a detector with score_samples or predict_mass"
+            raise InvalidParameterError("detector", expected, type(self.detector_))
+        if not np.isfinite(scores).all():
+            must = f"return finite scores, got {scores[~np.isfinite(scores)][0]}"
+            raise InvalidParameterError("detector", must=must)
+        return scores
+
+    def score_samples(self, X: TableLike) -> np.ndarray:
+        """Compute the scores of the detector, which are small for outliers.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            New objects.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            Result of ``score_samples`` of the detector, or minus the mass on the empty set.
+        """
+        check_is_fitted(self, "detector_")
+        data = rule.validate_wrapped(self, X, self.detector, reset=False)
+        return self._compute_scores(data)
+
+    def decision_function(self, X: TableLike) -> np.ndarray:
+        """Compute the difference between the scores and ``offset_``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            New objects.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            Negative values for objects that `predict` reports.
+        """
+        return self.score_samples(X) - self.offset_
 
     def p_values(self, X: TableLike) -> np.ndarray:
         """Compute the p-value of each object, the plausibility that it belongs to a cluster.
@@ -439,8 +503,7 @@ class ConformalNoveltyDetector(
         -------
         array of shape (n_samples,)
         """
-        check_is_fitted(self, "detector_")
-        return conformal_p_values(self._compute_scores(X), self.calibration_scores_)
+        return conformal_p_values(-self.score_samples(X), self.calibration_scores_)
 
     def predict(self, X: TableLike) -> np.ndarray:
         """Return -1 for objects whose p-value is at most ``false_alarm_rate``, and 1 for others.
@@ -454,4 +517,4 @@ class ConformalNoveltyDetector(
         -------
         array of shape (n_samples,)
         """
-        return np.where(self.p_values(X) <= self.false_alarm_rate * (1 + 1e-9), -1, 1)
+        return np.where(self.decision_function(X) < 0, -1, 1)
