@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import LogisticRegression
 from sklearn.mixture import GaussianMixture
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from dempster.classify import ConformalClassifier
 from dempster.cluster import ConformalClustering
@@ -58,15 +61,12 @@ def test_mixtures(name, score, by_class):
         X, y = draw(name, n + 500, rng)
         model = ConformalClassifier(
             LinearDiscriminantAnalysis(),
-            score=score,
+            conformity=score,
             by_class=by_class,
             random_state=seed,
         )
-        own = (
-            model.set_params(confidence=0.95)
-            .fit(X[:n], y[:n])
-            .p_values(X[n:])[np.arange(500), y[n:]]
-        )
+        model.set_params(confidence=0.95).fit(X[:n], y[:n])
+        own = model.p_values(X[n:])[np.arange(500), y[n:]]
         is_covered = own[:, None] > 1 - LEVELS + 1e-9
         if by_class:
             groups = [y[n:] == k for k in range(n_classes)]
@@ -78,6 +78,40 @@ def test_mixtures(name, score, by_class):
     assert (coverage > LEVELS - 0.01).all()
     # The p-values are multiples of 1 / (n + 1).
     assert (coverage < LEVELS + 0.01 + 1 / n_calibration).all()
+
+
+@pytest.mark.parametrize("score", ["lac", "aps"])
+@pytest.mark.parametrize("by_class", [False, True])
+@pytest.mark.parametrize("confidence", [0.8, 0.9, 0.95])
+@pytest.mark.parametrize("load", [load_breast_cancer, load_wine, load_digits])
+def test_sets_and_empty_sets(load, confidence, by_class, score):
+    """The sets cover the true class, and about a tenth of the errors may be empty sets.
+
+    The standard deviations of the means over the divisions are below 0.01.
+    """
+    X, y = load(return_X_y=True)
+    n_classes = y.max() + 1
+    hits = []
+    empty = []
+    levels = []
+    for seed in range(60):
+        order = np.random.default_rng(seed).permutation(len(X))[:900]
+        known, new = np.split(order, [2 * len(order) // 3])
+        model = ConformalClassifier(
+            make_pipeline(StandardScaler(), LogisticRegression()),
+            confidence=confidence,
+            conformity=score,
+            by_class=by_class,
+            random_state=seed,
+        ).fit(X[known], y[known])
+        sets = model.predict_set(X[new])
+        covered = sets[np.arange(len(new)), y[new]]
+        groups = range(n_classes) if by_class else [y[new]]
+        hits.append([covered[y[new] == group].mean() for group in groups])
+        empty.append(np.mean(~sets.any(axis=1)))
+        levels.append(model._novelty_level().max())
+    assert np.mean(hits, axis=0).min() > confidence - 0.03
+    assert np.mean(empty) < np.mean(levels) + 0.015
 
 
 @pytest.mark.parametrize("score", SCORES)
@@ -101,7 +135,7 @@ def test_public_data(shared, name, score):
         model = ConformalClassifier(
             LinearDiscriminantAnalysis(),
             confidence=0.95,
-            score=score,
+            conformity=score,
             calibration_size=0.5,
             random_state=seed,
         ).fit(X[known], y[known])

@@ -85,8 +85,7 @@ def test_masses_probabilities_and_classes_agree(kind):
     )
     accuracy = np.mean(model.predict(X) == y)
     assert accuracy > 0.85
-    if callable(model.score):  # ConformalClassifier has a parameter of this name.
-        assert model.score(X, y) == accuracy
+    assert model.score(X, y) == accuracy
     np.testing.assert_array_equal(model.decide(NEW, reject=1.0), model.decide(NEW))
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from math import ceil
 from typing import Annotated, Any
 
@@ -10,8 +11,8 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import _safe_indexing, get_tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import check_is_fitted
 
 from dempster import _validation as rule
 from dempster._errors import InvalidInputError, InvalidParameterError
@@ -26,8 +27,10 @@ from dempster.classify._base import (
     hard_targets,
     is_soft,
 )
+from dempster.classify._class_hulls import ClassHulls, numeric_attributes
 from dempster.classify.eknn import EKNNClassifier
 
+_NOVELTY_SHARE = 0.1  # part of 1 - confidence for objects that are far from all classes
 _ROUNDING = 1e-9  # relative error of 1 - confidence, so that a p-value of 0.1 is not above 1 - 0.9
 
 
@@ -37,34 +40,33 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
     A part of the training objects, the calibration objects, is withheld from the classifier. A
     score measures how badly a class fits an object. The *conformal p-value* of a class for a new
     object is the share of calibration objects whose true class fits at least as badly, where the
-    new object is counted too. The set of the classes whose p-value is above 1 - ``confidence``
-    contains the true class with a probability of at least ``confidence``. This holds for any
-    classifier and any distribution, if calibration objects and new objects are drawn independently
-    from the same distribution (or are exchangeable). The probability refers to the random draw of
-    the calibration objects and of the new object.
+    new object is counted too. Classes with a small p-value are excluded. An object between two
+    classes gets both, and an object that is far from all classes gets none. The set contains the
+    true class with a probability of at least ``confidence``. This holds for any classifier and any
+    distribution, if calibration objects and new objects are drawn independently from the same
+    distribution (or are exchangeable). The probability refers to the random draw of the calibration
+    objects and of the new object.
 
-    The p-values are the plausibilities (the contour) of a consonant mass function. The plausibility
+    The plausibilities of the classes are the contour of a consonant mass function. The plausibility
     of the true class is at most a with a probability of at most a, for every a in [0, 1] (Cella and
-    Martin, 2022). If all p-values are below 1, the rest of the mass is on the empty set: the object
-    resembles no class. Normalizing the masses only increases plausibilities, so they remain valid.
+    Martin, 2022). The mass on the empty set is positive only for objects far from all classes. See
+    the notes.
 
     Parameters
     ----------
     estimator : classifier, optional
         Any classifier of scikit-learn or of this package with ``predict_proba`` or
-        ``decision_function``; `EKNNClassifier` by default.
-    prefit : bool, default=False
-        Whether ``estimator`` is already fitted. All objects passed to ``fit`` are then calibration
-        objects, and must not be training objects of the estimator. A
-        `sklearn.frozen.FrozenEstimator` is always considered fitted.
+        ``decision_function``; `EKNNClassifier` by default. A `sklearn.frozen.FrozenEstimator`
+        contains a fitted classifier. All objects passed to ``fit`` are then calibration objects,
+        and must not be training objects of the classifier.
     confidence : float in (0, 1), default=0.9
         Probability that a predicted set contains the true class.
-    score : {"lac", "aps", "plausibility"}, default="lac"
-        How badly a class fits. "lac" is 1 - probability, which gives the smallest sets on average.
-        "aps" (adaptive prediction sets) is the total probability of the more probable classes. It
-        is zero for the most probable class of every object; these ties are broken by 1 -
-        probability, not at random. "plausibility" is 1 - plausibility for classifiers with
-        ``predict_mass``, and 1 - p / max(p) for probabilities p.
+    conformity : {"lac", "aps", "plausibility"}, default="lac"
+        Score that measures how badly a class fits. "lac" is 1 - probability, which gives the
+        smallest sets on average. "aps" (adaptive prediction sets) is the total probability of the
+        more probable classes. It is zero for the most probable class of every object; these ties
+        are broken by 1 - probability, not at random. "plausibility" is 1 - plausibility for
+        classifiers with ``predict_mass``, and 1 - p / max(p) for probabilities p.
     method : {"split", "cross"}, default="split"
         "split" divides the objects into a training and a calibration part. "cross" uses each object
         for both purposes: it fits ``n_folds`` classifiers, each without the objects of one fold,
@@ -99,18 +101,50 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         Position in ``estimators_`` of the classifier that computed the score.
     calibration_weights_ : array of shape (n_calibration,)
         Weights of the calibration objects, which are 1 unless ``likelihood_ratio`` is given.
+    calibration_distances_ : array of shape (n_calibration,)
+        Distance of each calibration object from all classes. It is NaN for the reference objects if
+        the estimator is frozen.
+    hulls_ : list
+        Reference objects for these distances, one collection for each classifier.
 
     Notes
     -----
+    **Plausibilities.** The set of an object contains the classes whose plausibility is above alpha
+    = 1 - ``confidence``. Let p be the p-values of the classes. A second p-value q tests whether the
+    object is *novel*. It is computed in the same way from the distance to the convex hull of the
+    local means of the classes, where a local mean is the mean of the five nearest training objects
+    of a class. The attributes are those after the first steps of a pipeline. They are divided by
+    their ranges, and attributes that are not numbers are ignored.
+
+    - If q is at most e, the object is novel, and the plausibility of all classes is q.
+    - Otherwise the plausibility of a class is p + e, and 1 for the class with the largest p.
+    - If p + e is at most alpha for all classes, the set would be empty although the object is not
+      novel. This happens if the classifier is more accurate than ``confidence``. The plausibility
+      of a class is then at least 1 minus the total share of the classes with larger shares, so that
+      the set contains the first classes up to a total share of ``confidence``. The share of a class
+      is the mean of its probability and of the weight of its local mean in the hull.
+
+    The level e is alpha / 10, rounded down to a multiple of 1 / (m + 1) for m calibration objects,
+    but at least 1 / (m + 1). If it is above alpha / 2, no object is novel (e = 0).
+
+    **Proof of coverage.** The p-values p of the true class and q are valid: each is at most a with
+    a probability of at most a. The plausibility of the true class is at most a >= e only if q <= e
+    or p <= a - e, which has a probability of at most e + (a - e) = a. It is at most a < e only if
+    q <= a. This also holds within a class if ``by_class=True``, because p, q and e then depend on
+    the calibration objects of the class only, and an object is novel if q <= e for all classes.
+
+    **Empty sets.** Objects of the known classes get the empty set with a probability of at most e.
+    Without the third rule, the coverage is at most e + 1 / (m + 1) above ``confidence`` unless
+    scores are equal. This rule only adds classes to sets that would be empty, so that it increases
+    the coverage by at most their share.
+
     The division into parts is not stratified unless ``by_class=True``, because the calibration
-    objects must be a random sample. Equal scores are never counted in favor of excluding a class.
-    If many scores are equal, the coverage is therefore above ``confidence``. A set may be empty if
-    the classifier is more accurate than ``confidence``.
+    objects must be a random sample. If the estimator is frozen, half of the calibration objects are
+    the reference objects of the distance, and q uses the other half. Equal scores are never counted
+    in favor of excluding a class.
 
     ``predict`` and ``predict_proba`` return the classes and probabilities of the classifier (means
-    over the folds). ``decide`` uses the mass functions. The parameter ``score`` replaces the method
-    of this name that other classifiers have; use ``scoring="accuracy"`` in the cross-validation of
-    scikit-learn.
+    over the folds). ``decide`` uses the mass functions.
 
     References
     ----------
@@ -145,7 +179,7 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
     array([[ True, False, False],
            [False,  True,  True]])
     >>> model.predict_mass([[6.1, 2.8]]).contour.round(2)
-    array([[0.02, 0.37, 0.22]])
+    array([[0.04, 1.  , 0.24]])
     """
 
     focal_sets_: MaybeUnset[Any]
@@ -154,15 +188,16 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
     calibration_classes_: Annotated[np.ndarray, "m:int"]
     calibration_folds_: Annotated[np.ndarray, "m:int"]
     calibration_weights_: Annotated[np.ndarray, "m"]
+    calibration_distances_: Annotated[np.ndarray, "m"]
+    hulls_: list[ClassHulls]
 
     _rules: Mapping[str, rule.Rule] = {
         "estimator": rule.Rule(
             "a classifier (an instance) or None",
             lambda one: one is None or rule.is_estimator(one),
         ),
-        "prefit": rule.flag,
         "confidence": rule.real(0, 1, open_low=True, open_high=True),
-        "score": rule.choice("lac", "aps", "plausibility"),
+        "conformity": rule.choice("lac", "aps", "plausibility"),
         "method": rule.choice("split", "cross"),
         "by_class": rule.flag,
         "calibration_size": rule.real(0, 1, open_low=True, open_high=True),
@@ -177,9 +212,8 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         self,
         estimator: Any = None,
         *,
-        prefit: bool = False,
         confidence: float = 0.9,
-        score: str = "lac",
+        conformity: str = "lac",
         method: str = "split",
         by_class: bool = False,
         calibration_size: float = 0.3,
@@ -188,9 +222,8 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         random_state: Seed = None,
     ):
         self.estimator = estimator
-        self.prefit = prefit
         self.confidence = confidence
-        self.score = score  # type: ignore[method-assign, assignment]
+        self.conformity = conformity
         self.method = method
         self.by_class = by_class
         self.calibration_size = calibration_size
@@ -201,27 +234,18 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
     # ---- training and calibration ----------------------------------------------------------------
 
     def _validate_objects(self, X: Any, *, reset: bool, **options: Any) -> Any:
-        # Estimators may select columns by name, and validate tables themselves.
-        if hasattr(X, "columns"):
-            if len(set(X.columns)) < len(X.columns):
-                raise InvalidParameterError(
-                    "X", must=f"have unique column names, got {list(X.columns)}"
-                )
-            return validate_data(self, X, reset=reset, skip_check_array=True)
-        if (
-            rule.is_estimator(self.estimator)
-            and get_tags(self.estimator).input_tags.allow_nan
-        ):
-            options = {"ensure_all_finite": "allow-nan"} | options
-        return super()._validate_objects(X, reset=reset, **options)
+        estimator = EKNNClassifier() if self.estimator is None else self.estimator
+        return rule.validate_wrapped(self, X, estimator, reset=reset)
 
     def _fit(self, X: Any, y: Any) -> None:
         rule.check_parameters(self, self._rules)
         rng = as_random_state(self.random_state)
-        if self.prefit or isinstance(self.estimator, FrozenEstimator):
+        if isinstance(self.estimator, FrozenEstimator):
             data, codes = self._validate_calibration(X, y)
-            targets = None
             parts = [np.arange(len(codes))]
+            reference = rng.permutation(len(codes))[: max(1, len(codes) // 2)]
+            references = [np.sort(reference)]
+            self.estimators_ = [self.estimator]
         else:
             data, targets = self._validate_training(X, y)
             if targets.codes is None:
@@ -230,33 +254,39 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
                 )
             codes = targets.codes
             parts = self._divide(codes, rng)
+            references = [np.setdiff1d(np.arange(len(codes)), part) for part in parts]
+            self.estimators_ = [
+                self._fit_classifier(rows, data, targets) for rows in references
+            ]
         self.calibration_folds_ = np.repeat(
             np.arange(len(parts)), [len(part) for part in parts]
         )
         self.calibration_classes_ = np.concatenate([codes[part] for part in parts])
-        self._check_numbers(self.calibration_classes_)
-        if targets is None:
-            self.estimators_ = [self.estimator]
-        else:
-            self.estimators_ = [
-                self._fit_without(part, data, targets) for part in parts
-            ]
+        self._warn_few_objects()
+        self.hulls_ = []
         scores = []
         weights = []
-        for part, model in zip(parts, self.estimators_, strict=True):
+        distances = []
+        for part, reference, model in zip(
+            parts, references, self.estimators_, strict=True
+        ):
             rows = _safe_indexing(data, part)
             own = (np.arange(len(part)), codes[part])
             scores.append(self._compute_scores(model, rows)[own])
             weights.append(self._compute_weights(rows))
+            values = numeric_attributes(model, _safe_indexing(data, reference))
+            hulls = ClassHulls.from_objects(values, codes[reference])
+            self.hulls_.append(hulls)
+            attributes = numeric_attributes(model, rows)
+            distance = hulls.project(attributes, len(self.classes_))[0]
+            distance[np.isin(part, reference)] = np.nan
+            distances.append(distance)
         self.calibration_scores_ = np.concatenate(scores)
         self.calibration_weights_ = np.concatenate(weights)
+        self.calibration_distances_ = np.concatenate(distances)
 
     def _validate_calibration(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
         """Validate X and y for a fitted estimator, and return X and the codes of the classes."""
-        if self.estimator is None:
-            raise InvalidParameterError(
-                "estimator", "a fitted classifier when prefit=True", None
-            )
         check_is_fitted(self.estimator)
         data = self._validate_objects(X, reset=True)
         if y is None or is_soft(y):
@@ -295,38 +325,34 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         try:
             return [part for _, part in splitter.split(codes, codes)]
         except ValueError as error:
-            # A class with a single object cannot be divided, so it has no calibration objects.
-            if self.by_class:
-                self._check_numbers(codes[np.bincount(codes)[codes] > 1])
             raise InvalidParameterError(
                 "y", message=f"y cannot be divided for calibration: {error}"
             ) from error
 
-    def _fit_without(self, part: np.ndarray, data: Any, targets: Targets) -> Any:
-        """Return a classifier that is fitted to all objects except those in ``part``."""
+    def _fit_classifier(self, rows: np.ndarray, data: Any, targets: Targets) -> Any:
+        """Return a classifier that is fitted to the objects in ``rows``."""
         assert targets.codes is not None
-        rows = np.setdiff1d(np.arange(len(targets)), part)
         model = EKNNClassifier() if self.estimator is None else clone(self.estimator)
         return model.fit(_safe_indexing(data, rows), targets.names[targets.codes[rows]])
 
-    def _check_numbers(self, codes: np.ndarray) -> None:
-        """Raise an error if there are too few calibration objects to exclude a class."""
+    def _warn_few_objects(self) -> None:
+        """Warn if there are too few calibration objects to exclude a class."""
         needed = count_needed_objects(self.confidence)
-        must = f"contain at least {needed} calibration objects"
-        purpose = f"for confidence={self.confidence:g}"
-        if not self.by_class:
-            if len(codes) < needed:
-                raise InvalidParameterError(
-                    "X", must=f"{must} {purpose}, got {len(codes)}"
-                )
-            return
-        counts = np.bincount(codes, minlength=len(self.classes_))
-        for name, count in zip(self.classes_.tolist(), counts, strict=True):
-            if count < needed:
-                must = (
-                    f"{must} of class {name!r} {purpose} and by_class=True, got {count}"
-                )
-                raise InvalidParameterError("y", must=must)
+        n_few = int(self._count_calibration().min())
+        if n_few < needed:
+            of_class = " of each class" if self.by_class else ""
+            message = (
+                f"confidence={self.confidence:g} needs at least {needed} calibration objects"
+                f"{of_class}, got {n_few}; with fewer, no class is excluded"
+            )
+            warnings.warn(message, UserWarning, stacklevel=4)
+
+    def _count_calibration(self, rows: Any = slice(None)) -> np.ndarray:
+        """Return the number of calibration objects in ``rows`` that are used for each class."""
+        codes = self.calibration_classes_[rows]
+        if self.by_class:
+            return np.bincount(codes, minlength=len(self.classes_))
+        return np.full(len(self.classes_), len(codes))
 
     # ---- scores ----------------------------------------------------------------------------------
 
@@ -353,24 +379,20 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
 
     def _compute_scores(self, model: Any, X: Any) -> np.ndarray:
         """Return scores, shape (n, n_classes), that are large if the class does not fit."""
-        if self.score == "plausibility":
+        if self.conformity == "plausibility":
             masses = _predict_masses(model, X)
             if masses is not None:
                 return 1 - self._insert_classes(
                     model, np.asarray(masses.contour, dtype=float)
                 )
         probabilities = self._compute_probabilities(model, X)
-        if self.score == "lac":
+        if self.conformity == "lac":
             return 1 - probabilities
-        if self.score == "plausibility":
+        if self.conformity == "plausibility":
             return 1 - probabilities / probabilities.max(axis=1, keepdims=True)
-        order = np.argsort(-probabilities, axis=1, kind="stable")
-        totals = np.take_along_axis(probabilities, order, axis=1).cumsum(axis=1)
+        totals = _more_probable(probabilities)
         # first the most probable classes, by probability
-        totals = np.column_stack([-totals[:, 0], totals[:, :-1]])
-        scores = np.empty_like(probabilities)
-        np.put_along_axis(scores, order, totals, axis=1)
-        return scores
+        return np.where(totals == 0, -probabilities, totals)
 
     def _compute_weights(self, X: Any) -> np.ndarray:
         """Return the likelihood ratio of each object."""
@@ -405,24 +427,35 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
             The p-values, with columns in the order of ``classes_``.
         """
         check_is_fitted(self, "classes_")
-        data = self._validate_objects(X, reset=False)
+        return self._class_p_values(self._validate_objects(X, reset=False))
+
+    def _class_p_values(self, data: Any) -> np.ndarray:
+        scores = [self._compute_scores(model, data) for model in self.estimators_]
+        return self._compare(data, scores, self.calibration_scores_)
+
+    def _compare(
+        self, data: Any, scores: Sequence[np.ndarray], calibration_scores: np.ndarray
+    ) -> np.ndarray:
+        """Return the p-values of the scores of each fold, shape (n, n_classes).
+
+        Calibration objects whose score is NaN are left out.
+        """
         own = self._compute_weights(data)[:, None]
         tails = np.zeros((len(own), len(self.classes_)))
         totals = np.zeros(len(self.classes_))
-        groups: list[tuple[Any, np.ndarray]] = [
-            (slice(None), np.ones(len(self.calibration_scores_), dtype=bool))
-        ]
+        is_known = ~np.isnan(calibration_scores)
+        groups: list[tuple[Any, np.ndarray]] = [(slice(None), is_known)]
         if self.by_class:
             groups = [
-                ([k], self.calibration_classes_ == k) for k in range(len(self.classes_))
+                ([k], is_known & (self.calibration_classes_ == k))
+                for k in range(len(self.classes_))
             ]
-        for fold, model in enumerate(self.estimators_):
-            scores = self._compute_scores(model, data)
+        for fold, values in enumerate(scores):
             for columns, is_member in groups:
                 rows = is_member & (self.calibration_folds_ == fold)
                 weights = self.calibration_weights_[rows]
                 tails[:, columns] += upper_weights(
-                    scores[:, columns], self.calibration_scores_[rows], weights
+                    values[:, columns], calibration_scores[rows], weights
                 )
                 totals[columns] += weights.sum()
         # If all weights are zero, nothing is known about the object.
@@ -430,8 +463,44 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
             tails + own, totals + own, out=np.ones_like(tails), where=totals + own > 0
         )
 
+    def _compute_contour(self, X: Any) -> np.ndarray:
+        """Return the plausibilities of the classes, shape (n, n_classes), see the notes."""
+        check_is_fitted(self, "classes_")
+        data = self._validate_objects(X, reset=False)
+        p = self._class_p_values(data)
+        level = self._novelty_level()
+        contour = np.minimum(p + level, 1)
+        largest = contour.max(axis=1, keepdims=True)
+        projections = [
+            hulls.project(numeric_attributes(model, data), len(self.classes_))
+            for model, hulls in zip(self.estimators_, self.hulls_, strict=True)
+        ]
+        weights = np.mean([weights for _, weights in projections], axis=0)
+        shares = self._mean_probabilities(data) + weights
+        shares /= shares.sum(axis=1, keepdims=True)
+        contour = np.where(
+            self.select_classes(largest),
+            np.where(contour == largest, 1, contour),
+            np.maximum(contour, 1 - _more_probable(shares)),
+        )
+        distances = [
+            np.broadcast_to(distance[:, None], p.shape) for distance, _ in projections
+        ]
+        q = self._compare(data, distances, self.calibration_distances_)
+        is_novel = (q <= level * (1 + _ROUNDING)).all(axis=1, keepdims=True)
+        return np.where(is_novel, q, contour)
+
+    def _novelty_level(self) -> np.ndarray:
+        """Return the level of the test of novelty, which is a part of 1 - confidence, by class."""
+        alpha = 1 - self.confidence
+        n = self._count_calibration(~np.isnan(self.calibration_distances_)) + 1
+        level = np.maximum(_NOVELTY_SHARE * alpha * n * (1 + _ROUNDING) // 1, 1) / n
+        return np.where(level <= alpha / 2 * (1 + _ROUNDING), level, 0.0)
+
     def predict_set(self, X: Any) -> np.ndarray:
-        """Predict the set of classes whose p-value is above 1 - ``confidence``.
+        """Predict the set of classes whose plausibility is above 1 - ``confidence``.
+
+        The set is empty if the object is far from all classes.
 
         Parameters
         ----------
@@ -444,7 +513,7 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
             Whether each class is in the set of each object, with columns in the order of
             ``classes_``.
         """
-        return self.select_classes(self.p_values(X))
+        return self.select_classes(self._compute_contour(X))
 
     def select_classes(self, p_values: np.ndarray) -> np.ndarray:
         """Return whether p-values are above 1 - ``confidence``, with a tolerance for rounding.
@@ -452,7 +521,7 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         Parameters
         ----------
         p_values : array
-            Result of `p_values`.
+            Result of `p_values`, or the contour of the masses.
 
         Returns
         -------
@@ -461,7 +530,7 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         return p_values > (1 - self.confidence) * (1 + _ROUNDING)
 
     def predict_mass(self, X: Any) -> MassFunctions:
-        """Predict consonant mass functions whose contours are the conformal p-values.
+        """Predict consonant mass functions, whose contours contain the sets of `predict_set`.
 
         Parameters
         ----------
@@ -472,10 +541,13 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         -------
         MassFunctions
             One mass function for each row of X, whose frame is ``classes_``. The mass of the empty
-            set is 1 minus the largest p-value. If X is a pandas DataFrame, its index is kept.
+            set is 0 unless the object is far from all classes. If X is a pandas DataFrame, its
+            index is kept.
         """
         return MassFunctions.from_contour(
-            self.p_values(X), index=rule.row_index(X), frame=self.classes_.tolist()
+            self._compute_contour(X),
+            index=rule.row_index(X),
+            frame=self.classes_.tolist(),
         )
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -492,7 +564,9 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
             Probabilities, with columns in the order of ``classes_``.
         """
         check_is_fitted(self, "classes_")
-        data = self._validate_objects(X, reset=False)
+        return self._mean_probabilities(self._validate_objects(X, reset=False))
+
+    def _mean_probabilities(self, data: Any) -> np.ndarray:
         return np.mean(
             [self._compute_probabilities(model, data) for model in self.estimators_],
             axis=0,
@@ -502,12 +576,22 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         """Raise an error unless each calibration sample has a class and a classifier."""
         for name, n in (
             ("calibration_classes_", len(self.classes_)),
-            ("calibration_folds_", len(self.estimators_)),
+            ("calibration_folds_", min(len(self.estimators_), len(self.hulls_))),
         ):
             if not np.isin(getattr(self, name), np.arange(n)).all():
                 raise InvalidInputError(
                     f"{name} must contain integers from 0 to {n - 1}"
                 )
+
+
+def _more_probable(probabilities: np.ndarray) -> np.ndarray:
+    """Return the total probability of the classes that precede each class, by probability."""
+    order = np.argsort(-probabilities, axis=1, kind="stable")
+    totals = np.take_along_axis(probabilities, order, axis=1).cumsum(axis=1)
+    first = np.zeros((len(totals), 1))
+    out = np.empty_like(probabilities)
+    np.put_along_axis(out, order, np.hstack([first, totals[:, :-1]]), axis=1)
+    return out
 
 
 def count_needed_objects(confidence: float) -> int:

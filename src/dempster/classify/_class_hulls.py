@@ -1,0 +1,115 @@
+"""Distance of objects from all classes, which is small between classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any
+
+import numpy as np
+
+from dempster.dissimilarity.neighbors import PointTree
+from dempster.optimize.blocks import row_blocks
+
+_N_NEIGHBORS = 5
+_BLOCK_CELLS = 2_000_000
+
+
+@dataclass(frozen=True)
+class ClassHulls:
+    """Reference objects of several classes, from which the distance of other objects is measured.
+
+    The local mean of a class is the mean of its reference objects that are nearest to an object.
+    The distance of the object is its distance to the convex hull of the local means of all classes.
+    It is small within a class and between classes, and large outside. The hull is approximated:
+    starting at the nearest local mean, the object is projected onto the segment from the last
+    projection to the next nearest local mean, and so on.
+    """
+
+    rows: Annotated[np.ndarray, "n p"]  # reference objects, in units of ``scale``
+    codes: Annotated[np.ndarray, "n:int"]  # classes of the reference objects
+    center: Annotated[np.ndarray, "p"]  # values that replace missing ones
+    scale: Annotated[np.ndarray, "p"]  # ranges of the attributes
+
+    @classmethod
+    def from_objects(cls, values: np.ndarray, codes: np.ndarray) -> ClassHulls:
+        """Return the hulls of objects with missing values (NaN), shape (n, p), and their classes.
+
+        The range limits the weight of an attribute that is constant except for a few objects.
+        """
+        is_known = ~np.isnan(values)
+        counts = np.maximum(is_known.sum(axis=0), 1)
+        center = np.where(is_known, values, 0).sum(axis=0) / counts
+        filled = np.where(is_known, values, center)
+        spread = np.ptp(filled, axis=0)
+        scale = np.where(spread > 0, spread, 1.0)
+        return cls(filled / scale, codes, center, scale)
+
+    @cached_property
+    def _trees(self) -> list[PointTree]:
+        return [PointTree(self.rows[self.codes == k]) for k in np.unique(self.codes)]
+
+    def project(
+        self, values: np.ndarray, n_classes: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Project each row of ``values``, shape (n, p), onto its hull.
+
+        Return the distances, shape (n,), and the weights of the local means, shape (n, n_classes),
+        which are zero if there are no attributes.
+        """
+        n, p = values.shape
+        distances = np.zeros(n)
+        weights = np.zeros((n, n_classes))
+        if p == 0:
+            return distances, weights
+        rows = np.where(np.isnan(values), self.center, values) / self.scale
+        classes = np.unique(self.codes)
+        size = max(1, _BLOCK_CELLS // (p * (len(classes) + _N_NEIGHBORS)))
+        for start, stop in row_blocks(n, size, most=None):
+            distances[start:stop], weights[start:stop, classes] = self._project_block(
+                rows[start:stop]
+            )
+        return distances, weights
+
+    def _project_block(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        means = np.stack([_local_means(tree, rows) for tree in self._trees], axis=1)
+        squared = ((means - rows[:, None]) ** 2).sum(axis=2)
+        order = squared.argsort(axis=1, kind="stable")
+        each = np.arange(len(rows))
+        nearest = means[each, order[:, 0]]
+        weights = np.zeros_like(squared)
+        weights[each, order[:, 0]] = 1
+        for j in range(1, means.shape[1]):
+            step = means[each, order[:, j]] - nearest
+            length = (step**2).sum(axis=1)
+            along = ((rows - nearest) * step).sum(axis=1)
+            share = np.divide(along, length, out=np.zeros_like(along), where=length > 0)
+            share = share.clip(0, 1)[:, None]
+            nearest = nearest + share * step
+            weights *= 1 - share
+            weights[each, order[:, j]] += share[:, 0]
+        return np.linalg.norm(rows - nearest, axis=1), weights
+
+
+def _local_means(tree: PointTree, rows: np.ndarray) -> np.ndarray:
+    index = tree.kneighbors(rows, min(_N_NEIGHBORS, len(tree)))[1]
+    return tree.points[index].mean(axis=1)
+
+
+def numeric_attributes(model: Any, X: Any) -> np.ndarray:
+    """Return the numeric attributes that a classifier receives, shape (n, p).
+
+    They are those after the first steps of a pipeline. Text, categories and sparse matrices are
+    left out.
+    """
+    if hasattr(model, "steps") and len(model.steps) > 1:
+        X = model[:-1].transform(X)
+    if hasattr(X, "toarray"):
+        return np.empty((X.shape[0], 0))
+    if not hasattr(X, "columns"):
+        return np.asarray(X, dtype=float)
+    columns = [np.asarray(X[name]) for name in X.columns]
+    numeric = [
+        column.astype(float) for column in columns if column.dtype.kind in "biuf"
+    ]
+    return np.column_stack([np.empty((len(X), 0)), *numeric])
