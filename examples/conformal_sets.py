@@ -43,8 +43,9 @@ for confidence in (0.8, 0.9, 0.95):
     )
 
 # %%
-# The same model returns mass functions. The plausibility of a class is its p-value.
-print("\nmass functions of three patients, whose plausibilities are p-values:")
+# The same model returns mass functions. The plausibility of the true class is at most 0.05 in at most
+# 5% of cases, on average over many samples.
+print("\nmass functions of three patients:")
 print(model.predict_mass(new[:3]).to_frame().round(2).to_string())
 
 # %%
