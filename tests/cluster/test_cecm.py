@@ -379,14 +379,20 @@ def test_linked_objects_on_the_empty_set():
 def test_predict():
     X, y = blobs()
     known = Constraints.from_labels(y, 40, random_state=0)
+    linked = np.unique(np.concatenate([known.must_link, known.cannot_link]))
     for metric in ("euclidean", "adaptive"):
         model = CECM(3, metric=metric, random_state=0).fit(X, constraints=known)
         np.testing.assert_array_equal(
             model.predict_mass(X).masses, model.credal_partition_.masses
         )
         np.testing.assert_array_equal(model.predict(X), model.labels_)
+        np.testing.assert_allclose(
+            model.predict_mass(X + 1e-9).masses,
+            model.credal_partition_.masses,
+            atol=1e-6,
+        )
         # new objects have no constraints
-        new = X + 1e-9
+        new = np.delete(X, linked, axis=0) + 1e-9
         matrices = getattr(model, "metric_matrices_", None)
         plain = prototypes(
             model.focal_sets_,
@@ -400,7 +406,6 @@ def test_predict():
             model.predict_mass(new).masses, plain.masses(new, one_thread), atol=1e-6
         )
     # linked objects are known again in another precision
-    linked = np.unique(np.concatenate([known.must_link, known.cannot_link]))
     single = model.predict_mass(X.astype(np.float32)).masses
     np.testing.assert_allclose(
         single[linked], model.credal_partition_.masses[linked], atol=1e-6

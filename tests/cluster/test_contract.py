@@ -74,6 +74,20 @@ def test_predict_agrees_with_fit(subject):
     )
 
 
+def test_prediction_is_continuous_at_the_training_objects(subject):
+    """A table may be written with fewer digits; masses and explanations must not jump."""
+    if subject.data.dtype != np.float64:
+        pytest.skip("it reads categories")
+    rng = np.random.default_rng(4)
+    ties = np.round(subject.data)
+    for data in (subject.data, ties):
+        model = subject.make().fit(data)
+        noise = 1e-9 * rng.normal(size=data.shape)
+        np.testing.assert_allclose(
+            prediction(model, data + noise), prediction(model, data), atol=1e-4
+        )
+
+
 def test_history_and_objective_agree(subject):
     model = subject.fitted()
     if not hasattr(model, "objective_"):

@@ -12,6 +12,7 @@ from dempster.dissimilarity.sources import (
     check_square,
     check_values,
     rounding,
+    separations,
 )
 from tests.inputs import gower_matrix
 
@@ -123,11 +124,20 @@ def test_metrics_that_are_not_dissimilarities():
 
 def test_equal_rows():
     A = np.array([[1.0, 2], [0.0, 5], [1.0, 2], [3.0, 4]])
-    B = np.array([[-0.0, 5], [1, 2], [1, 2.0000001], [3, 4]])
-    references = References.from_source(AttributeSource(A), np.arange(4))
-    assert references.equals(B).tolist() == [1, 0, -1, 3]
-    assert references.equals(A).tolist() == [0, 1, 0, 3]  # the first of several
-    assert references.equals(A[:0]).tolist() == []
+    B = np.array([[-0.0, 5], [1, 2], [1, 2.5], [3, 4]])
+    for metric in ("euclidean", "l2", "manhattan"):
+        source = AttributeSource(A, metric)
+        references = References.from_source(source, np.arange(4))
+        for D in (None, references.dissimilarities(B)):
+            nearest, distance = references.nearest(B, D)
+            assert nearest.tolist() == [1, 0, 0, 3]  # the first of several
+            assert distance.tolist() == [0, 0, 0.5, 0]
+        assert references.nearest(A[:0])[0].tolist() == []
+        D = source.between(A, A, exact=True)
+        least = np.where(D > 1e-6, D, np.inf).min(axis=1)
+        np.testing.assert_allclose(separations(source), least)
+        part = separations(source, np.array([3, 1]))
+        np.testing.assert_allclose(part, least[[3, 1]])
 
 
 def test_equal_rows_with_missing_values():
@@ -138,9 +148,12 @@ def test_equal_rows_with_missing_values():
     # no difference where both are known,
     assert source.block(np.array([0]), np.array([1, 2])).tolist() == [[0, 0]]
     references = References.from_source(source, np.arange(4))
-    assert references.equals(data).tolist() == [0, 1, 2, 1]  # but not the same objects
+    nearest, distance = references.nearest(data)
+    assert nearest.tolist() == [0, 1, 2, 1]  # but not the same objects
+    assert distance.tolist() == [0, 0, 0, 0]
+    np.testing.assert_allclose(separations(source), [0.5] * 4)
     unseen = encoder.transform(pd.DataFrame({"a": [1.0], "b": ["y"]}))
-    assert references.equals(unseen).tolist() == [-1]
+    assert references.nearest(unseen)[1] > 0
 
 
 # ---- checks --------------------------------------------------------------------------------------

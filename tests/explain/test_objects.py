@@ -32,7 +32,9 @@ from dempster.cluster import (
     EKNNClus,
     WECMdd,
 )
+from dempster.datasets import load_iris
 from dempster.explain import ObjectExplanation, doubt_scores, explain_object
+from dempster.optimize.blocks import block_map
 from tests.cluster.contract import IMAGE, POINTS, SUBJECTS, categories
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -662,6 +664,28 @@ def test_text_for_ambiguous_certain_and_outlier():
     text = explain_object(partition, X, 7, feature_names=NAMES).to_text()
     assert "is an outlier (mass 0.90 on the empty set)" in text
     assert "It is far even from the nearest cluster, mainly in weight (90)." in text
+
+
+def test_masses_without_the_object_agree_with_the_fit():
+    X = np.concatenate([POINTS, POINTS[:1]])  # with equal rows
+    model = EVCLUS(3, random_state=0).fit(X)
+    masses = model.credal_partition_.masses
+    with block_map(1) as apply:
+        for i in range(1, len(POINTS)):
+            without = model._model.without(i)
+            found = without.masses(X[[i]] + 1e-3, apply)[0]
+            np.testing.assert_allclose(found, masses[i], atol=0.02)
+
+
+def test_a_tenth_of_a_change_does_not_suffice():
+    X = load_iris().data
+    model = EVCLUS(3, random_state=0).fit(X)
+    for i in (58, 118):
+        for change in explain_object(model, X, i, feature_names=list("0123")).changes:
+            row = X[i].copy()
+            moved = [int(name) for name in change.attributes]
+            row[moved] += 0.1 * (np.array(change.after) - np.array(change.before))
+            assert len(model.predict_mass([row]).lower(change.cluster)) == 0
 
 
 def test_text_describes_the_change(ecm):

@@ -232,6 +232,9 @@ def test_training_rows():
         np.testing.assert_allclose(
             masses, estimator.credal_partition_.masses, atol=1e-5
         )
+        near = X + np.float32(0.01)
+        assert_same(estimator, near)
+        assert_same(estimator, near, "float64")
 
 
 @pytest.mark.parametrize("weights", ["whole", "any"])

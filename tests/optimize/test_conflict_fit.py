@@ -388,13 +388,14 @@ def test_projection_equals_row_update(dtype):
     delta = p.delta[:1, others].astype(dtype)
     conflict = np.array(family.conflict)
 
-    def terms(same, weights=None):
+    def terms(weights=None):
         image = linear_image(masses[others], conflict, weights)
-        return terms_of_conflicts(lambda start, stop: (delta, np.array([same])), image)
+        at_reference = np.array([4]), np.zeros(1)
+        return terms_of_conflicts(lambda start, stop: (delta, *at_reference), image)
 
     weights = p.weights[others]
     found = project(
-        terms(-1, weights),
+        terms(weights),
         1,
         masses[others],
         conflict,
@@ -409,7 +410,10 @@ def test_projection_equals_row_update(dtype):
     assert p.value(trial) == pytest.approx(
         p.value(improved), rel=1e-9 if dtype == np.float64 else 1e-5
     )
-    copied = project(terms(4), 1, masses[others], conflict, np.dtype(dtype), inline)
+    radii = np.ones(len(others))
+    copied = project(
+        terms(), 1, masses[others], conflict, np.dtype(dtype), inline, None, radii
+    )
     np.testing.assert_array_equal(
         copied[0], masses[5].astype(dtype)
     )  # equal to reference 4

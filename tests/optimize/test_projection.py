@@ -3,7 +3,11 @@
 import numpy as np
 import pytest
 
-from dempster.optimize.projection import euclidean_terms
+from dempster.optimize.projection import (
+    approach_known_masses,
+    approach_radii,
+    euclidean_terms,
+)
 from dempster.optimize.row_fit import conflicts_of_pairs
 
 TYPES = [(np.float32, 2e-6), (np.float64, 1e-14)]
@@ -27,14 +31,19 @@ def test_terms_against_loops(n, d, p, f, dtype, tolerance):
     references = rng.normal(size=(p, d)).astype(dtype)
     image = rng.normal(size=(p, f))
     for gamma in (0.0, 0.3, 40.0):
-        linear, same = euclidean_terms(rows, references, gamma, image)(0, n)
+        terms = euclidean_terms(rows, references, gamma, image)
+        linear, nearest, distance = terms(0, n)
         np.testing.assert_allclose(
             linear,
             naive_terms(rows, references, gamma, image),
             atol=tolerance * p,
             rtol=0,
         )
-        assert (same == -1).all()
+        D = np.linalg.norm(rows[:, None] - references, axis=2)
+        np.testing.assert_array_equal(nearest, D.argmin(axis=1))
+        np.testing.assert_allclose(
+            distance, D.min(axis=1, initial=np.inf), rtol=tolerance
+        )
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), TYPES)
@@ -43,7 +52,7 @@ def test_precision_of_exponentials(dtype, tolerance):
     x = np.sqrt(np.linspace(0, 90 if dtype is np.float32 else 720, 20_001)).astype(
         dtype
     )
-    linear, _ = euclidean_terms(
+    linear, _, _ = euclidean_terms(
         x[:, None], np.zeros((1, 1), dtype), 1.0, np.array([[-1.0]])
     )(0, len(x))
     squares = np.square(x).astype(float)
@@ -59,11 +68,12 @@ def test_precision_of_exponentials(dtype, tolerance):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_overflow(dtype):
     rows = np.array([[np.finfo(dtype).max], [0.0]], dtype)
-    linear, same = euclidean_terms(
+    linear, nearest, distance = euclidean_terms(
         rows, np.array([[-np.finfo(dtype).max]], dtype), 1.0, np.ones((1, 2))
     )(0, 2)
     np.testing.assert_array_equal(linear, 1)
-    np.testing.assert_array_equal(same, -1)
+    np.testing.assert_array_equal(nearest, 0)
+    np.testing.assert_array_equal(distance, np.inf)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -72,16 +82,22 @@ def test_equal_references(dtype):
     references = rng.normal(size=(200, 2)).astype(dtype)
     references[150] = references[20]
     references[3] = 0.0
-    references[4] = np.finfo(dtype).tiny  # Its square underflows to zero.
-    rows = np.concatenate(
-        [
-            references[[150, 3, 4, 199]],
-            rng.normal(size=(30, 2)).astype(dtype),
-            -references[3:4],
-        ]
-    )
-    _, same = euclidean_terms(rows, references, 1.0, np.ones((200, 1)))(0, len(rows))
-    np.testing.assert_array_equal(same, [20, 3, 4, 199, *[-1] * 30, 3])
+    rows = np.concatenate([references[[150, 3, 199]], -references[3:4]])
+    terms = euclidean_terms(rows, references, 1.0, np.ones((200, 1)))
+    _, nearest, distance = terms(0, len(rows))
+    np.testing.assert_array_equal(nearest, [20, 3, 199, 3])
+    np.testing.assert_array_equal(distance, 0)
+
+
+def test_masses_approach_known_masses():
+    known = np.array([[1.0, 0.0], [0.0, 1.0]])
+    radii = approach_radii(np.array([4.0, np.inf]))
+    masses = np.full((6, 2), 0.5)
+    nearest = np.array([0, 0, 0, 0, 1, 1])
+    distance = np.array([0, 1e-9, 0.5, 1.1, 0, 1e-9])
+    approach_known_masses(masses, known, nearest, distance, radii)
+    np.testing.assert_array_equal(masses[[0, 4, 5]], [[1, 0], [0, 1], [0.5, 0.5]])
+    np.testing.assert_allclose(masses[1:4, 0], [1, 0.75, 0.5], atol=1e-6)
 
 
 def test_terms_are_independent_of_blocks():

@@ -42,6 +42,6 @@ def test_samples_of_this_version(tmp_path):
     write_samples(folder)
     paths = list(folder.glob("*.dempster"))
     assert len(paths) >= 25
-    assert sum(path.stat().st_size for path in folder.iterdir()) < 200_000
+    assert sum(path.stat().st_size for path in folder.iterdir()) < 210_000
     for path in paths:
         check_sample(path)

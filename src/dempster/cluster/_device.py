@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dempster._arrays import Array, precision_of, to_host
+from dempster._arrays import Array, precision_of
 from dempster.belief import FocalSets
 from dempster.cluster._expressions import (
     RoundComponents,
@@ -22,6 +22,7 @@ from dempster.cluster._expressions import (
 )
 from dempster.cluster._mass_step import MassStep
 from dempster.data.device import allocate_rows, copy_into, import_torch, to_tensor
+from dempster.optimize.projection_torch import approach_known_rows
 
 MAX_CELLS = 1 << 27  # maximum number of elements of a temporary matrix
 
@@ -334,27 +335,24 @@ def reference_masses(
     around: Any,
     affinity: Any,
     family: FocalSets,
+    known: np.ndarray,
+    radii: np.ndarray,
     device: Any,
-    out: Array,
-) -> np.ndarray:
-    """Write the masses of rows to ``out``, and return the indices of rows that may be references.
+) -> Array:
+    """Return the masses of rows, shape (n, f).
 
-    ``rows`` is an array in the memory of the host, or a tensor on the device. ``references``
-    contains the attributes of the reference objects. See
+    ``rows`` is an array in the memory of the host, or a tensor on the device. ``references``,
+    ``known`` and ``radii`` contain the attributes, masses and radii of the reference objects. See
     `dempster.cluster._expressions.cluster_contour` for ``around`` and ``affinity``.
     """
     xp = _operations_for(rows, device)
-    torch = xp.torch
-    firsts = torch.sort(xp.constant(references[:, 0])).values
-    found = []
+    out = allocate_rows(rows, len(family))
     for block in _blocks(len(rows), max(len(references), 1)):
         A = to_tensor(rows[block], device)
         squares = xp.squared_distances(A, references)
+        nearest = squares.argmin(dim=1)
         contour, outlying = cluster_contour(xp, squares, around, affinity)
-        copy_into(masses_from_plausibilities(xp, contour, family, outlying), out[block])
-        # A row can be equal to a reference object only if their first attributes are equal.
-        place = torch.searchsorted(firsts, A[:, 0].contiguous()).clamp(
-            max=len(firsts) - 1
-        )
-        found.append(block.start + torch.nonzero(firsts[place] == A[:, 0]).flatten())
-    return to_host(torch.cat(found))
+        masses = masses_from_plausibilities(xp, contour, family, outlying)
+        approach_known_rows(masses, known, A, references, nearest, radii)
+        copy_into(masses, out[block])
+    return out

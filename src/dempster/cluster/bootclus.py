@@ -52,6 +52,7 @@ from dempster.dissimilarity.sources import (
     AttributeSource,
     DissimilaritySource,
     References,
+    separations,
 )
 from dempster.mixture import (
     LatentClassModel,
@@ -74,6 +75,7 @@ from dempster.optimize.pair_quantiles import (
     quantiles_of_pairs,
     quantiles_within,
 )
+from dempster.optimize.projection import approach_known_masses, approach_radii
 from dempster.optimize.row_fit import descend_intervals, interval_hessian
 from dempster.optimize.simplex_qp import simplex_qp_batch
 from dempster.partition import CredalPartition
@@ -738,6 +740,7 @@ class PairModel:
     confidence: float  # confidence level of the intervals
     references: References  # attributes of the reference rows, in double precision
     fitted: Annotated[PairMasses, ".masses r *"]  # masses of the reference rows
+    radii: Annotated[np.ndarray, "r"]  # see `approach_known_masses`
     # indices of the reference rows that other rows are compared with
     compared: Annotated[np.ndarray, "r"]
 
@@ -748,23 +751,14 @@ class PairModel:
     def masses(self, values: np.ndarray, apply: Apply) -> np.ndarray:
         """Return the masses of rows, shape (n, f).
 
-        A row equal to a reference row has the masses of the reference row.
-
-        The masses of any other row match the intervals of its pairs with the reference rows, whose
-        masses are fixed. They are the solution of a small convex quadratic program.
+        They match the intervals of the pairs with the reference rows, whose masses are fixed, and
+        approach the masses of the reference rows (`approach_known_masses`). They are the solution
+        of a small convex quadratic program.
         """
         out = np.zeros((len(values), len(self.family)), dtype=values.dtype)
-        X = np.ascontiguousarray(values, dtype=float)
-        reference = self.references.equals(X)
-        equal = np.flatnonzero(reference >= 0)
-        new = np.flatnonzero(reference < 0)
-        out[np.ix_(equal, self.fitted.family.columns)] = self.fitted.masses[
-            reference[equal]
-        ]
-        if len(new):
-            # Threads process the blocks, so the matrix products inside must not start more threads.
-            with one_blas_thread():
-                self._project(X, new, out, apply)
+        # Threads process the blocks, so the matrix products inside must not start more threads.
+        with one_blas_thread():
+            self._project(np.ascontiguousarray(values, dtype=float), out, apply)
         return out
 
     def evidence(self, values: np.ndarray, itself: int) -> ClusterEvidence:
@@ -777,9 +771,7 @@ class PairModel:
             return replace(self, compared=others)
         return self
 
-    def _project(
-        self, X: np.ndarray, which: np.ndarray, out: np.ndarray, apply: Apply
-    ) -> None:
+    def _project(self, X: np.ndarray, out: np.ndarray, apply: Apply) -> None:
         assert self.references.source is not None
         family = self.fitted.family
         fixed = self.fitted.masses[self.compared]
@@ -790,16 +782,22 @@ class PairModel:
         same, different = (-2 * fixed @ form for form in family.forms)
 
         def work(start: int, stop: int) -> None:
-            rows = which[start:stop]
-            lower = np.empty((len(rows), len(Q)))
-            upper = np.empty((len(rows), len(Q)))
-            quantiles_between(posterior_of(X[rows]), Q, *ranks, lower, upper)
+            rows = X[start:stop]
+            nearest, distance = self.references.nearest(rows)
+            masses = np.zeros((len(rows), len(family.columns)))
+            new = np.flatnonzero(distance > 0)
+            lower = np.empty((len(new), len(Q)))
+            upper = np.empty((len(new), len(Q)))
+            quantiles_between(posterior_of(rows[new]), Q, *ranks, lower, upper)
             linear = lower @ same + (1 - upper) @ different
-            masses = np.zeros_like(linear)
-            simplex_qp_batch(H, linear, masses, 0, len(rows))
-            out[np.ix_(rows, family.columns)] = masses
+            found = np.zeros_like(linear)
+            simplex_qp_batch(H, linear, found, 0, len(new))
+            masses[new] = found
+            known = self.fitted.masses
+            approach_known_masses(masses, known, nearest, distance, self.radii)
+            out[start:stop, family.columns] = masses
 
-        apply(work, row_blocks(len(which), _ROWS, most=None))
+        apply(work, row_blocks(len(X), _ROWS, most=None))
 
 
 class BootClusMethod(Method[PairMasses, PairMasses]):
@@ -851,11 +849,14 @@ class BootClusMethod(Method[PairMasses, PairMasses]):
         )
 
     def result(self, run: Run[PairMasses]) -> FitResult:
+        assert self.references.source is not None
+        radii = approach_radii(separations(self.references.source))
         model = PairModel(
             self.fits.bootstraps,
             self.params.confidence,
             self.references,
             run.model,
+            radii,
             self.compared,
         )
         return FitResult(run, model, model.masses(self.values, self.apply))
@@ -905,7 +906,8 @@ class BootClus(EvidentialClusterer):
     A new object is compared with the reference objects, whose masses are fixed. The refitted
     mixtures give intervals for the probability that the new object and each reference object are in
     the same cluster, and the masses of the new object match these intervals best (a convex
-    problem). A new object equal to a reference object gets its masses.
+    problem). Close to a reference object (nearer than a quarter of its distance to the nearest
+    other reference object), the masses approach those of the reference object.
 
     Parameters
     ----------

@@ -34,9 +34,10 @@ from dempster.cluster.explanation import ClusterEvidence
 from dempster.constraints import Constraints
 from dempster.constraints.constraints import links
 from dempster.data.rows import Rows
-from dempster.dissimilarity.sources import AttributeSource, References
+from dempster.dissimilarity.sources import AttributeSource, References, separations
 from dempster.optimize.blocks import Apply
 from dempster.optimize.descent import Run
+from dempster.optimize.projection import approach_known_masses, approach_radii
 from dempster.partition import CredalPartition
 
 # maximum number of sweeps over the linked objects before each update of the prototypes
@@ -173,11 +174,12 @@ class LinkedPrototypes(PrototypeModel):
 
 @dataclass(frozen=True)
 class ConstrainedModel:
-    """Model for new objects: masses of ECM, or of an equal linked object."""
+    """Model for new objects: masses of ECM, which approach those of the linked objects."""
 
     prototypes: PrototypeModel
     linked: References  # linked objects
     linked_masses: Annotated[np.ndarray, "q f"]  # masses of the linked objects
+    radii: Annotated[np.ndarray, "q"]  # see `approach_known_masses`
 
     @property
     def family(self) -> FocalSets:
@@ -187,8 +189,10 @@ class ConstrainedModel:
         """Return the masses of the rows of X, shape (n, f)."""
         masses = self.prototypes.masses(X, apply)
         if len(self.linked):
-            twin = self.linked.equals(X)
-            masses[twin >= 0] = self.linked_masses[twin[twin >= 0]]
+            nearest, distance = self.linked.astype(X.dtype).nearest(X)
+            approach_known_masses(
+                masses, self.linked_masses, nearest, distance, self.radii
+            )
         return masses
 
     def evidence(self, X: np.ndarray, itself: int) -> ClusterEvidence:
@@ -347,10 +351,11 @@ class ConstrainedMethod(PrototypeMethod):
         masses = prototypes.masses(X, self.apply)
         masses[self.linked.places] = self._linked_masses(model)
         places = np.sort(self.linked.places)
-        linked = References.from_source(AttributeSource(X), places)
-        return FitResult(
-            run, ConstrainedModel(prototypes, linked, masses[places]), masses
-        )
+        source = AttributeSource(X)
+        linked = References.from_source(source, places)
+        radii = approach_radii(separations(source, places))
+        fitted = ConstrainedModel(prototypes, linked, masses[places], radii)
+        return FitResult(run, fitted, masses)
 
     def _linked_masses(self, model: PrototypeModel) -> np.ndarray:
         """Return the best masses of the linked objects.
@@ -398,8 +403,9 @@ class CECM(EvidentialClusterer):
     one object at a time, to the exact minimum for this object. The objective never increases. The
     cost of an iteration is linear in the number of objects and of constraints.
 
-    New objects have no constraints, so they get the masses of `ECM`. An exception is a new object
-    that is equal to a linked object of `fit`, which gets the masses of the first such object.
+    New objects have no constraints, so they get the masses of `ECM`. Close to a linked object of
+    `fit` (nearer than a quarter of its distance to the nearest other object), the masses approach
+    those of the linked object.
 
     Parameters
     ----------

@@ -35,9 +35,15 @@ from dempster.dissimilarity.neighbors import (
     ReferenceFinder,
     make_finder,
 )
-from dempster.dissimilarity.sources import DissimilaritySource, References, SparseSource
+from dempster.dissimilarity.sources import (
+    DissimilaritySource,
+    References,
+    SparseSource,
+    rounding,
+)
 from dempster.optimize.blocks import Apply, block_map, row_blocks
 from dempster.optimize.descent import Run
+from dempster.optimize.projection import approach_known_masses, approach_radii
 from dempster.partition import CredalPartition
 
 relabel = kernel("""relabel(
@@ -380,8 +386,8 @@ _ROWS_PER_BLOCK = 16_384
 class NeighborModel:
     """Fitted model of `EKNNClus`.
 
-    The masses combine the evidence of the nearest training rows. A row that is equal to a training
-    row has the masses of that row.
+    The masses combine the evidence of the nearest training rows, and approach the masses of the
+    training rows (`approach_known_masses`).
     """
 
     family: FocalSets  # empty set, single clusters, frame
@@ -390,6 +396,7 @@ class NeighborModel:
     labels: Annotated[np.ndarray, "n"]  # clusters of the training rows
     # masses of the training rows, computed from their neighbors
     own_masses: Annotated[np.ndarray, "n f"]
+    radii: Annotated[np.ndarray, "n"]  # see `approach_known_masses`
     n_neighbors: int  # number of neighbors of a new row
     # number of stored entries used in each row of a sparse matrix; None means all
     n_stored: int | None
@@ -400,19 +407,19 @@ class NeighborModel:
         """Compute the masses of n rows, shape (n, f), which `DissimilarityInput.new` has read."""
         if sparse.issparse(values):
             nearest = nearest_stored(values, self.n_stored, drop_diagonal=False)
-            masses = self._combine(nearest, _first_stored_zeros(values), apply)
+            masses = self._combine(nearest, *_smallest_stored(values), apply)
             return masses.astype(values.dtype, copy=False)
         find = ReferenceFinder(self.references)
         dtype = values.dtype if isinstance(values, np.ndarray) else float
         out = np.empty((len(values), len(self.family)), dtype)
         for start, stop in row_blocks(len(values), _ROWS_PER_BLOCK, most=None):
             rows = values[start:stop]
-            nearest = _to_sparse(*find(rows, self.n_neighbors, apply), len(self.labels))
-            if self.references.source is None:
-                equal = _first_zeros(rows)
-            else:
-                equal = self.references.equals(rows)
-            out[start:stop] = self._combine(nearest, equal, apply)
+            index, distance = find(rows, self.n_neighbors, apply)
+            nearest = index[:, 0], distance[:, 0]
+            if not self.references.are_complete(rows):
+                nearest = self.references.nearest(rows)
+            neighbors = _to_sparse(index, distance, len(self.labels))
+            out[start:stop] = self._combine(neighbors, *nearest, apply)
         return out
 
     def evidence(self, values: Any, itself: int) -> ClusterEvidence:
@@ -455,19 +462,24 @@ class NeighborModel:
             references=self.references.select(others),
             labels=self.labels[others],
             own_masses=self.own_masses[others],
+            radii=self.radii[others],
             n_neighbors=min(self.n_neighbors, len(others)),
         )
 
     def _combine(
-        self, neighbors: sparse.csr_matrix, equal: np.ndarray, apply: Apply
+        self,
+        neighbors: sparse.csr_matrix,
+        nearest: np.ndarray,
+        distance: np.ndarray,
+        apply: Apply,
     ) -> np.ndarray:
-        """Return the masses from the neighbors, or of the training row ``equal`` (-1: none)."""
+        """Return the masses from the neighbors, which approach those of the nearest one."""
         weights = self.support.weight_graph(neighbors, apply)
         graph = NeighborGraph.from_weights(weights, "directed", apply)
         masses = _merge_single_cluster(
             graph.masses(self.labels, self.family.n_clusters, apply)
         )
-        masses[equal >= 0] = self.own_masses[equal[equal >= 0]]
+        approach_known_masses(masses, self.own_masses, nearest, distance, self.radii)
         return masses
 
 
@@ -486,11 +498,13 @@ def find_equal_rows(
     Only the rows ``among`` may have equal rows (None: all).
     """
     if references.source is not None:
-        if among is None:
-            return references.equals(references.source.objects)
         equal = np.arange(len(source))
-        some = References.from_source(references.source, among)
-        equal[among] = among[some.equals(references.source.objects[among])]
+        rows = equal if among is None else among
+        keys = references.source.keys(references.source.objects[rows])
+        known: dict[bytes, int] = {}
+        equal[rows] = [
+            known.setdefault(key, row) for key, row in zip(keys, rows, strict=True)
+        ]
         return equal
     if isinstance(source, SparseSource):
         first = _first_stored_zeros(source.stored)
@@ -508,6 +522,35 @@ def _first_zeros(block: np.ndarray) -> np.ndarray:
     """Return the lowest column with a zero in each row, or -1 for a row without zeros."""
     zero = block == 0
     return np.where(zero.any(axis=1), zero.argmax(axis=1), -1)
+
+
+def _smallest_stored(matrix: sparse.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
+    """Return the column of the smallest stored entry of each row, and the entry.
+
+    The entry is infinite for a row without entries.
+    """
+    n = matrix.shape[0]
+    rows = np.repeat(np.arange(n), np.diff(matrix.indptr))
+    order = np.lexsort((matrix.indices, matrix.data, rows))
+    has_entries = np.diff(matrix.indptr) > 0
+    first = order[matrix.indptr[:-1][has_entries]]
+    columns = np.zeros(n, dtype=np.int64)
+    smallest = np.full(n, np.inf)
+    columns[has_entries] = matrix.indices[first]
+    smallest[has_entries] = matrix.data[first]
+    return columns, smallest
+
+
+def neighbor_radii(neighbors: sparse.csr_matrix) -> np.ndarray:
+    """Return the radii of `approach_known_masses` from the distances to the neighbors of n rows."""
+    n = neighbors.shape[0]
+    rows = np.repeat(np.arange(n), np.diff(neighbors.indptr))
+    largest = np.zeros(n)
+    np.maximum.at(largest, rows, neighbors.data)
+    differ = neighbors.data > rounding(neighbors.dtype) * largest[rows]
+    separation = np.full(n, np.inf)
+    np.minimum.at(separation, rows[differ], neighbors.data[differ])
+    return approach_radii(separation)
 
 
 def _first_stored_zeros(matrix: sparse.csr_matrix) -> np.ndarray:
@@ -584,6 +627,7 @@ class NeighborMethod(Method[LabelStart, LabelResult]):
         self.may_be_equal: np.ndarray | None = None
         neighbors, order = self._find_neighbors(seed)
         self.evidence = Evidence.from_neighbors(neighbors, params.q, params.power)
+        self.radii = neighbor_radii(neighbors)
         weights = self.evidence.weight_graph(neighbors, apply)
         self.graph = NeighborGraph.from_weights(weights, params.graph, apply, order)
 
@@ -677,22 +721,23 @@ class NeighborMethod(Method[LabelStart, LabelResult]):
             references = References(everything, self.n, None)
         else:
             references = References.from_source(self.source, everything)
+        masses = _merge_single_cluster(
+            self.graph.masses(labels, n_clusters, self.apply)
+        )
+        equal = find_equal_rows(self.source, references, self.may_be_equal)
+        if not np.array_equal(equal, everything):
+            masses = masses[equal]
         model = NeighborModel(
             family=FocalSets.simple(n_clusters),
             references=references,
             support=self.evidence,
             labels=labels,
-            own_masses=_merge_single_cluster(
-                self.graph.masses(labels, n_clusters, self.apply)
-            ),
+            own_masses=masses,
+            radii=self.radii,
             n_neighbors=self.n_neighbors,
             n_stored=self.n_neighbors_param,
             searches=run.model.searches,
         )
-        equal = find_equal_rows(self.source, references, self.may_be_equal)
-        masses = model.own_masses
-        if not np.array_equal(equal, everything):
-            masses = masses[equal]
         result = FitResult(run, model, masses.astype(self.source.dtype, copy=False))
         if n_clusters > 1:
             return result
@@ -781,9 +826,9 @@ class EKNNClus(EvidentialClusterer):
     The masses of each object on the single clusters and the frame combine the evidence of its
     neighbors by Dempster's rule. An object inside a cluster has nearly all mass on this cluster. An
     object between clusters divides its mass between them. An isolated object has mass on the frame.
-    The masses of a new object are computed from its nearest training objects. A new object that is
-    equal to a training object (equal attributes or dissimilarity zero) gets the masses of that
-    training object.
+    The masses of a new object are computed from its nearest training objects. Close to a training
+    object (nearer than a quarter of its distance to the nearest other object), they approach the
+    masses of the training object, which is not a neighbor of itself.
 
     Time and memory grow with the number of objects times the number of neighbors. No n x n matrix
     is computed.

@@ -23,16 +23,23 @@ from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._types import Metric
 from dempster._validation import SMALLEST, check_size, has_missing
 from dempster.dissimilarity.gower import (
+    MISSING,
     GowerData,
     gower_block,
     gower_pairs,
     partial_gower_block,
     partial_gower_pairs,
+    present_cells,
 )
 from dempster.dissimilarity.partial import pair_squares, partial_squares
 from dempster.dissimilarity.paths import DensityTree, PathMetric
+from dempster.optimize.blocks import row_blocks
 
 FROM_SQUARES = ("euclidean", "l2", "sqeuclidean")  # computed as |a|^2 - 2 ab + |b|^2
+_DISTANT_NUMBER = (
+    1e6  # a number far from those of `GowerData`, which are between 0 and 1
+)
+_MAX_DISSIMILARITIES = 1_000_000  # maximum number of dissimilarities in memory at once
 
 
 @contextmanager
@@ -95,6 +102,10 @@ class DissimilaritySource(ABC):
     def keys(self, A: Any) -> list[bytes]:
         """Return a key for each object; equal objects have equal keys."""
         raise InvalidInputError("a dissimilarity matrix cannot compare new objects")
+
+    def fill_missing(self, A: Any) -> Any:
+        """Replace missing values by a value that is far from all others; A if none is missing."""
+        return A
 
     def astype(self, dtype: np.dtype) -> DissimilaritySource:
         """Return a source that computes the dissimilarities in the precision ``dtype``."""
@@ -186,11 +197,22 @@ class AttributeSource(DissimilaritySource):
         out[~whole] = self._from_squares(partial_squares(A[~whole], B, self.within))
         return check_values(out, "metric")
 
+    def compare_rows(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        """Return the dissimilarity of row i of A and row i of B for all i, from squares."""
+        gap = A - B
+        return self._from_squares(np.einsum("pd,pd->p", gap, gap))
+
     def _from_squares(self, squares: np.ndarray) -> np.ndarray:
         return squares if self.metric == "sqeuclidean" else np.sqrt(squares)
 
     def keys(self, A: np.ndarray) -> list[bytes]:
         return _row_keys(A)
+
+    def fill_missing(self, A: np.ndarray) -> np.ndarray:
+        if not has_missing(A):
+            return A
+        distant = 10 * np.nanmax(np.abs(self.objects), initial=1)
+        return np.where(np.isnan(A), distant, A)
 
     def pairs(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         out = np.empty(len(i), dtype=self.dtype)
@@ -200,11 +222,9 @@ class AttributeSource(DissimilaritySource):
                 A = self.rows(i[some])
                 B = self.rows(j[some])
                 if self.within is not None and self.lacks_cells:
-                    squares = pair_squares(A, B, self.within)
+                    out[some] = self._from_squares(pair_squares(A, B, self.within))
                 else:
-                    gap = A - B
-                    squares = np.einsum("pd,pd->p", gap, gap)
-                out[some] = self._from_squares(squares)
+                    out[some] = self.compare_rows(A, B)
             return out
         if self.metric == "path":
             distances = PathMetric(**self.parameters).pairs(self.rows(i), self.rows(j))
@@ -281,6 +301,13 @@ class GowerSource(DissimilaritySource):
 
     def keys(self, A: GowerData) -> list[bytes]:
         return _row_keys(A.numeric, A.codes)
+
+    def fill_missing(self, A: GowerData) -> GowerData:
+        if present_cells(A).all():
+            return A
+        numeric = np.nan_to_num(A.numeric, nan=_DISTANT_NUMBER)
+        codes = np.where(A.codes == MISSING, np.iinfo(A.codes.dtype).max, A.codes)
+        return replace(A, numeric=numeric, codes=codes)
 
     def pairs(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         if self.usual is not None:
@@ -531,37 +558,81 @@ class References:
         """Whether all training objects are references, so that a matrix need not be copied."""
         return np.array_equal(self.positions, np.arange(self.n_training))
 
-    def equals(
-        self, values: Any, start: int = 0, stop: int | None = None
-    ) -> np.ndarray:
-        """Return the first reference with the same attributes as each new object, or -1.
+    def nearest(
+        self, values: Any, D: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the index of the reference nearest to each object, and the dissimilarity to it.
 
-        Attributes are compared in the lower precision.
+        ``D`` contains the dissimilarities of the objects to the references, if they are known. A
+        missing value is compared as a value that differs from all others.
         """
-        if self.source is None:
+        source = self.source
+        if source is None:
             raise InvalidInputError(
                 "objects with precomputed dissimilarities have no attributes to compare"
             )
-        block = values[start:stop]
-        first = self._first
-        if isinstance(block, np.ndarray) and block.dtype != self.source.dtype:
-            first = self._first_rounded
-            block = block.astype(np.float32, copy=False)
-        return np.array(
-            [first.get(key, -1) for key in self.source.keys(block)], dtype=np.intp
-        )
+        rows = source.fill_missing(values)
+        points = self._filled
+        nearest = np.empty(len(rows), np.int64)
+        distance = np.empty(len(rows), source.dtype)
+        is_known = D is not None and self.are_complete(values)
+        size = len(rows) if is_known else max(1, _MAX_DISSIMILARITIES // len(self))
+        for start, stop in row_blocks(len(rows), size, most=None):
+            block = rows[start:stop]
+            if not is_known:
+                D = source.between(block, points, exact=True)
+            assert D is not None
+            which = D.argmin(axis=1)
+            nearest[start:stop] = which
+            if isinstance(source, AttributeSource) and source.metric in FROM_SQUARES:
+                # Matrix products lose half of the digits.
+                distance[start:stop] = source.compare_rows(block, points[which])
+            else:
+                distance[start:stop] = D[np.arange(len(D)), which]
+        return nearest, distance
+
+    def are_complete(self, values: Any) -> bool:
+        """Return whether no value of the objects and of the references is missing."""
+        source = self.source
+        if source is None:
+            return True
+        is_complete = self._filled is source.objects
+        return is_complete and source.fill_missing(values) is values
 
     @cached_property
-    def _first(self) -> dict[bytes, int]:
-        """Index of the first reference object with each key."""
+    def _filled(self) -> Any:
+        """Reference objects without missing values."""
         assert self.source is not None
-        keys = self.source.keys(self.source.objects)
-        return dict(zip(reversed(keys), reversed(range(len(keys))), strict=True))
+        return self.source.fill_missing(self.source.objects)
 
-    @cached_property
-    def _first_rounded(self) -> dict[bytes, int]:
-        """Index of the first reference object with each key, after rounding to single precision."""
-        return self.astype(np.dtype(np.float32))._first
+
+def separations(
+    source: DissimilaritySource, positions: np.ndarray | None = None
+) -> np.ndarray:
+    """Return the dissimilarity of objects to the nearest object that differs from them.
+
+    The objects are those at ``positions``, by default all objects of the source.
+
+    Objects whose dissimilarity is a rounding error do not differ. If there is no other object, the
+    result is infinite. A missing value is compared as a value that differs from all others.
+    """
+    if positions is None:
+        positions = np.arange(len(source))
+    objects = source.objects
+    if objects is not None:
+        objects = source.fill_missing(objects)
+    out = np.empty(len(positions))
+    size = max(1, _MAX_DISSIMILARITIES // len(source))
+    for start, stop in row_blocks(len(positions), size, most=None):
+        rows = positions[start:stop]
+        if objects is None:
+            D = source.block(rows, slice(None))
+        else:
+            D = source.between(objects[rows], objects, exact=True)
+        is_equal = rounding(D.dtype) * np.median(D, axis=1, keepdims=True) >= D
+        is_equal[np.arange(len(rows)), rows] = True
+        out[start:stop] = np.where(is_equal, np.inf, D).min(axis=1)
+    return out
 
 
 # ---- contributions of the attributes to a dissimilarity ------------------------------------------

@@ -35,11 +35,11 @@ from dempster.dissimilarity.transform import decay
 from dempster.onnx.graph import (
     GraphOperations,
     Value,
+    approach_known_masses,
     center_rows,
     concatenate,
     maximum,
     minimum,
-    replace_known_masses,
     squared_distances,
     take,
     where,
@@ -204,8 +204,9 @@ def _export_linked_prototypes(estimator: CECM, X: Value) -> Value:
     if len(model.linked) == 0:
         return masses
     points = _points(model.linked, X)
-    return replace_known_masses(
-        masses, X, squared_distances(X, points), points, model.linked_masses
+    squares = squared_distances(X, points)
+    return approach_known_masses(
+        masses, X, squares, points, model.linked_masses, model.radii
     )
 
 
@@ -250,7 +251,10 @@ def _export_references(estimator: EVCLUS, X: Value) -> Value:
             squares, model.reference_masses, conflict, decay(model.d0), model.counts
         )
         masses = matched.astype(X.dtype)
-    return replace_known_masses(masses, X, squares, points, model.reference_masses)
+    radii = model.fit.radii if isinstance(model, DoubtModel) else model.radii
+    return approach_known_masses(
+        masses, X, squares, points, model.reference_masses, radii
+    )
 
 
 def _points(references: References, X: Value) -> np.ndarray:

@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from dempster.optimize.projection import SHARE_TOLERANCE
+
 # The first version of the operators in which all reductions get their axes in the same way. It was
 # released in 2023.
 OPSET = 18
@@ -332,13 +334,25 @@ def squares_of(rows: Value, points: np.ndarray) -> Value:
     return ((rows * rows).sum() - 2 * (rows @ points.T) + squares).relu()
 
 
-def replace_known_masses(
-    masses: Value, X: Value, squares: Value, objects: np.ndarray, known: np.ndarray
+def approach_known_masses(
+    masses: Value,
+    X: Value,
+    squares: Value,
+    objects: np.ndarray,
+    known: np.ndarray,
+    radii: np.ndarray,
 ) -> Value:
-    """Replace the masses of rows of X that equal one of ``objects`` by its ``known`` masses."""
+    """Apply `dempster.optimize.projection.approach_known_masses` to rows of X.
+
+    ``squares`` contains their squared distances to ``objects``, up to rounding errors.
+    """
     nearest = squares.argmin()
-    same = take(objects, nearest, X.dtype).equals(X).astype(X.dtype).min() > 0.5
-    return where(same, take(known, nearest, masses.dtype), masses)
+    gap = X - take(objects, nearest, X.dtype)
+    distance = (gap * gap).sum().sqrt()
+    radius = take(radii[:, None], nearest, X.dtype)
+    share = minimum((1 + SHARE_TOLERANCE - distance / radius).relu(), 1.0)
+    share = share.astype(masses.dtype)
+    return (1 - share) * masses + share * take(known, nearest, masses.dtype)
 
 
 # ---- the graph -----------------------------------------------------------------------------------

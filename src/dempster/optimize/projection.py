@@ -16,16 +16,16 @@ from dempster._native import kernel
 from dempster.optimize.blocks import row_blocks
 from dempster.optimize.simplex_qp import simplex_qp_batch
 
-Terms = Callable[[int, int], tuple[np.ndarray, np.ndarray]]
+Terms = Callable[[int, int], tuple[np.ndarray, np.ndarray, np.ndarray]]
 """Function of the start and the end of a block of b objects.
 
 It returns the linear terms of their quadratic programs, shape (b, f), and for each object the index
-of an equal reference object, or -1.
+of the nearest reference object and the dissimilarity to it.
 """
 
 _euclidean_terms = kernel("""euclidean_terms(
     rows: real[n, d], references: real[p, d], image: real[p, f], gamma: float,
-    linear: float64[n, f] out, same: int64[n] out)""")
+    linear: float64[n, f] out, nearest: int64[n] out, distance: real[n] out)""")
 
 # Compute the masses of k objects with constraints between them, in place, by sweeps that minimize
 # over one object after the other. H is the common Hessian of the objects, `linear` contains their
@@ -38,6 +38,8 @@ settle_links = kernel("""settle_links(
     form: float64[f, f], max_iter: int, tol: float)""")
 
 _MAX_BLOCK_VALUES = 1 << 21  # Maximum number of conflicts that a thread stores.
+# The distance from an object to itself may be a rounding error.
+SHARE_TOLERANCE = 1e-6
 
 
 def projection_hessian(
@@ -66,9 +68,10 @@ def linear_image(
 def terms_of_conflicts(conflicts: Terms, image: np.ndarray) -> Terms:
     """Return a function that computes the linear terms for a block of objects."""
 
-    def terms(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-        delta, same = conflicts(start, stop)
-        return np.ascontiguousarray(delta @ image.astype(delta.dtype)), same
+    def terms(start: int, stop: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        delta, nearest, distance = conflicts(start, stop)
+        linear = np.ascontiguousarray(delta @ image.astype(delta.dtype))
+        return linear, nearest, distance
 
     return terms
 
@@ -85,11 +88,13 @@ def euclidean_terms(
     references = np.ascontiguousarray(references)
     image = np.ascontiguousarray(image, dtype=rows.dtype)
 
-    def terms(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+    def terms(start: int, stop: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         linear = np.empty((stop - start, image.shape[1]))
-        same = np.empty(stop - start, np.int64)
-        _euclidean_terms(rows[start:stop], references, image, gamma, linear, same)
-        return linear, same
+        nearest = np.empty(stop - start, np.int64)
+        distance = np.empty(stop - start, rows.dtype)
+        block = rows[start:stop]
+        _euclidean_terms(block, references, image, gamma, linear, nearest, distance)
+        return linear, nearest, distance
 
     return terms
 
@@ -102,21 +107,56 @@ def project(
     dtype: np.dtype,
     apply: Callable,
     weights: np.ndarray | None = None,
+    radii: np.ndarray | None = None,
 ) -> np.ndarray:
     """Return the masses of n objects, shape (n, f), in blocks.
 
-    An object equal to a reference gets its masses.
+    If ``radii`` is given, they approach the masses of the references (`approach_known_masses`).
     """
     out = np.zeros((n, masses.shape[1]), dtype=dtype)
     H = projection_hessian(masses, conflict, weights)
 
     def work(start: int, stop: int) -> None:
-        linear, same = terms(start, stop)
+        linear, nearest, distance = terms(start, stop)
         block = out[start:stop]
         simplex_qp_batch(H, linear, block, 0, stop - start)
-        known = np.flatnonzero(same >= 0)
-        block[known] = masses[same[known]]
+        if radii is not None:
+            approach_known_masses(block, masses, nearest, distance, radii)
 
     rows = max(64, min(4096, _MAX_BLOCK_VALUES // max(len(masses), 1)))
     apply(work, row_blocks(n, rows, most=None))
     return out
+
+
+def approach_radii(separations: np.ndarray) -> np.ndarray:
+    """Return the radii of `approach_known_masses`.
+
+    ``separations`` contains the dissimilarity of each reference to the nearest other training
+    object. Half of it would keep objects within the radii of two references apart in a metric
+    space, and a quarter of it does for squared distances, too. If there is no other object, the
+    separation is infinite, and only equal objects get the masses of the reference.
+    """
+    return np.where(
+        np.isfinite(separations), separations / 4, np.finfo(np.float32).tiny
+    )
+
+
+def approach_known_masses(
+    masses: np.ndarray,
+    known: np.ndarray,
+    nearest: np.ndarray,
+    distance: np.ndarray,
+    radii: np.ndarray,
+) -> None:
+    """Move masses of objects in place towards the known masses of their nearest references.
+
+    No training object is compared with itself, but a new object is compared with all of them, so
+    that the masses of the fit and those computed for a new object with the same values differ. At
+    the distance d from reference j, an object gets the share max(0, 1 - d / radii[j]) of the masses
+    of j. The masses are then a continuous function of the object, which has the values of the fit
+    at the references.
+    """
+    share = np.clip(1 + SHARE_TOLERANCE - distance / radii[nearest], 0, 1)
+    near = np.flatnonzero(share)
+    own = share[near, None].astype(masses.dtype)
+    masses[near] = (1 - own) * masses[near] + own * known[nearest[near]]

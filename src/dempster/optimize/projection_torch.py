@@ -14,7 +14,11 @@ import numpy as np
 
 from dempster._arrays import Array, precision_of
 from dempster.data.device import allocate_rows, copy_into, import_torch, to_tensor
-from dempster.optimize.projection import linear_image, projection_hessian
+from dempster.optimize.projection import (
+    SHARE_TOLERANCE,
+    linear_image,
+    projection_hessian,
+)
 from dempster.optimize.simplex_qp import simplex_qp_batch
 
 _CONFLICTS_PER_BLOCK = 1 << 28  # 1 GB in single precision.
@@ -32,23 +36,22 @@ def project_euclidean(
     gamma: float,
     device: Any,
     weights: np.ndarray | None,
+    radii: np.ndarray,
 ) -> Array:
     """Return the masses of n rows, shape (n, f), from target conflicts with p reference objects.
 
     The target conflicts are 1 - exp(-gamma d^2), where d is the Euclidean distance. ``references``,
-    ``masses`` and ``weights`` are the data, masses and weights of the reference objects. If
+    ``masses``, ``weights`` and ``radii`` are those of the reference objects. If
     ``rows`` is an array, its blocks are copied to the device one after the other, and the result is
     an array. If it is a tensor, the result is a tensor on the same device.
     """
     torch = import_torch(device)
     dtype = torch.float32 if precision_of(rows) == np.float32 else torch.float64
     H = torch.as_tensor(projection_hessian(masses, conflict, weights), device=device)
-    known = torch.as_tensor(np.asarray(masses), dtype=dtype, device=device)
     image = torch.as_tensor(
         linear_image(masses, conflict, weights), dtype=dtype, device=device
     )
     centre = references.mean(axis=0)
-    original = torch.as_tensor(references, dtype=dtype, device=device)
     B = torch.as_tensor(references - centre, dtype=dtype, device=device)
     square = (B * B).sum(dim=1)
     shift = torch.as_tensor(centre, dtype=dtype, device=device)
@@ -59,15 +62,34 @@ def project_euclidean(
         S = torch.addmm(square.neg(), A - shift, B.T, alpha=2)
         S -= ((A - shift) ** 2).sum(dim=1, keepdim=True)
         S.clamp_(max=0)
-        nearest_value, nearest = S.max(dim=1)
+        nearest = S.argmax(dim=1)
         S.mul_(gamma).expm1_().neg_()
         X = simplex_qp_torch(H, S @ image).to(dtype)
-        close = torch.nonzero(nearest_value * gamma > -1e-6).flatten()
-        if len(close):
-            equal = (A[close] == original[nearest[close]]).all(dim=1)
-            X[close[equal]] = known[nearest[close[equal]]]
+        approach_known_rows(X, masses, A, references, nearest, radii)
         copy_into(X, out[start : start + size])
     return out
+
+
+def approach_known_rows(
+    masses: Any,
+    known: np.ndarray,
+    rows: Any,
+    references: np.ndarray,
+    nearest: Any,
+    radii: np.ndarray,
+) -> None:
+    """Apply `dempster.optimize.projection.approach_known_masses` to rows on a device.
+
+    The distances are computed by differences, because matrix products lose half of the digits.
+    """
+
+    def rows_of_nearest(values: np.ndarray) -> Any:
+        return to_tensor(values, masses.device).to(masses.dtype)[nearest]
+
+    distance = (rows - rows_of_nearest(references)).square().sum(dim=1).sqrt()
+    share = 1 + SHARE_TOLERANCE - distance / rows_of_nearest(radii)
+    share = share.clamp_(0, 1)[:, None]
+    masses.mul_(1 - share).add_(share * rows_of_nearest(known))
 
 
 def simplex_qp_torch(H: Any, G: Any) -> Any:

@@ -1,5 +1,7 @@
 """Masses of new objects, sparse matrices, devices."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -234,9 +236,11 @@ def test_doubt_by_torch(dtype, atol, weighted):
     else:
         weights = None
     model = EVCLUS(3, random_state=0).fit(X, sample_weight=weights)._model
-    new = np.concatenate([rng.uniform(-6, 14, (300, 2)).astype(dtype), X[:5]])
-    masses = model._masses_from_device(new, model.references.astype(np.dtype(dtype)))
+    near = X[:40] + rng.normal(size=(40, 2)).astype(dtype) / 100
+    new = np.concatenate([rng.uniform(-6, 14, (300, 2)).astype(dtype), X[:5], near])
+    by_torch = replace(model, fit=replace(model.fit, device="cpu:0"))
     with block_map(1) as apply:
+        masses = by_torch.masses(new, apply)
         np.testing.assert_allclose(masses, model.masses(new, apply), atol=atol)
 
 

@@ -125,7 +125,7 @@ def test_affinity_against_loops(r, c, kind, weights, itself, dtype, tolerance):
     rate = 1.3
     near, far = reach(D, w, who, unit, *amounts_of(w))
     found, found_near = Affinity(
-        scales, w.astype(float), labels, c, rate, *amounts_of(w)
+        scales, w.astype(float), labels, c, unit, rate, *amounts_of(w)
     ).by_distances(D, who)
     assert found.dtype == dtype
     np.testing.assert_array_equal(found_near, near)
@@ -152,22 +152,26 @@ def test_affinity_of_points(r, c, d, weights, dtype, tolerance):
     B[-1] = A[2]
     w = reference_weights(r, weights, dtype, rng).astype(float)
     D = np.sqrt(((A[:, None].astype(float) - B) ** 2).sum(axis=2))
+    labels = rng.integers(0, c, r)
     affinity = Affinity(
-        rng.uniform(0.2, 2.0, r), w, rng.integers(0, c, r), c, 1.3, *amounts_of(w)
+        rng.uniform(0.2, 2.0, r), w, labels, c, w.mean(), 1.3, *amounts_of(w)
     )
-    found, near, nearest = affinity.by_points(A, B)
+    found, near, nearest, distance = affinity.by_points(A, B)
     wanted, wanted_near = affinity.by_distances(D)
     np.testing.assert_allclose(found, wanted, rtol=10 * tolerance, atol=tolerance)
     np.testing.assert_allclose(near, wanted_near, rtol=tolerance, atol=tolerance)
-    np.testing.assert_allclose(nearest, D.min(axis=1), rtol=tolerance, atol=tolerance)
-    assert nearest[2] == 0
+    np.testing.assert_allclose(distance, D.min(axis=1), rtol=tolerance, atol=tolerance)
+    np.testing.assert_array_equal(nearest, D.argmin(axis=1))
+    assert distance[2] == 0
 
 
 @TYPES
 def test_affinity_of_distant_objects(dtype, tolerance):
     D = np.array([[0.0, 1e3], [1e3, 1e3]], dtype=dtype)
     ones = np.ones(2)
-    found, _ = Affinity(ones, ones, np.array([0, 2]), 3, 1e3, 1.0, 1.0).by_distances(D)
+    found, _ = Affinity(
+        ones, ones, np.array([0, 2]), 3, 1.0, 1e3, 1.0, 1.0
+    ).by_distances(D)
     np.testing.assert_allclose(found, [[1, 0, 0], [0, 0, 0]], atol=tolerance)
 
 
@@ -175,6 +179,7 @@ def test_object_alone_in_its_cluster():
     D = np.array([[0.0, 1, 5], [1, 0, 5], [5, 5, 0]])
     ones = np.ones(3)
     for w in (ones, np.array([4.0, 4.0, 0.5])):
-        affinity = Affinity(ones, w, np.array([0, 0, 1]), 2, 1.0, *amounts_of(w))
+        labels = np.array([0, 0, 1])
+        affinity = Affinity(ones, w, labels, 2, w.mean(), 1.0, *amounts_of(w))
         found, _ = affinity.by_distances(D, np.arange(3))
         assert found.argmax(axis=1).tolist() == [0, 0, 1]

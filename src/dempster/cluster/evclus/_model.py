@@ -34,12 +34,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from dempster._arrays import (
     Array,
-    cast_like,
     is_tensor,
     precision_of,
     row_mean,
-    to_device_of,
-    to_host,
 )
 from dempster._blas import one_blas_thread
 from dempster._errors import InvalidParameterError
@@ -58,6 +55,7 @@ from dempster.optimize import solve_simplex_qp
 from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.projection import (
     Terms,
+    approach_known_masses,
     euclidean_terms,
     linear_image,
     project,
@@ -77,7 +75,7 @@ _affinity = kernel("""affinity(
 _affinity_of_points = kernel("""affinity_of_points(
     A: real[n, d], B: real[r, d], scales: real[r], weights: real[r], labels: int64[r] below c,
     unit: float, rate: float, near_amount: float, far_amount: float, least: float,
-    near: real[n] out, nearest: real[n] out, out: real[n, c] out)""")
+    near: real[n] out, nearest: int64[n] out, distance: real[n] out, out: real[n, c] out)""")
 
 
 @dataclass(frozen=True)
@@ -94,6 +92,7 @@ class Affinity:
     weights: np.ndarray  # (r,), weights of the reference objects
     labels: np.ndarray  # (r,), clusters of the reference objects
     n_clusters: int
+    unit: float  # weight of one object
     rate: float
     near: float  # total weight of the nearest reference objects that identify outliers
     far: (
@@ -116,24 +115,25 @@ class Affinity:
 
     def by_points(
         self, A: np.ndarray, B: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the arrays of `by_distances` for points A, and the distances to the nearest of B.
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return the arrays of `by_distances` for points A, the nearest of B, and its distance.
 
-        These distances are zero for reference points.
+        The distance between equal points is exactly zero.
         """
-        near, nearest = np.empty((2, len(A)), A.dtype)
+        near, distance = np.empty((2, len(A)), A.dtype)
+        nearest = np.empty(len(A), np.int64)
         out = np.empty((len(A), self.n_clusters), A.dtype)
         points = np.ascontiguousarray(A), np.ascontiguousarray(B)
         arguments = *self._references(A.dtype), *self._constants()
-        _affinity_of_points(*points, *arguments, near, nearest, out)
-        return out, near, nearest
+        _affinity_of_points(*points, *arguments, near, nearest, distance, out)
+        return out, near, nearest, distance
 
     def _references(self, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return self.scales.astype(dtype), self.weights.astype(dtype), self.labels
 
     def _constants(self) -> tuple[float, float, float, float, float]:
         return (
-            float(self.weights.mean()),
+            self.unit,
             self.rate,
             self.near,
             self.far,
@@ -178,6 +178,7 @@ class Surroundings:
     """Typical distances from the r reference objects to their neighbors."""
 
     weights: Annotated[np.ndarray, "r"]  # weights of the reference objects
+    unit: float  # weight of one object, the mean of the weights
     # distances within which each of them has sqrt(r) other reference objects
     scales: Annotated[np.ndarray, "r"]
     # third quartile of the distances within which each of them has 5 other reference objects
@@ -192,23 +193,34 @@ class Surroundings:
         """Compute the distances from the (r, r) dissimilarities between the reference objects."""
         r = len(D)
         w = np.ones(r) if weights is None else weights.astype(float)
-        near, far = reach(D, w, np.arange(r), w.mean(), *_neighbor_weights(w))
+        unit = float(w.mean())
+        near, far = reach(D, w, np.arange(r), unit, *_neighbor_weights(unit, r))
         scales = _replace_zeros(far, D)
         near = _replace_zeros(near, D)
         low = scale_at(near, 0.25, w)
         high = scale_at(near, 0.75, w)
         width = max(float(np.log(high / low)), _MIN_RANGE)
-        return cls(w, scales, high, _FENCE * width, _SOFTNESS * width)
+        return cls(w, unit, scales, high, _FENCE * width, _SOFTNESS * width)
 
     def affinity(self, labels: np.ndarray, n_clusters: int) -> Affinity:
         """Return the object that computes affinities.
 
         ``labels`` contains the clusters of the reference objects.
         """
-        amounts = _neighbor_weights(self.weights)
         return Affinity(
-            self.scales, self.weights, labels, n_clusters, decay(_WIDTH), *amounts
+            self.scales,
+            self.weights,
+            labels,
+            n_clusters,
+            self.unit,
+            decay(_WIDTH),
+            *self.neighbor_weights,
         )
+
+    @property
+    def neighbor_weights(self) -> tuple[float, float]:
+        """Parameters ``near`` and ``far`` of `reach`."""
+        return _neighbor_weights(self.unit, len(self.weights))
 
     def outlying(self, near: np.ndarray) -> np.ndarray:
         """Return the masses on the empty set.
@@ -220,12 +232,11 @@ class Surroundings:
         return 1 / (1 + np.exp(-np.minimum(above, 50)))
 
 
-def _neighbor_weights(weights: np.ndarray) -> tuple[float, float]:
-    """Return the parameters ``near`` and ``far`` of `reach`."""
-    unit = float(weights.mean())
-    others = max(len(weights) - 1, 1)
+def _neighbor_weights(unit: float, r: int) -> tuple[float, float]:
+    """Return the parameters ``near`` and ``far`` of `reach` for r reference objects."""
+    others = max(r - 1, 1)
     near = min(_NEAR, others)
-    far = min(round(np.sqrt(len(weights))), others)
+    far = min(round(np.sqrt(r)), others)
     return unit * near * (1 - 1e-9), unit * far * (1 - 1e-9)
 
 
@@ -310,6 +321,8 @@ class EvclusModel:
     reference_masses: Annotated[np.ndarray, "r f"]  # masses of the reference objects
     # weights of the reference objects; None if all are equal
     counts: Annotated[np.ndarray, "r"] | None
+    # distances at which masses begin to approach those of the nearest reference object
+    radii: Annotated[np.ndarray, "r"]
     d0: float
     device: str  # device for large inputs; devices other than "cpu" require torch
     dtype: np.dtype  # type of the masses for inputs without a floating-point type
@@ -384,33 +397,32 @@ class EvclusModel:
         places[self.references.positions] = np.arange(len(self.references))
         return places
 
-    def project(self, values: Any, apply: Apply, *, coincide: bool = True) -> Array:
+    def project(self, values: Any, apply: Apply, *, approach: bool = True) -> Array:
         """Return the masses of objects by comparison with the references.
 
-        If ``coincide`` is True, objects that are equal to a reference get its masses.
+        If ``approach`` is True, they approach the masses of the references
+        (`approach_known_masses`).
         """
         dtype = self.precision(values)
         references = self.references.astype(dtype)
         masses = self.reference_masses
         counts = self.counts
         conflict = np.array(self.family.conflict)
-        if self.uses_torch(values) and coincide and references.are_points(values):
+        if self.uses_torch(values) and approach and references.are_points(values):
             from dempster.optimize.projection_torch import project_euclidean
 
             points = cast(AttributeSource, references.source).objects
             gamma = decay(self.d0)
             device = self.device_of(values)
             return project_euclidean(
-                values, points, masses, conflict, gamma, device, weights=counts
+                values, points, masses, conflict, gamma, device, counts, self.radii
             )
-        all_terms = self.linear_terms(values)
-
-        def terms(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-            linear, same = all_terms(start, stop)
-            return linear, same if coincide else np.full(len(same), -1)
-
+        terms = self.linear_terms(values)
+        radii = self.radii if approach else None
         with _blas_threads(values, references):
-            return project(terms, len(values), masses, conflict, dtype, apply, counts)
+            return project(
+                terms, len(values), masses, conflict, dtype, apply, counts, radii
+            )
 
     def linear_terms(self, values: Any) -> Terms:
         """Return a function that computes the linear terms of the quadratic programs of a block."""
@@ -428,13 +440,30 @@ class EvclusModel:
                 _euclidean_conflicts(values, references, decay(d0)), image
             )
 
-        def conflicts(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+        def conflicts(
+            start: int, stop: int
+        ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             D = references.dissimilarities(values, start, stop)
-            if references.source is None:
-                return conflicts_at(D, d0), twins_at_zero(D, d0, masses, conflict)
-            return conflicts_at(D, d0), references.equals(values, start, stop)
+            nearest = self.nearest(D, references, values[start:stop])
+            return conflicts_at(D, d0), *nearest
 
         return terms_of_conflicts(conflicts, image)
+
+    def nearest(
+        self, D: np.ndarray, references: References, block: Any
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the index of the reference nearest to each object, and the distance to it.
+
+        ``D`` contains the dissimilarities of a block of objects to the references. Among several
+        references at dissimilarity zero in a matrix, the one whose masses fit best is selected.
+        """
+        if references.source is not None:
+            return references.nearest(block, D)
+        conflict = np.array(self.family.conflict)
+        twins = twins_at_zero(D, self.d0, self.reference_masses, conflict)
+        nearest = np.where(twins >= 0, twins, D.argmin(axis=1))
+        distance = np.where(twins >= 0, 0, D[np.arange(len(D)), nearest])
+        return nearest, distance
 
     def precision(self, values: Any) -> np.dtype:
         if isinstance(values, np.ndarray) or is_tensor(values):
@@ -450,10 +479,12 @@ class EvclusModel:
     def masses_of_sparse(self, D: sparse.csr_matrix, itself: np.ndarray) -> np.ndarray:
         """Return the masses for a sparse matrix.
 
-        Row i equals object ``itself[i]`` if this entry is a stored zero.
+        Row i approaches object ``itself[i]`` if this entry is stored.
         """
         conflict = np.array(self.family.conflict)
         out = np.empty((D.shape[0], len(self.family)), dtype=self.dtype)
+        nearest = np.zeros(D.shape[0], dtype=np.int64)
+        distance = np.full(D.shape[0], np.inf)
         for i in range(D.shape[0]):
             row = slice(D.indptr[i], D.indptr[i + 1])
             known, d = self._known_dissimilarities(D.indices[row], D.data[row])
@@ -461,10 +492,6 @@ class EvclusModel:
                 message = f"row {i} of X contains no dissimilarity to any of landmark_indices_"
                 raise InvalidParameterError("X", message=message)
             masses = self.reference_masses[known]
-            is_equal = (self.references.positions[known] == itself[i]) & (d == 0)
-            if is_equal.any():
-                out[i] = masses[is_equal][0]
-                continue
             image = masses @ conflict
             delta = conflicts_at(d, self.d0)
             if self.counts is not None:
@@ -472,6 +499,10 @@ class EvclusModel:
                 image = root[:, None] * image
                 delta = root * delta
             out[i] = solve_simplex_qp(2 * image.T @ image, -2 * image.T @ delta)
+            for k in np.flatnonzero(self.references.positions[known] == itself[i]):
+                nearest[i] = known[k]
+                distance[i] = d[k]
+        approach_known_masses(out, self.reference_masses, nearest, distance, self.radii)
         return out
 
 
@@ -528,20 +559,31 @@ class DoubtModel:
 
         Tensors are not moved.
 
-        An object that is equal to a reference object gets its masses. For a sparse matrix of
-        dissimilarities, the masses whose conflicts with the masses of the reference objects match
-        the dissimilarities best are returned.
+        They approach the masses of the reference objects (`approach_known_masses`). For a sparse
+        matrix of dissimilarities, the masses whose conflicts with the masses of the reference
+        objects match the dissimilarities best are returned.
         """
         if sparse.issparse(values):
             return self._as_fit().masses(values, apply)
         dtype = self.fit.precision(values)
         references = self.fit.references.astype(dtype)
+        affinity = self.surroundings.affinity(self.labels, self.family.n_clusters)
         if self.fit.uses_torch(values) and references.are_points(values):
-            return self._masses_from_device(values, references)
+            from dempster.cluster._device import reference_masses
+
+            return reference_masses(
+                values,
+                cast(AttributeSource, references.source).objects,
+                self.surroundings,
+                affinity,
+                self.family,
+                self.reference_masses,
+                self.fit.radii,
+                self.fit.device_of(values),
+            )
 
         out = np.empty((len(values), len(self.family)), dtype=dtype)
         products = _needs_products(values, references)
-        affinity = self.surroundings.affinity(self.labels, self.family.n_clusters)
 
         def write(start: int, stop: int) -> None:
             block = values[start:stop]
@@ -550,16 +592,15 @@ class DoubtModel:
                     references.dissimilarities(values, start, stop)
                 )
                 contour, near = affinity.by_distances(D)
-                rows, twins = self._twins(D, references, block)
+                nearest, distance = self.fit.nearest(D, references, block)
             else:
                 points = cast(AttributeSource, references.source).objects
-                contour, near, nearest = affinity.by_points(block, points)
-                rows = np.flatnonzero(nearest == 0)
-                twins = references.equals(block[rows])
+                contour, near, nearest, distance = affinity.by_points(block, points)
             outlying = self.surroundings.outlying(near)
-            out[start:stop] = masses_from_plausibilities(contour, self.family, outlying)
-            is_twin = twins >= 0
-            out[start + rows[is_twin]] = self.reference_masses[twins[is_twin]]
+            masses = masses_from_plausibilities(contour, self.family, outlying)
+            known = self.reference_masses
+            approach_known_masses(masses, known, nearest, distance, self.fit.radii)
+            out[start:stop] = masses
 
         size = max(1, _MAX_DISSIMILARITIES // len(references))
         with _blas_threads(values, references):
@@ -582,9 +623,9 @@ class DoubtModel:
         )
         own = np.flatnonzero(references.positions == itself)
         w = around.weights.copy()
-        unit = float(w.mean())
+        unit = around.unit
         _, far = reach(
-            D, w, own if len(own) else np.array([-1]), unit, *_neighbor_weights(w)
+            D, w, own if len(own) else np.array([-1]), unit, *around.neighbor_weights
         )
         scale = np.maximum(far[0], around.scales.min())
         energies = decay(_WIDTH) * D[0] ** 2 / (scale * around.scales)
@@ -608,57 +649,11 @@ class DoubtModel:
         """
         weights = self.surroundings.weights.copy()
         own = self.references.positions == position
-        weights[own] = np.maximum(weights[own] - weights.mean(), 0)
+        weights[own] = np.maximum(weights[own] - self.surroundings.unit, 0)
         alone = not all(weights[self.labels == k].any() for k in self.labels[own])
         if alone:
             return self
         return replace(self, surroundings=replace(self.surroundings, weights=weights))
-
-    def _masses_from_device(self, values: Array, references: References) -> Array:
-        from dempster.cluster._device import reference_masses
-        from dempster.data.device import allocate_rows
-
-        out = allocate_rows(values, len(self.family))
-        points = cast(AttributeSource, references.source).objects
-        device = self.fit.device_of(values)
-        around = self.surroundings
-        affinity = around.affinity(self.labels, self.family.n_clusters)
-        rows = reference_masses(
-            values, points, around, affinity, self.family, device, out
-        )
-        twins = references.equals(to_host(values[to_device_of(rows, values)]))
-        is_twin = twins >= 0
-        masses = cast_like(self.reference_masses[twins[is_twin]], out)
-        out[to_device_of(rows[is_twin], out)] = masses
-        return out
-
-    def _twins(
-        self, D: np.ndarray, references: References, block: Any
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return rows that may be equal to reference objects, and indices of these, or -1.
-
-        Objects are equal if their features are equal. In a matrix of dissimilarities, they are
-        equal if their dissimilarity is zero up to rounding; if several reference objects are equal
-        to a row, the one whose masses fit best is selected. ``D`` contains the dissimilarities of
-        the rows of a block to the reference objects.
-        """
-        nearest = D.min(axis=1)
-        fit = self.fit
-        if references.source is None:
-            rows = np.flatnonzero(nearest / fit.d0 <= rounding(D.dtype))
-            conflict = fit.family.conflict
-            return rows, twins_at_zero(D[rows], fit.d0, fit.reference_masses, conflict)
-        # Features are compared only for rows whose smallest dissimilarity is zero up to rounding
-        # errors.
-        limit: Any = 1e-6 * fit.d0
-        if references.are_points(block):
-            # Matrix products lose half of the digits.
-            points = references.source.objects
-            squares = np.einsum("id,id->i", block, block, dtype=float)
-            norm = np.sqrt(squares + float(np.square(points, dtype=float).max()))
-            limit = np.sqrt(1000 * np.finfo(points.dtype).eps) * norm
-        rows = np.flatnonzero(nearest <= limit)
-        return rows, references.equals(block[rows])
 
 
 # ---- comparison with references ------------------------------------------------------------------
@@ -686,27 +681,25 @@ def _euclidean_conflicts(
     rows: np.ndarray, references: References, gamma: float
 ) -> Terms:
     """Return a function that computes the target conflicts between a block and the references."""
-    points = cast(AttributeSource, references.source).objects
-    center = row_mean(points, dtype=None)  # Centering avoids cancellation.
-    B = points - center
+    source = cast(AttributeSource, references.source)
+    center = row_mean(source.objects, dtype=None)  # Centering avoids cancellation.
+    B = source.objects - center
     columns = np.ascontiguousarray(2 * B.T)
     square = np.einsum("pd,pd->p", B, B)
 
-    def conflicts(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+    def conflicts(start: int, stop: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         A = rows[start:stop] - center
         S = A @ columns
         S -= square
         own = np.einsum("bd,bd->b", A, A)
         S -= own[:, None]
         np.minimum(S, 0, out=S)  # minus the squared distances
-        # Features are compared only for rows whose smallest distance is zero up to rounding errors.
-        close = np.flatnonzero(S.max(axis=1) >= -1000 * np.finfo(S.dtype).eps * own)
-        same = np.full(len(S), -1)
-        same[close] = references.equals(rows[start:stop][close])
+        nearest = S.argmax(axis=1)
+        distance = source.compare_rows(A, B[nearest])
         S *= S.dtype.type(gamma)
         np.exp(S, out=S)  # This is twice as fast as expm1, and accurate enough.
         np.subtract(1, S, out=S)
-        return S, same
+        return S, nearest, distance
 
     return conflicts
 

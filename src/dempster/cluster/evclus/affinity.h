@@ -366,24 +366,27 @@ static void TYPED(reach_by_squares)(TYPED(Reach) *reach, const TYPED(Clusters) *
 }
 
 /* Compute the results of `affinity` for Euclidean distances between points A (n, d) and references B (r, d). Distances
- * are computed by differences, so that the distance between equal rows is exactly zero. `nearest` contains the distance
- * from each point to the nearest reference. */
+ * are computed by differences, so that the distance between equal rows is exactly zero. `nearest` contains the nearest
+ * reference of each point, and `distance` the distance to it. */
 KERNEL TYPED(affinity_of_points)(index_t n, index_t d, index_t r, index_t c, const real *A, const real *B,
                                  const real *scales, const real *weights, const index_t *labels, double unit,
                                  double rate, double near_amount, double far_amount, double least, real *near,
-                                 real *nearest, real *out) {
+                                 index_t *nearest, real *distance, real *out) {
     Scratch scratch = {0};
     TYPED(Clusters) all = TYPED(prepared_clusters)(&scratch, r, c, scales, weights, labels, unit, rate);
     const index_t places = all.places;
     TYPED(Reach) reach = TYPED(prepared_reach)(&scratch, r, places, weights, unit, near_amount, far_amount);
     real *turned = take_zeros(&scratch, d * places, sizeof *turned), *squares = take(&scratch, places, sizeof *squares);
+    index_t *reference = take_zeros(&scratch, places, sizeof *reference);
     if (scratch.failed) return release(&scratch);
     for (index_t j = 0; j < places; j++) turned[j] = (real)INFINITY;
+    for (index_t j = 0; j < r; j++) reference[all.place[j]] = j;
     for (index_t j = 0; j < r; j++)
         for (index_t k = 0; k < d; k++) turned[k * places + all.place[j]] = B[j * d + k];
     for (index_t i = 0; i < n; i++) {
         const index_t closest = TYPED(all_squares)(d, places, A + i * d, turned, squares);
-        nearest[i] = ROOT(squares[closest]);
+        nearest[i] = reference[closest];
+        distance[i] = ROOT(squares[closest]);
         real far;
         TYPED(reach_by_squares)(&reach, &all, squares, closest, near + i, &far);
         TYPED(affinity_of)(&all, squares, 1 / (far > (real)least ? far : (real)least), -1, out + i * c);

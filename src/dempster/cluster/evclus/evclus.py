@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Annotated, Any, Self, cast
 
 import numpy as np
@@ -77,6 +77,7 @@ from dempster.dissimilarity.sources import (
     References,
     SparseSource,
     TensorSource,
+    separations,
 )
 from dempster.dissimilarity.transform import (
     choose_landmarks,
@@ -87,7 +88,11 @@ from dempster.dissimilarity.transform import (
 )
 from dempster.optimize.blocks import row_blocks
 from dempster.optimize.descent import Run
-from dempster.optimize.projection import projection_hessian, settle_links
+from dempster.optimize.projection import (
+    approach_radii,
+    projection_hessian,
+    settle_links,
+)
 from dempster.partition import CredalPartition
 
 # factor of the weight of the constraints in the published formula
@@ -473,7 +478,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
             counts=counts,
         )
         landmarks = self._rows(self.pairs.fitted)
-        return wider.project(landmarks, self.apply, coincide=False).astype(float)
+        return wider.project(landmarks, self.apply, approach=False).astype(float)
 
     def assess(self, model: EvclusModel | DoubtModel, masses: Array) -> Assessment:
         """Compare conflicts with dissimilarities.
@@ -507,10 +512,25 @@ class EvclusMethod(Method[Start, ObjectMasses]):
             references=references,
             reference_masses=fit.masses[pairs.reference_places],
             counts=counts,
+            radii=self._radii,
             d0=self.d0,
             device=self.params.device,
             dtype=self.objects.dtype,
         )
+
+    @cached_property
+    def _radii(self) -> np.ndarray:
+        """Radii of the references in `approach_known_masses`."""
+        positions = self.pairs.references
+        stored = self.pairs.stored
+        if stored is not None:
+            least = np.full(self.n, np.inf)
+            differ = stored.dissimilarity > 0
+            for ends in (stored.i, stored.j):
+                np.minimum.at(least, ends[differ], stored.dissimilarity[differ])
+            return approach_radii(least[positions])
+        source = cast(DissimilaritySource, self.objects).subset(positions)
+        return approach_radii(separations(source))
 
     def _add_doubt(
         self, fit: EvclusModel, constrained: np.ndarray | None = None
@@ -782,9 +802,14 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
     Objects with equal features are merged into one object with the sum of their weights, and random
     choices do not depend on the order of the rows. A permutation of the rows therefore permutes the
     result, and repeating a row is equivalent to a weight. In a matrix of dissimilarities, objects
-    at dissimilarity zero get the masses of one of them, whichever fit best. New objects that are
-    equal to training objects get the same masses, so `predict_mass` agrees with the fit. With
-    constraints, objects are not merged, because constraints may separate equal objects.
+    at dissimilarity zero get the masses of one of them, whichever fit best. With constraints,
+    objects are not merged, because constraints may separate equal objects.
+
+    In the fit, no object is compared with itself, but a new object is compared with all landmarks.
+    At a distance d from its nearest landmark that is smaller than a quarter h of the distance from
+    this landmark to the nearest other one, a new object gets the share 1 - d / h of the masses of
+    the landmark. `predict_mass` therefore agrees with the fit and does not jump at training
+    objects.
 
     References
     ----------
