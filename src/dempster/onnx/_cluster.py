@@ -229,9 +229,9 @@ def _export_references(estimator: EVCLUS, X: Value) -> Value:
     model = estimator._model
     source = model.references.source
     if source is None or source.metric != "euclidean":
-        raise InvalidParameterError(
-            "metric", "'euclidean' to export EVCLUS", estimator.metric
-        )
+        # The constraints of a fit can replace the metric.
+        metric = estimator.metric if source is None else source.metric
+        raise InvalidParameterError("metric", "'euclidean' to export EVCLUS", metric)
     if not source.is_euclidean:
         raise InvalidInputError(
             "EVCLUS can be exported only if its landmarks have no missing values"
