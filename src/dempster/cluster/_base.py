@@ -265,21 +265,53 @@ class EvidentialClusterer(
         dissimilarities: ArrayLike = None,
     ) -> Self:
         """Fit the estimator; an error or an interrupt leaves it unchanged."""
-        per_row = {
-            "constraints": constraints,
-            "dissimilarities": dissimilarities,
-            "y": labels,
-        }
-        with fit_transaction(self) as draft:
-            result = draft._fit_draft(X, sample_weight, per_row)
+        result = self._fit_silently(
+            X,
+            sample_weight,
+            y=labels,
+            constraints=constraints,
+            dissimilarities=dissimilarities,
+        )
         name = type(self).__name__
-        for message in (*result.warnings, *_outlier_warnings(result)):
+        for message in result.warnings:
             warnings.warn(f"{name}: {message}", UserWarning, stacklevel=3)
+        self._warn_empty_clusters()
         if not result.run.converged:
             limit = f"max_iter={self.max_iter} iterations"
             message = f"{name} did not converge in {limit}; {self._advice}"
             warnings.warn(message, ConvergenceWarning, stacklevel=3)
         return self
+
+    def _fit_silently(
+        self,
+        X: TableLike,
+        sample_weight: ArrayLike,
+        *,
+        y: ArrayLike = None,
+        constraints: Constraints | None = None,
+        dissimilarities: ArrayLike = None,
+    ) -> FitResult:
+        """Fit the estimator without warnings."""
+        per_row = {
+            "constraints": constraints,
+            "dissimilarities": dissimilarities,
+            "y": y,
+        }
+        with fit_transaction(self) as draft:
+            return draft._fit_draft(X, sample_weight, per_row)
+
+    def _warn_empty_clusters(self) -> None:
+        """Warn if a cluster is the most plausible one of no object."""
+        labels = getattr(self, "labels_", None)
+        if not isinstance(labels, np.ndarray):
+            return
+        n_empty = self.n_clusters_ - len(np.unique(labels))
+        if n_empty:
+            message = (
+                f"{type(self).__name__}: {n_empty} of {self.n_clusters_} clusters contain no "
+                "object; reduce n_clusters"
+            )
+            warnings.warn(message, UserWarning, stacklevel=3)
 
     def _fit_draft(
         self, X: TableLike, sample_weight: ArrayLike, per_row: dict[str, Any]
@@ -548,18 +580,6 @@ def _writable_masses(partition: Any) -> Any:
     return partition.masses
 
 
-def _outlier_warnings(result: FitResult) -> list[str]:
-    """Return a warning if most objects are outliers."""
-    if result.masses is None:
-        return []
-    best_set = to_host(result.masses).argmax(axis=1)
-    share = np.mean(best_set == result.model.family.empty_index)
-    if share <= 0.5:
-        return []
-    problem = f"{share:.0%} of the objects are outliers (largest mass on the empty set)"
-    return [f"{problem}; scale X or use other parameters"]
-
-
 def _make_metadata(
     clusterer: EvidentialClusterer, auto_params: dict[str, str]
 ) -> dict[str, Any]:
@@ -572,6 +592,9 @@ def _make_metadata(
         "method": type(clusterer).__name__,
         "parameters": parameters,
         "choices": auto_params,
+        "separated": getattr(
+            clusterer, "separated_", "number_" in vars(clusterer) or None
+        ),
         "objective": clusterer.objective_,
         "n_iter": clusterer.n_iter_,
         "converged": clusterer.converged_,

@@ -40,6 +40,9 @@ from dempster.cluster.number_of_clusters import (
     NumberOfClusters,
     compare_numbers,
     draw_complete_rows,
+    find_isolated,
+    forms_clusters,
+    principal_coordinates,
 )
 from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput, mark_tags
 from dempster.dissimilarity.paths import DensityTree
@@ -138,6 +141,10 @@ class Candidate:
         return int(self.estimator.n_clusters)
 
     @property
+    def has_empty_cluster(self) -> bool:
+        return len(np.unique(self.labels)) < self.n_clusters
+
+    @property
     def reproducibility(self) -> float:
         """Mean agreement of the fits to two halves of the rows, at least zero."""
         halves = zip(self.refits[::2], self.refits[1::2], strict=True)
@@ -201,13 +208,7 @@ class ComparedRows:
         """
         if self.is_euclidean and self.source.objects.shape[1] == 2:
             return np.array(self.source.objects, dtype=float)
-        from scipy.sparse.linalg import eigsh  # slow to import
-
-        squares = np.square(self.D)
-        means = squares.mean(axis=0)
-        products = (means + means[:, None] - means.mean() - squares) / 2
-        variances, axes = eigsh(products, k=2, v0=np.arange(1.0, 1 + len(products)))
-        return (axes * np.sqrt(np.maximum(variances, 0)))[:, ::-1]
+        return principal_coordinates(np.square(self.D), 2)
 
     def neighbor_agreement(self, labels: np.ndarray) -> float:
         """Return the share of neighbors with the same label, corrected like Cohen's kappa."""
@@ -287,7 +288,7 @@ class ComparedRows:
             X = self.D[:, rows]
             trial.set_params(metric="precomputed", missing="refuse")
         weights = None if self.weights is None else self.weights[rows]
-        trial.fit(X[rows], sample_weight=weights)
+        trial._fit_silently(X[rows], weights)
         labels = trial.labels_ if len(rows) == len(X) else trial.predict(X)
         return place, labels, time.perf_counter() - began
 
@@ -344,6 +345,8 @@ class Selection:
     def explain_number(self) -> str:
         """Return a text with the selected number of clusters and the other plausible numbers."""
         best = self.best.n_clusters
+        if best == 1:
+            return "1; the objects do not form several clusters"
         if best not in self.scores:
             return f"{best}; clearly separated in the density tree"
         own = self.scores[best]
@@ -368,34 +371,42 @@ def select(
     ``number`` contains the support of the numbers of clusters if ``n_clusters`` is None.
     """
     shape = rows.params.shape
-    if len(rows) < _MIN_ROWS_PER_CLUSTER * (n_clusters or 2):
+    if number is not None:
+        least = number.best
+    else:
+        assert n_clusters is not None
+        least = n_clusters
+    if len(rows) < _MIN_ROWS_PER_CLUSTER * max(least, 2):
         if shape == "auto":
             shape = "compact"
-        if n_clusters is None:
-            n_clusters = 1 if number is None else number.best
-        estimator = rows.make_estimator(shape, n_clusters)
-        return Selection(
-            Candidate(shape, "not compared", estimator, np.zeros(len(rows), int))
-        )
+        return Selection(_uncompared(rows, shape, least))
     if shape == "connected":
         best = rows.fit_connected(n_clusters or _find_tree_number(rows) or 2)
         return Selection(best, (best,))
-    if n_clusters is None:
-        assert number is not None
+    if least == 1:
+        selection = Selection(_uncompared(rows, "compact", 1))
+    elif number is not None:
         selection = _select_number(rows, number)
     else:
-        candidates, _ = _compare_shapes(rows, n_clusters)
+        candidates, _ = _compare_shapes(rows, least)
         selection = Selection(_best_shape(candidates), tuple(candidates))
     if shape == "auto":
         return _consider_connected(rows, selection, is_open=n_clusters is None)
     return selection
 
 
+def _uncompared(rows: ComparedRows, shape: str, n_clusters: int) -> Candidate:
+    estimator = rows.make_estimator(shape, n_clusters)
+    labels = np.zeros(len(rows), int)
+    return Candidate(shape, "not compared", estimator, labels, neighbors=0.0)
+
+
 def _best_shape(candidates: list[Candidate]) -> Candidate:
-    best = max(candidates, key=lambda one: one.agreement)
+    full = [one for one in candidates if not one.has_empty_cluster] or candidates
+    best = max(full, key=lambda one: one.agreement)
     # The first candidate, compact clusters, also detects outliers.
-    if candidates[0].agreement >= best.agreement - _TIE:
-        return candidates[0]
+    if full[0].agreement >= best.agreement - _TIE:
+        return full[0]
     return best
 
 
@@ -448,7 +459,8 @@ def _find_connected_number(
     shares = np.bincount(rows.tree.cut(k)) / len(rows)
     balance = float(np.exp(-shares @ np.log(shares))) / k
     is_cut = prominence >= _CUT_PROMINENCE and best.neighbors <= _CUT_AGREEMENT
-    is_clear = selection.scores[best.n_clusters] > _MAX_SCORE and not is_cut
+    score = selection.scores.get(best.n_clusters, 0.0)
+    is_clear = score > _MAX_SCORE and not is_cut
     if ratio < _MIN_OPEN_RATIO or balance < _MIN_BALANCE or is_clear:
         return None
     return k
@@ -484,9 +496,8 @@ def _consider_connected(
     smallest_error = 1 - max(one.neighbors for one in rivals)
     if 1 - connected.neighbors > _MAX_ERROR * smallest_error:
         return selection
-    is_full = len(np.unique(connected.labels)) == k
     # The starts of EGMM may be too far from these clusters.
-    if rows.takes_mixtures and is_full and not alike:
+    if rows.takes_mixtures and not connected.has_empty_cluster and not alike:
         X = rows.source.objects
         means = np.array([X[connected.labels == j].mean(axis=0) for j in range(k)])
         estimator = rows.make_estimator("elongated", k).set_params(init=means)
@@ -552,6 +563,11 @@ def _is_continuous(rows: np.ndarray) -> bool:
     """Return whether at least half of the attributes have many different values."""
     n_values = np.array([len(np.unique(column)) for column in rows.T])
     return float(np.median(n_values)) > min(_MAX_DISCRETE, len(rows) / 4)
+
+
+def _has_empty_cluster(contour: np.ndarray) -> bool:
+    """Return whether a cluster is the most plausible one of no object."""
+    return len(np.unique(contour.argmax(axis=1))) < contour.shape[1]
 
 
 def _match_clusters(target: np.ndarray, contour: np.ndarray) -> np.ndarray:
@@ -634,6 +650,8 @@ class CredalClustering(EvidentialClusterer):
         other dissimilarities than the Euclidean distance, two coordinates by classical scaling.
     number_ : NumberOfClusters
         Numbers of clusters and their support, if ``n_clusters="auto"``.
+    separated_ : bool
+        False if ``n_clusters`` is given, but the objects form a single group.
     focal_sets_ : FocalSets
     objective_ : float
         Final objective of the selected candidate.
@@ -721,6 +739,7 @@ class CredalClustering(EvidentialClusterer):
         """
         with fit_transaction(self) as draft:
             draft._compare_and_fit(X, sample_weight)
+        self._warn_empty_clusters()
         return self
 
     def _compare_and_fit(self, X: TableLike, sample_weight: ArrayLike) -> None:
@@ -729,12 +748,16 @@ class CredalClustering(EvidentialClusterer):
             block_map(self.n_jobs) as apply,
             open_sample(self, X, sample_weight, {}, apply) as sample,
         ):
+            if sample.blocks is None:
+                sample = self._leave_out_isolated(sample)
             rows, selection = self._compare(sample, apply)
             best = selection.best
             weights = pool_weights(rows, selection)
-            members = [
-                one.estimator.fit(X, sample_weight=sample_weight) for one in weights
-            ]
+            if sample.blocks is None:
+                sample_weight = sample.weights
+            members = [one.estimator for one in weights]
+            for member in members:
+                member._fit_silently(X, sample_weight)
             models = [member._model for member in members]
             selected = list(weights).index(best)
 
@@ -747,13 +770,21 @@ class CredalClustering(EvidentialClusterer):
             model = models[0]
             if len(models) > 1:
                 contours = [plausibilities(one) for one in models]
-                orders = [
-                    _match_clusters(contours[selected], contour) for contour in contours
-                ]
-                model = PooledModel.from_models(
-                    models, np.array(list(weights.values())), np.array(orders), selected
+                orders = np.array(
+                    [
+                        _match_clusters(contours[selected], contour)
+                        for contour in contours
+                    ]
                 )
+                shares = np.array(list(weights.values()))
+                model = PooledModel.from_models(models, shares, orders, selected)
+                if _has_empty_cluster(plausibilities(model)):
+                    # The selected candidate alone; the first one detects outliers.
+                    shares = np.eye(len(models))[selected]
+                    model = PooledModel.from_models(models, shares, orders, selected)
+                    weights = dict(zip(weights, shares.tolist(), strict=True))
             self.selected_ = best.shape
+            self.n_clusters_ = best.n_clusters
             self._candidates = [
                 _describe(one, best, weights.get(one, 0.0))
                 for one in selection.candidates
@@ -767,9 +798,11 @@ class CredalClustering(EvidentialClusterer):
                     labels[best] = _match_clusters(indicators, contour)[best.labels]
                 self.candidate_labels_ = np.array(list(labels.values()))
                 self.candidate_points_ = rows.coordinates()
-            auto_params = {"shape": self.reason()}
+            auto_params = {}
             if "number_" in vars(self):
-                auto_params = {"n_clusters": selection.explain_number(), **auto_params}
+                auto_params["n_clusters"] = selection.explain_number()
+            if best.n_clusters > 1:
+                auto_params["shape"] = self.reason()
             masses = None
             if sample.blocks is None:
                 parts = [member.credal_partition_.masses for member in members]
@@ -780,6 +813,16 @@ class CredalClustering(EvidentialClusterer):
             metadata = self._set_result(result, sample, auto_params, apply)
             if sample.blocks is not None:
                 set_lazy_result(self, sample.blocks, metadata)
+
+    def _leave_out_isolated(self, sample: Sample[Any]) -> Sample[Any]:
+        """Set the weights of isolated rows to zero, so that they do not change the clusters."""
+        weights = sample.weights
+        isolated = find_isolated(sample.values, weights, self.random_state)
+        if isolated.any():
+            if weights is None:
+                weights = np.ones(len(isolated))
+            weights = np.where(isolated, 0.0, weights)
+        return replace(sample, weights=weights)
 
     def _compare(
         self, sample: Sample[Any], apply: Apply
@@ -797,15 +840,11 @@ class CredalClustering(EvidentialClusterer):
                 source, sample.weights, None, self.random_state, apply
             )
             self.number_ = number
+            self.separated_ = True
+        else:
+            self.separated_ = forms_clusters(source, sample.weights, self.random_state)
         rng = as_random_state(self.random_state)
         drawn, weights = draw_complete_rows(source, sample.weights, rng, _MAX_ROWS)
-        if isinstance(
-            drawn, AttributeSource
-        ):  # Repeated rows and weights give the same result.
-            distinct, places = np.unique(drawn.objects, axis=0, return_inverse=True)
-            weights = np.bincount(places, weights)
-            drawn = AttributeSource(distinct[weights > 0], drawn.metric)
-            weights = weights[weights > 0]
         unequal = None if np.ptp(weights) == 0 else weights / weights.mean()
         if self.shape == "auto" and takes_mixtures:
             takes_mixtures = _is_continuous(drawn.objects)
@@ -843,6 +882,8 @@ class CredalClustering(EvidentialClusterer):
         """
         check_is_fitted(self, "selected_")
         clusters = f"{self.selected_.capitalize()} clusters"
+        if self.n_clusters_ == 1:
+            return "A single cluster: the objects do not form several clusters."
         if not self._candidates:
             return f"{clusters}: there are too few objects for a comparison."
         [selected] = [one for one in self._candidates if one["selected"]]

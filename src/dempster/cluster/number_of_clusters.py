@@ -14,6 +14,8 @@ Each criterion is scaled to 1 for the number of clusters with the best value and
 with the worst value. The number of clusters with the largest sum is selected. This rule was
 developed on one half of a collection of data sets and confirmed on the other half
 (``benchmarks/DEFAULTS.md``).
+
+Whether there is only one cluster is decided by `dempster.cluster._separation.is_separated`.
 """
 
 from __future__ import annotations
@@ -30,12 +32,17 @@ from dempster._types import Seed
 from dempster._validation import has_missing
 from dempster.cluster._medoid_starts import medoid_starts
 from dempster.cluster._peaks import find_peaks
-from dempster.data.sampling import order_along_line, sample_in_order
+from dempster.cluster._separation import is_separated
+from dempster.data.sampling import (
+    order_along_line,
+    sample_in_order,
+    systematic_draw,
+)
 from dempster.dissimilarity.neighbors import make_finder
 from dempster.dissimilarity.partial import impute_missing
 from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource
 from dempster.dissimilarity.transform import intrinsic_dimension
-from dempster.optimize.blocks import Apply
+from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.k_means import k_means
 
 if TYPE_CHECKING:
@@ -46,6 +53,12 @@ _CANDIDATES = range(2, 26)
 # Numbers that differ from the number of belief peaks by at most 20% are candidates as well.
 _AROUND_PEAKS = 0.2
 _SAMPLE_SIZE = 1500
+_SEPARATION_SIZE = 1000  # rows that are tested for a single cluster
+_MAX_COORDINATES = 10  # coordinates of these rows, if X contains dissimilarities
+_MIN_DIFFERENT = 6  # Fewer different rows are clusters themselves.
+_ROUNDING = (
+    1e-7  # Dissimilarities below this share of the largest one are considered zero.
+)
 _STARTS = 5  # number of runs of k-means for each number of clusters
 _PENALTY = 3.0  # The penalty of BIC is multiplied by this factor.
 _FREEDOM = 3.0  # degrees of freedom of the t distributions
@@ -59,6 +72,10 @@ _FLOOR = 0.02  # share of the mean squared size that is added to the squared siz
 _NEAREST = 5
 _FENCE = 4.0
 _MIN_RANGE = 0.1
+_WIDE_FENCE = 6.0  # The fits leave out fewer rows than the comparison of numbers.
+# Isolated rows among more than _LARGE rows are found by a third of the sample, in blocks.
+_LARGE = 20_000
+_BLOCK_ROWS = 1 << 14
 _QUANTILE = 0.9  # parameter q of `BeliefPeaks`
 
 
@@ -78,6 +95,8 @@ class NumberOfClusters:
         Number of belief peaks.
     n_objects : int
         Number of objects in the sample on which the criteria were computed.
+    is_separated : bool
+        Whether the objects form several clusters; otherwise, one cluster is the best number.
     """
 
     n_clusters: Annotated[np.ndarray, "k:int"]
@@ -86,6 +105,7 @@ class NumberOfClusters:
     likelihood_own_sizes: Annotated[np.ndarray, "k"]
     n_peaks: int
     n_objects: int
+    is_separated: bool = True
 
     @property
     def criteria(self) -> dict[str, np.ndarray]:
@@ -105,7 +125,12 @@ class NumberOfClusters:
 
     @property
     def best(self) -> int:
-        """Number of clusters with the largest support; in case of ties, the smallest number."""
+        """Number of clusters with the largest support; in case of ties, the smallest number.
+
+        It is 1 if the objects do not form several clusters.
+        """
+        if not self.is_separated:
+            return 1
         return int(self.n_clusters[self.support.argmax()])
 
     def to_frame(self) -> pd.DataFrame:
@@ -161,6 +186,8 @@ class NumberOfClusters:
         -------
         str
         """
+        if not self.is_separated:
+            return "1; the objects do not form several clusters"
         preferred = {
             name: int(self.n_clusters[values.argmax()])
             for name, values in self.criteria.items()
@@ -209,35 +236,83 @@ def compare_numbers(
     because the criteria need several rows per cluster.
     """
     rng = as_random_state(random_state)
-    sample, w, D = _remove_outliers(
-        *draw_complete_rows(source, weights, rng, _SAMPLE_SIZE)
-    )
+    drawn, weights = draw_complete_rows(source, weights, rng, _SAMPLE_SIZE)
+    sample, w, D = _remove_outliers(drawn, weights)
     n = len(sample)
+    n_objects = round(w.sum())
     squares = np.square(D)
     n_peaks = 1
     if n > 2:
         finder = make_finder(sample, "auto", rng, 1)
         n_peaks = len(find_peaks(sample, finder, apply, _QUANTILE).indices)
+    is_open = candidates is None
     if candidates is None:  # Many belief peaks indicate more than 25 clusters.
         low = (1 - _AROUND_PEAKS) * n_peaks
         high = (1 + _AROUND_PEAKS) * n_peaks
         candidates = {*_CANDIDATES, *range(max(int(np.ceil(low)), 2), int(high) + 1)}
     n_different = n - int((np.tril(D == 0, -1)).any(axis=1).sum())
     largest = max(n_different // 3, 1)
+    if n_different < _MIN_DIFFERENT and n_objects >= 3 * n_different:
+        candidates = [n_different]
+        largest = n_different
+        is_open = False
     numbers = np.array(sorted({int(k) for k in candidates if 1 <= k <= largest}) or [1])
-    X = None
-    if sample.is_euclidean and isinstance(sample.objects, np.ndarray):
-        X = sample.objects
+    X = _coordinates(sample)
     dimension = intrinsic_dimension(D) if X is None else float(X.shape[1])
     partitions = _fit_partitions(X, squares, w, numbers, rng)
     scores = [
         _score_partition(D, squares, labels, w, dimension) for labels in partitions
     ]
     silhouettes, one, own = np.array(scores).T
-    cost = _PENALTY * numbers * np.log(n) / (2 * n)
+    cost = _PENALTY * numbers * np.log(n_objects) / (2 * n_objects)
     one = one - (dimension + 1) * cost
     own = own - (dimension + 2) * cost
-    return NumberOfClusters(numbers, silhouettes, one, own, n_peaks, n)
+    has_clusters = not is_open or _has_clusters(X, squares, w, rng)
+    return NumberOfClusters(
+        numbers, silhouettes, one, own, n_peaks, n_objects, has_clusters
+    )
+
+
+def forms_clusters(
+    source: DissimilaritySource, weights: np.ndarray | None, random_state: Seed
+) -> bool:
+    """Return whether the rows form several clusters, or only one."""
+    rng = as_random_state(random_state)
+    drawn, weights = draw_complete_rows(source, weights, rng, _SAMPLE_SIZE)
+    sample, w, D = _remove_outliers(drawn, weights)
+    return _has_clusters(_coordinates(sample), np.square(D), w, rng)
+
+
+def _coordinates(source: DissimilaritySource) -> np.ndarray | None:
+    """Return the rows if their dissimilarities are Euclidean distances."""
+    if source.is_euclidean and isinstance(source.objects, np.ndarray):
+        return source.objects
+    return None
+
+
+def _has_clusters(
+    X: np.ndarray | None,
+    squares: np.ndarray,
+    weights: np.ndarray,
+    rng: np.random.RandomState,
+) -> bool:
+    """Return whether the rows form several clusters."""
+    if X is None:
+        X = principal_coordinates(squares, _MAX_COORDINATES)
+    size = min(round(weights.sum()), _SEPARATION_SIZE)
+    return is_separated(X[systematic_draw(weights, size, rng)], rng)
+
+
+def principal_coordinates(squares: np.ndarray, n_coordinates: int) -> np.ndarray:
+    """Return coordinates by classical scaling, from squared dissimilarities of shape (n, n)."""
+    from scipy.sparse.linalg import eigsh  # slow to import
+
+    means = squares.mean(axis=0)
+    products = (means + means[:, None] - means.mean() - squares) / 2
+    n_coordinates = min(n_coordinates, len(products) - 1)
+    first = np.arange(1.0, 1 + len(products))
+    variances, axes = eigsh(products, k=n_coordinates, v0=first)
+    return (axes * np.sqrt(np.maximum(variances, 0)))[:, ::-1]
 
 
 def draw_complete_rows(
@@ -246,23 +321,45 @@ def draw_complete_rows(
     rng: np.random.RandomState,
     size: int,
 ) -> tuple[DissimilaritySource, np.ndarray]:
-    """Draw random rows by their weights, independently of their order.
+    """Draw random rows (see `_draw_rows`), and impute their missing values.
 
     Return the rows and their new weights.
     """
+    which, counts = _draw_rows(source, weights, rng, size)
+    sample = source.subset(which)
+    if isinstance(sample, AttributeSource) and has_missing(sample.objects):
+        sample = AttributeSource(impute_missing(sample.objects), sample.metric)
+    return sample, counts
+
+
+def _draw_rows(
+    source: DissimilaritySource,
+    weights: np.ndarray | None,
+    rng: np.random.RandomState,
+    size: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw random rows by their weights, independently of their order.
+
+    Equal rows are drawn as one row with the sum of their weights. Return the indices of the rows
+    and their new weights. Integer weights are numbers of objects; the mean of others becomes 1.
+    """
     w = np.ones(len(source)) if weights is None else weights.astype(float)
+    if (w != np.rint(w)).any():
+        w = w / w.mean()
     if isinstance(source.objects, np.ndarray):
         order = order_along_line(source.objects)
+        rows = source.objects[order]
+        first = np.append(True, (rows[1:] != rows[:-1]).any(axis=1))
+        sums = np.add.reduceat(w[order], np.flatnonzero(first))
+        order = order[first]
+        w = np.zeros_like(w)
+        w[order] = sums
     else:
         probes = np.arange(min(len(source), 200))
         order = np.argsort(
             source.block(np.arange(len(source)), probes).sum(axis=1), kind="stable"
         )
-    which, counts = sample_in_order(order, w, size, rng)
-    sample = source.subset(which)
-    if isinstance(sample, AttributeSource) and has_missing(sample.objects):
-        sample = AttributeSource(impute_missing(sample.objects), sample.metric)
-    return sample, counts / counts.mean()
+    return sample_in_order(order, w, size, rng)
 
 
 def _remove_outliers(
@@ -272,18 +369,55 @@ def _remove_outliers(
 
     Return the others, their weights and dissimilarities.
     """
+    D = _symmetric_dissimilarities(source)
+    inside = np.flatnonzero(_nearest_distances(D, weights) <= _fence(D, weights))
+    return source.subset(inside), weights[inside], D[np.ix_(inside, inside)]
+
+
+def _symmetric_dissimilarities(source: DissimilaritySource) -> np.ndarray:
     rows = np.arange(len(source))
     D = source.block(rows, rows).astype(float)
     D = (D + D.T) / 2
     np.fill_diagonal(D, 0)
-    k = min(_NEAREST, len(D) - 1)
-    if k < 1:
-        return source, weights, D
-    near = np.partition(D, k, axis=1)[:, k]
-    logs = np.log(np.maximum(near, np.finfo(float).tiny))
+    smallest = _ROUNDING * D.max()
+    return np.where(smallest < D, D, 0.0)
+
+
+def _fence(D: np.ndarray, weights: np.ndarray, width: float = _FENCE) -> float:
+    """Return the distance from the _NEAREST-th nearest neighbor above which rows are isolated."""
+    near = _nearest_distances(D, weights)
+    logs = np.log(near[near > 0])
+    if len(logs) == 0:
+        return 0.0
     low, high = np.quantile(logs, [0.25, 0.75])
-    inside = np.flatnonzero(logs <= high + _FENCE * max(high - low, _MIN_RANGE))
-    return source.subset(inside), weights[inside], D[np.ix_(inside, inside)]
+    return float(np.exp(high + width * max(high - low, _MIN_RANGE)))
+
+
+def _nearest_distances(D: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the distance to the _NEAREST-th nearest neighbor; a row of weight 2 is two objects."""
+    nearest = np.argsort(D, axis=1)[:, : _NEAREST + 1]
+    n_objects = np.cumsum(weights[nearest], axis=1)
+    place = np.minimum((n_objects <= _NEAREST).sum(axis=1), nearest.shape[1] - 1)
+    rows = np.arange(len(D))
+    return D[rows, nearest[rows, place]]
+
+
+def find_isolated(
+    source: DissimilaritySource, weights: np.ndarray | None, random_state: Seed
+) -> np.ndarray:
+    """Return which rows are isolated, far from all but a few rows of a sample, shape (n,)."""
+    isolated = np.zeros(len(source), bool)
+    if isinstance(source.objects, np.ndarray) and has_missing(source.objects):
+        return isolated
+    rng = as_random_state(random_state)
+    size = _SAMPLE_SIZE if len(source) <= _LARGE else _SAMPLE_SIZE // 3
+    which, counts = _draw_rows(source, weights, rng, size)
+    D = _symmetric_dissimilarities(source.subset(which))
+    fence = _fence(D, counts, _WIDE_FENCE)
+    for start, stop in row_blocks(len(source), _BLOCK_ROWS, most=None):
+        near = source.block(np.arange(start, stop), which) <= fence
+        isolated[start:stop] = near @ counts <= min(_NEAREST, counts.sum() - 1)
+    return isolated
 
 
 def _fit_partitions(
@@ -402,7 +536,7 @@ def _silhouette(
         return float("nan")
     rows = np.arange(len(D))
     sums = D @ share.T
-    others = total[labels] - weights
+    others = total[labels] - np.minimum(weights, 1)
     alone = others <= 1e-9 * total[labels]
     a = sums[rows, labels] / np.where(alone, 1, others)
     means = sums / total

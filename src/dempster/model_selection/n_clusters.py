@@ -359,7 +359,10 @@ def number_of_clusters(
     - The estimate is reliable for compact clusters, also with unequal sizes or noise. The criteria
       then rarely fail together; examine the plot, and the mean criterion (support) of the second
       best number.
-    - The smallest number is two, because the silhouette is not defined for one cluster.
+    - One cluster is the answer of a test, not of the criteria: if neither a valley between two
+      groups of objects nor the likelihood of a mixture shows several clusters on objects that are
+      left out, ``best`` is 1. Few objects (less than about 40) must be far apart to pass the test.
+      It is not used with given ``candidates``.
     - Rings, spirals and other clusters without a center are divided into compact parts, and the
       parts are counted.
     - Classes are not clusters. On labeled public data the estimate is the number of classes less
@@ -432,9 +435,6 @@ def number_of_clusters(
     weights = validate_weights(reorder_like(sample_weight, row_index(X)), len(source))
     with block_map(n_jobs) as apply:
         result = compare_numbers(source, weights, numbers, random_state, apply)
-    if numbers is None and result.best < 2:
-        must = f"contain at least {_MIN_ROWS} different objects that are not outliers"
-        raise InvalidParameterError("X", must=f"{must}, got {result.n_objects}")
     if numbers is not None and not np.isin(result.n_clusters, numbers).all():
         expected = f"contain a number of at most a third of the {result.n_objects} sampled objects"
         raise InvalidParameterError("candidates", must=expected, value=numbers)

@@ -36,6 +36,7 @@ _ALWAYS_SHOWN = (
     "n_clusters",
     "shape",
 )  # choices that the summary shows even if it is not verbose
+NOT_SEPARATED = "The clusters are not separated: the objects form a single group."
 _MAX_LISTED_CLUSTERS = 20
 _MAX_LISTED_OUTLIERS = 8
 _MAX_LINE_CHARACTERS = 80
@@ -465,6 +466,7 @@ class CredalPartition(MassFunctions):
             outliers=outliers,
             nonspecificity=self.nonspecificity_index(),
             choices=self.metadata.get("choices", {}),
+            is_separated=self.metadata.get("separated") is not False,
             verbose=verbose,
         )
 
@@ -745,6 +747,8 @@ class PartitionSummary:
         Values of the parameters that were "auto", with the reason.
     n_outliers : int
         Number of outliers.
+    is_separated : bool
+        False if the objects were found to form a single group, so that the clusters divide it.
     verbose : bool
         Whether the text contains all clusters, instead of the 20 largest, and all `choices`,
         instead of the number and shape of the clusters.
@@ -760,6 +764,7 @@ class PartitionSummary:
     nonspecificity: float
     choices: Mapping[str, str] = field(default_factory=dict)
     n_outliers: int = 0
+    is_separated: bool = True
     verbose: bool = False
 
     def to_frame(self) -> pd.DataFrame:
@@ -797,6 +802,8 @@ class PartitionSummary:
         lines.append(
             f"nonspecificity {self.nonspecificity:.3f} (0 certain, 1 nothing known)"
         )
+        if not self.is_separated:
+            lines.append(NOT_SEPARATED)
         for text in self._shown_choices():
             lines += _wrap("chosen: ", text)
         return "\n".join(lines)
@@ -828,6 +835,8 @@ class PartitionSummary:
         lines.append(
             f"nonspecificity {self.nonspecificity:.3f} (0 certain, 1 nothing known)"
         )
+        if not self.is_separated:
+            lines.append(NOT_SEPARATED)
         lines += [f"chosen: {text}" for text in self._shown_choices()]
         table = html_table(
             ("cluster", "certain", "possible", "", "typical object"), rows

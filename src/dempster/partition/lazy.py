@@ -259,6 +259,7 @@ class LazyCredalPartition:
             outliers=totals.outliers.tolist(),
             nonspecificity=totals.nonspecificity_index(self.n_clusters),
             choices=self.metadata.get("choices", {}),
+            is_separated=self.metadata.get("separated") is not False,
             verbose=verbose,
         )
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from dempster._text import format_count, format_share, join_some, join_words
 from dempster.apps.report.facts import Facts
+from dempster.partition.credal_partition import NOT_SEPARATED
 
 # clusters are stable above and unstable below these Jaccard indices (Hennig, 2007)
 _STABLE = 0.75
@@ -119,6 +120,8 @@ def describe_run(facts: Facts) -> str:
         text += f" with {method}"
     if facts.number is not None:
         return f"{text}. The number of clusters was estimated from the data."
+    if data.partition.metadata.get("separated") is False:
+        return f"{text}. {NOT_SEPARATED}"
     return f"{text}."
 
 

@@ -28,6 +28,7 @@ from dempster.cluster import BeliefPeaks
 from dempster.io.atomic import as_file
 from dempster.io.tables import read_quietly
 from dempster.model_selection import number_of_clusters
+from dempster.partition.credal_partition import NOT_SEPARATED
 
 MAX_PEAK_OBJECTS = 300_000
 MIN_PROGRESS_SECONDS = 0.1  # minimum time between two progress messages
@@ -55,6 +56,9 @@ def cluster(progress: Progress, recipe: dict[str, Any]) -> dict[str, Any]:
     outcome = Recipe.from_dict(recipe).run(progress=_to_listener(progress))
     attributes = outcome.attributes
     assert attributes is not None  # The studio clusters only tables.
+    notes = list(outcome.notes)
+    if outcome.partition.metadata.get("separated") is False:
+        notes.append(NOT_SEPARATED)
     return {
         "estimator": outcome.estimator,
         "attributes": attributes.table,
@@ -62,7 +66,7 @@ def cluster(progress: Progress, recipe: dict[str, Any]) -> dict[str, Any]:
         "preparation": attributes.preparation,
         "rows": np.asarray(attributes.rows),
         "notes": [
-            *outcome.notes,
+            *notes,
             *(f"{name}: {reason}" for name, reason in outcome.choices.items()),
         ],
         "seconds": outcome.seconds,

@@ -1,0 +1,251 @@
+"""Decision of whether the rows form several clusters or a single one.
+
+The rows are divided into parts. Each part is left out once. Two comparisons are made on the rows
+that are left out:
+
+- *Valley*: directions that separate a cluster found by k-means from the other rows. Rows form
+  several clusters if the middle of one direction contains significantly fewer of them than either
+  side.
+- *Likelihood*: mixtures of Gaussian distributions, and a single cluster whose density is only
+  assumed to be unimodal: along the attributes or the principal axes, which are then independent, or
+  in the distance from the center of an elliptical distribution. Rows form several clusters if the
+  mixture has a significantly larger likelihood.
+
+Samples of a single normal, uniform, exponential, lognormal or t distribution, and of random
+integers, pass neither comparison in at least 97 % of the cases (``benchmarks/one_cluster.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.special import bdtr, gammaln
+
+from dempster.mixture.em import fit_em, log_densities
+from dempster.optimize.k_means import k_means
+
+MIN_ROWS = 12  # Fewer rows are not compared.
+_MAX_P = 0.05  # largest p-value of the valley
+_MIN_GAIN = 2.5  # smallest gain of the mean log-likelihood, in standard errors
+_NUMBERS = (2, 3, 5, 8)  # numbers of clusters
+_MODELS = ("VVV", "EEE", "VVI")
+# Mixtures are only fitted if there are few attributes.
+_MAX_DIMENSIONS = 20
+_MIN_ROWS_PER_DIMENSION = 12
+_N_DIVISIONS = 3  # random divisions into parts
+_SMALL = 500  # Fewer rows are divided into five parts instead of two.
+_REGULARIZATION = 0.01
+_WIDTHS = (0.15, 0.3)  # widths of the windows, relative to the range of the projections
+_GRID = 256
+# Each density contains this share of a t distribution with three degrees of freedom.
+_TAIL = 0.05
+_FREEDOM = 3.0
+
+Fold = tuple[np.ndarray, np.ndarray]  # rows that are used, rows that are left out
+
+
+def is_separated(X: np.ndarray, rng: np.random.RandomState) -> bool:
+    """Return whether the rows of X form several clusters."""
+    if len(X) < MIN_ROWS:
+        return True
+    X = _prepare(X, rng)
+    if X.shape[1] == 0:
+        return False
+    n_parts = 5 if len(X) < _SMALL else 2
+    for _ in range(_N_DIVISIONS):
+        part = rng.permutation(len(X)) % n_parts
+        folds = [(X[part != k], X[part == k]) for k in range(n_parts)]
+        if _valley_p_value(folds, rng) < _MAX_P:
+            return True
+    is_full = len(X) >= _MIN_ROWS_PER_DIMENSION * X.shape[1]
+    return is_full and X.shape[1] <= _MAX_DIMENSIONS and _has_likely_mixture(folds, rng)
+
+
+def _prepare(X: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
+    """Replace rounded values by values that are rounded to them, and standardize."""
+    X = X.astype(float)
+    for column in X.T:
+        values = np.unique(column)
+        if 1 < len(values) < len(column):
+            step = np.median(np.diff(values))
+            column += rng.uniform(-step / 2, step / 2, len(column))
+    X = X[:, np.ptp(X, axis=0) > 0]
+    return (X - X.mean(axis=0)) / X.std(axis=0)
+
+
+# ---- valley --------------------------------------------------------------------------------------
+
+
+def _valley_p_value(folds: list[Fold], rng: np.random.RandomState) -> float:
+    """Return the p-value of the null hypothesis that no direction has a valley."""
+    peak = 0
+    valley = 0
+    for used, left_out in folds:
+        direction, windows = _find_valley(used, rng)
+        sides, middle = _count(left_out @ direction, *windows)
+        peak += sides
+        valley += middle
+    return float(bdtr(valley, peak + valley, 0.5))
+
+
+def _find_valley(
+    X: np.ndarray, rng: np.random.RandomState
+) -> tuple[np.ndarray, tuple[np.ndarray, float]]:
+    """Return the direction with the most significant valley, and the windows of its valley."""
+    best = np.inf
+    for group in _groups(X, rng):
+        direction = _discriminant(X, group)
+        projections = np.sort(X @ direction)
+        low, high = np.quantile(projections, [0.01, 0.99])
+        places = np.linspace(low, high, 40)
+        for width in _WIDTHS:
+            half = width * (high - low) / 2
+            above = np.searchsorted(projections, places + half, "right")
+            counts = above - np.searchsorted(projections, places - half, "left")
+            left = np.maximum.accumulate(counts)
+            right = np.maximum.accumulate(counts[::-1])[::-1]
+            peaks = np.minimum(left, right)
+            p_values = bdtr(counts, peaks + counts, 0.5)
+            lowest = np.flatnonzero(p_values == p_values.min())
+            middle = int(lowest[len(lowest) // 2])
+            if p_values[middle] < best:
+                best = p_values[middle]
+                first = counts[: middle + 1].argmax()
+                last = middle + counts[middle:].argmax()
+                found = direction, (places[[first, middle, last]], half)
+    return found
+
+
+def _count(projections: np.ndarray, places: np.ndarray, half: float) -> tuple[int, int]:
+    """Return the smaller of the numbers of rows on both sides, and the number in the middle."""
+    first, middle, last = (np.abs(projections - places[:, None]) <= half).sum(axis=1)
+    return min(first, last), middle
+
+
+def _groups(X: np.ndarray, rng: np.random.RandomState) -> Iterator[np.ndarray]:
+    """Yield the clusters of k-means on the rows and on the whitened rows, as Boolean arrays."""
+    axes, sizes, _ = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
+    whitened = axes[:, sizes > 1e-6 * sizes[0]]
+    for rows in (X, whitened):
+        for k in _NUMBERS:
+            labels = k_means(rows, min(k, len(X) // 4), rng)[1]
+            for group in range(1, k):
+                if 2 < np.count_nonzero(labels == group) < len(X) - 2:
+                    yield labels == group
+    yield X[:, 0] > np.median(X[:, 0])
+
+
+def _discriminant(X: np.ndarray, group: np.ndarray) -> np.ndarray:
+    """Return Fisher's direction between the group and the other rows."""
+    means = np.array([X[~group].mean(axis=0), X[group].mean(axis=0)])
+    away = X - means[group.astype(int)]
+    within = away.T @ away / len(X)
+    p = len(within)
+    mean_variance = np.trace(within) / p
+    share = min(1.0, 2 * p / len(X))  # shrinkage of the covariance matrix
+    within = (1 - share) * within + (share + 1e-9) * mean_variance * np.eye(p)
+    return np.linalg.solve(within, means[1] - means[0])
+
+
+# ---- likelihood ----------------------------------------------------------------------------------
+
+
+def _has_likely_mixture(folds: list[Fold], rng: np.random.RandomState) -> bool:
+    single = zip(*(_single_cluster(*fold) for fold in folds), strict=True)
+    best_single = max((np.concatenate(logs) for logs in single), key=np.mean)
+    for k in _NUMBERS:
+        starts = [np.eye(k)[k_means(used, k, rng)[1]] for used, _ in folds]
+        for model in _MODELS:
+            logs = [
+                _mixture(*fold, start, model)
+                for fold, start in zip(folds, starts, strict=True)
+            ]
+            gains = np.concatenate(logs) - best_single
+            if gains.mean() > _MIN_GAIN * gains.std() / np.sqrt(len(gains)):
+                return True
+    return False
+
+
+def _mixture(
+    used: np.ndarray, left_out: np.ndarray, start: np.ndarray, model: str
+) -> np.ndarray:
+    """Return the log densities of the rows ``left_out`` under a Gaussian mixture."""
+    found = fit_em(
+        used, None, start, model, tol=1e-4, regularization=_REGULARIZATION
+    ).parameters
+    if found is None:
+        return np.full(len(left_out), -np.inf)
+    logs = np.logaddexp.reduce(log_densities(found, left_out), axis=1)
+    return _add_tail(logs, left_out)
+
+
+def _single_cluster(used: np.ndarray, left_out: np.ndarray) -> list[np.ndarray]:
+    """Return the log densities of the rows ``left_out`` under four kinds of a single cluster."""
+    p = used.shape[1]
+    center, scatter = _robust_scatter(used)
+    variances, axes = np.linalg.eigh(scatter)
+    scaled = [(rows - center) @ axes / np.sqrt(variances) for rows in (used, left_out)]
+    radii = [np.log(np.linalg.norm(rows, axis=1) + 1e-9) for rows in scaled]
+    log_root = np.log(variances).sum() / 2
+    log_sphere = np.log(2) + p / 2 * np.log(np.pi) - gammaln(p / 2)
+    logs = (
+        _independent(used, left_out),
+        _independent(*scaled) - log_root,
+        _unimodal(*radii) - p * radii[1] - log_sphere - log_root,
+    )
+    start = np.ones((len(used), 1))
+    return [
+        *(_mixture(used, left_out, start, model) for model in _MODELS),
+        *(_add_tail(one, left_out) for one in logs),
+    ]
+
+
+def _robust_scatter(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the center and the scatter matrix of a t distribution, by EM."""
+    n, p = X.shape
+    trust = np.ones(n)
+    for _ in range(10):
+        center = trust @ X / trust.sum()
+        away = X - center
+        scatter = (trust * away.T) @ away / n + 1e-6 * np.eye(p)
+        squares = (np.linalg.solve(scatter, away.T) * away.T).sum(axis=0)
+        trust = (_FREEDOM + p) / (_FREEDOM + squares)
+    return center, scatter
+
+
+def _add_tail(logs: np.ndarray, X: np.ndarray) -> np.ndarray:
+    """Return the log densities after adding a share of a broad t distribution."""
+    p = X.shape[1]
+    order = (_FREEDOM + p) / 2
+    norm = gammaln(order) - gammaln(_FREEDOM / 2) - p / 2 * np.log(_FREEDOM * np.pi)
+    tail = norm - order * np.log1p(np.square(X).sum(axis=1) / _FREEDOM)
+    return np.logaddexp(np.log(1 - _TAIL) + logs, np.log(_TAIL) + tail)
+
+
+def _independent(used: np.ndarray, left_out: np.ndarray) -> np.ndarray:
+    """Return the log density of independent attributes, each with a unimodal density."""
+    columns = zip(used.T, left_out.T, strict=True)
+    return np.sum([_unimodal(*column) for column in columns], axis=0)
+
+
+def _unimodal(used: np.ndarray, left_out: np.ndarray) -> np.ndarray:
+    """Return the logarithm of a unimodal density that is estimated from the values ``used``.
+
+    A kernel density estimate is made monotone on both sides of its maximum.
+    """
+    from sklearn.isotonic import isotonic_regression  # slow to import
+
+    low, high = np.quantile(used, [0.25, 0.75])
+    spread = min(used.std(), (high - low) / 1.34)
+    width = 0.9 * spread * len(used) ** -0.2 + 1e-9
+    grid = np.linspace(used.min() - 4 * width, used.max() + 4 * width, _GRID)
+    step = grid[1] - grid[0]
+    counts = np.histogram(used, np.append(grid, grid[-1] + step) - step / 2)[0]
+    away = (grid - grid[_GRID // 2]) / max(width, step / 2)
+    density = np.convolve(counts, np.exp(-np.square(away) / 2), "same")
+    peak = int(density.argmax())
+    density[: peak + 1] = isotonic_regression(density[: peak + 1])
+    density[peak:] = isotonic_regression(density[peak:], increasing=False)
+    density /= density.sum() * step
+    return np.log(np.interp(left_out, grid, density, left=0, right=0) + 1e-12)
