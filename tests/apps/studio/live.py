@@ -2,9 +2,11 @@
 
 import http.client
 import json
+import tempfile
 import threading
 import time
 from contextlib import contextmanager
+from pathlib import Path
 
 import uvicorn
 
@@ -107,12 +109,23 @@ class Client:
 
 
 @contextmanager
-def running_studio(file=None):
+def running_studio(file=None, folder=None):
     """Run a studio in a thread of this process; yield its guard."""
+    with (
+        tempfile.TemporaryDirectory(prefix="dempster-studio-") as temporary,
+        _running_studio(file, Path(folder or temporary)) as guard,
+    ):
+        yield guard
+
+
+@contextmanager
+def _running_studio(file, folder):
     listener = bind_socket("127.0.0.1", 0)
     guard = Guard("127.0.0.1", listener.getsockname()[1])
     server = uvicorn.Server(
-        uvicorn.Config(make_app(guard, file), log_level="warning", lifespan="on")
+        uvicorn.Config(
+            make_app(guard, file, folder), log_level="warning", lifespan="on"
+        )
     )
     thread = threading.Thread(
         target=server.run, kwargs={"sockets": [listener]}, daemon=True

@@ -432,6 +432,38 @@ def test_reload_keeps_the_state(iris_page):
     assert sum(counts(iris_page)) == 150
 
 
+def test_deleted_runs_are_restored_and_sessions_continue(page, studio):
+    load_example(page, "butterfly")
+    cluster(page, "2", method="ecm")
+    shown = counts(page)
+    page.click(".run-list [aria-label^=Delete]")
+    page.wait_for_selector(".map-empty:visible")
+    assert "deleted the run 1" in page.locator("#toast").inner_text()
+    page.click("#undo-button")
+    wait_for_map(page)
+    assert counts(page) == shown
+    assert not page.locator("#undo-button").is_visible()
+    page.click("text=Row names, known classes, notes")
+    names = "[aria-label='Column with the names of the rows']"
+    page.select_option(names, index=1)
+    page.wait_for_selector("#undo-button:visible")
+    assert page.locator(".run-list li").count() == 0
+    page.click("#undo-button")
+    wait_for_map(page)
+    assert counts(page) == shown
+    address = page.url
+    with watch(page.context.new_page()) as other:
+        page.close()
+        other.goto(address)
+        other.wait_for_selector("body[data-ready]")
+        wait_for_map(other)
+        assert other.url == address
+        assert counts(other) == shown
+        with other.expect_download() as started:
+            other.click("#save-session")
+        assert started.value.suggested_filename == "butterfly.studio.zip"
+
+
 @pytest.mark.long
 def test_two_tabs(iris_page, studio):
     with watch(iris_page.context.new_page()) as other:

@@ -99,13 +99,28 @@ class Preparation:
         check_table(table)
         rule.check(note, "note", rule.callback)
         self.check_columns(table)
-        selection = _select_columns(
-            table[self.columns], self.columns, (), self.categories
-        )
-        rows = _convert_columns(table, selection)
+        rows = self.select(table)
         return self.apply(
             rows.iloc[_select_rows(rows, self.missing, note or (lambda text: None))]
         )
+
+    def select(self, table: pd.DataFrame) -> pd.DataFrame:
+        """Return the columns of the training run, as numbers and text.
+
+        Parameters
+        ----------
+        table : DataFrame
+            Table with the columns of the training run in any order.
+
+        Returns
+        -------
+        DataFrame
+            All rows, in the units of the table.
+        """
+        selection = _select_columns(
+            table[self.columns], self.columns, (), self.categories
+        )
+        return _convert_columns(table, selection)
 
     def describe(self) -> dict[str, Any]:
         """Return the entry ``clustered`` of the metadata of a partition.

@@ -20,13 +20,18 @@ from dempster.apps.map import STATIC_FOLDER
 from dempster.apps.studio import clustering, export, loading, selection, teaching, views
 from dempster.apps.studio.guard import Guard, GuardMiddleware
 from dempster.apps.studio.jobs import Workers
-from dempster.apps.studio.sessions import Sessions
+from dempster.apps.studio.opening import Sessions, default_folder
 
 _STATIC = Path(__file__).parent / "static"
 
 
-def make_app(guard: Guard, file: Path | None = None) -> Starlette:
-    """Return the web application; each new browser tab loads the table ``file``."""
+def make_app(
+    guard: Guard, file: Path | None = None, folder: Path | None = None
+) -> Starlette:
+    """Return the web application.
+
+    Each new browser tab loads the table ``file``. Sessions are saved in ``folder``.
+    """
     page = (_STATIC / "index.html").read_text(encoding="utf-8")
 
     page = page.replace("{{token}}", guard.token).replace("{{version}}", __version__)
@@ -73,6 +78,6 @@ def make_app(guard: Guard, file: Path | None = None) -> Starlette:
         lifespan=lifespan,
     )
     app.state.workers = Workers()
-    app.state.sessions = Sessions(app.state.workers)
+    app.state.sessions = Sessions(app.state.workers, folder or default_folder())
     app.state.file = file
     return app

@@ -17,6 +17,7 @@ from dempster.apps.methods import METHODS, default_method, method_names, parse_v
 from dempster.apps.recipe import Recipe
 from dempster.apps.studio.jobs import Json
 from dempster.apps.studio.routing import parse_integer, route, run_route
+from dempster.apps.studio.saving import save_run, save_session
 from dempster.apps.studio.sessions import Run, Session, Source
 
 MAX_CENTERS = 100
@@ -206,7 +207,8 @@ def _start_run(session: Session, params: Json) -> Json:
         for name, value in params.items()
         if name not in ("session", "only", "start")
     }
-    number = str(next(session.run_numbers))
+    session.n_runs += 1
+    number = str(session.n_runs)
 
     def finish(result: Any, warnings: list[str]) -> Json:
         model = result["estimator"]
@@ -227,6 +229,8 @@ def _start_run(session: Session, params: Json) -> Json:
             origin=origin,
         )
         session.add_run(run)
+        save_run(session, run)
+        save_session(session)
         return run.describe()
 
     return session.start_job("run", "cluster", {"recipe": recipe.to_dict()}, finish)
@@ -278,9 +282,13 @@ def _start_from_peaks(session: Session, params: Json) -> tuple[Json, str]:
 
 
 def _delete_run(session: Session, params: Json) -> Json:
-    with session.lock:
-        session.runs.pop(str(params["run"]), None)
-    return {}
+    session.delete_run(str(params["run"]))
+    return session.describe()
+
+
+def _undo(session: Session, params: Json) -> Json:
+    session.undo()
+    return session.describe()
 
 
 def _rename_run(run: Run, params: Json) -> Json:
@@ -355,6 +363,7 @@ def _start_number(session: Session, params: Json) -> Json:
 ROUTES = [
     route("/runs", _start_run, "POST"),
     route("/runs/{run}", _delete_run, "DELETE"),
+    route("/undo", _undo, "POST"),
     run_route("/name", _rename_run, "POST"),
     route("/peaks", _start_peaks, "POST"),
     route("/peaks", _get_peaks),

@@ -11,7 +11,8 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 
 FOLDER_PREFIX = "dempster-studio-"
-# The path of the temporary folder, such as /tmp/dempster-studio-x1/0f/1/, is removed from messages.
+# The path of a folder of a session, such as ~/.cache/dempster/dempster-studio-sessions/0f/1/, is
+# removed from messages.
 _FOLDER = re.compile(rf"[^\s'\"]*{FOLDER_PREFIX}[^\s/\\'\"]+[/\\](?:[0-9a-f]+[/\\])*")
 
 

@@ -15,7 +15,8 @@ from dempster import datasets
 from dempster._text import to_plain
 from dempster.apps.studio.errors import TooLargeError, to_response
 from dempster.apps.studio.jobs import Json
-from dempster.apps.studio.routing import route
+from dempster.apps.studio.routing import download, read_params, route
+from dempster.apps.studio.saving import pack_session, save_session
 from dempster.apps.studio.sessions import Session, Source, safe_name
 
 MAX_UPLOAD_BYTES = 1 << 30
@@ -35,6 +36,7 @@ def _load_file(session: Session, path: Path, name: str, options: Json) -> Json:
 
     def finish(table: Any, warnings: list[str]) -> Json:
         session.set_source(Source(path, name, options, table, warnings))
+        save_session(session)
         return session.get_source().description
 
     return session.start_job(
@@ -106,11 +108,20 @@ def _stop_job(session: Session, params: Json) -> Json:
 
 
 async def _open_session(request: Request) -> Response:
-    """Open a session for a browser tab, and load the file with which the studio was started."""
+    """Open a session for a browser tab.
+
+    The session is that of the parameter ``open``, or a new one with the file with which the studio
+    was started.
+    """
     try:
-        session = request.app.state.sessions.new()
+        sessions = request.app.state.sessions
+        params = await read_params(request, "POST")
         response = {}
-        if request.app.state.file is not None:
+        if "open" in params:
+            session = await run_in_threadpool(sessions.open, str(params["open"]))
+        else:
+            session = sessions.new()
+        if session.source is None and request.app.state.file is not None:
             file: Path = request.app.state.file
             response = await run_in_threadpool(
                 _load_file, session, file.absolute(), file.name, {}
@@ -118,6 +129,27 @@ async def _open_session(request: Request) -> Response:
         return JSONResponse(to_plain({"session": session.describe(), **response}))
     except Exception as error:
         return to_response(error)
+
+
+async def _list_sessions(request: Request) -> Response:
+    listed = await run_in_threadpool(request.app.state.sessions.list_saved)
+    return JSONResponse({"sessions": listed})
+
+
+async def _open_file(request: Request) -> Response:
+    """Open a session file."""
+    try:
+        content = await request.body()
+        session = await run_in_threadpool(request.app.state.sessions.unpack, content)
+        return JSONResponse({"id": session.id})
+    except Exception as error:
+        return to_response(error)
+
+
+def _save_file(session: Session, params: Json) -> Response:
+    """Return the session as a file."""
+    name = Path(session.get_source().name).name.split(".")[0]
+    return download(pack_session(session), f"{name}.studio.zip")
 
 
 def _store_settings(session: Session, params: Json) -> Json:
@@ -128,7 +160,10 @@ def _store_settings(session: Session, params: Json) -> Json:
 
 ROUTES = [
     Route("/api/sessions", _open_session, methods=["POST"]),
+    Route("/api/sessions", _list_sessions),
+    Route("/api/session-file", _open_file, methods=["PUT"]),
     Route("/api/sessions/{session}/file", _upload, methods=["PUT"]),
+    route("/saved", _save_file),
     route("", lambda session, params: session.describe()),
     route("/example", _load_example, "POST"),
     route("/reload", _reload, "POST"),

@@ -17,6 +17,7 @@ from dempster._text import to_plain
 from dempster.apps.map import MEDIA_TYPE
 from dempster.apps.studio.errors import to_response
 from dempster.apps.studio.jobs import Json
+from dempster.apps.studio.saving import save_session
 from dempster.apps.studio.sessions import Run, Session
 
 
@@ -31,8 +32,10 @@ def route(
     async def endpoint(request: Request) -> Response:
         try:
             session = request.app.state.sessions.get(request.path_params["session"])
-            params = await _read_params(request, method) | request.path_params
+            params = await read_params(request, method) | request.path_params
             content = await run_in_threadpool(function, session, params)
+            if method != "GET":
+                await run_in_threadpool(save_session, session)
             if isinstance(content, bytes):  # packed arrays
                 return Response(content, media_type=MEDIA_TYPE)
             if isinstance(content, Response):
@@ -61,7 +64,8 @@ def download(content: bytes | str, name: str, media_type: str = MEDIA_TYPE) -> R
     return Response(content, media_type=media_type, headers=headers)
 
 
-async def _read_params(request: Request, method: str) -> Json:
+async def read_params(request: Request, method: str) -> Json:
+    """Return the parameters in the address or the body of a request."""
     if method not in ("POST", "PUT"):
         return dict(request.query_params)
     body = await request.body()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import secrets
-import shutil
-import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
@@ -18,10 +17,11 @@ import numpy as np
 import pandas as pd
 
 from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster._text import format_count
 from dempster.apps.map import name_sets, pack_objects
 from dempster.apps.recipe import Recipe, choose_attributes
 from dempster.apps.recipe.model import rename_clusters
-from dempster.apps.studio.errors import FOLDER_PREFIX, GoneError
+from dempster.apps.studio.errors import GoneError
 from dempster.apps.studio.jobs import Finish, Job, Json, Workers
 from dempster.apps.studio.planes import MapPlane
 from dempster.constraints import Constraints
@@ -30,12 +30,17 @@ from dempster.explain import doubt_scores
 from dempster.explain.scores import count_pairs, match_one_to_one
 from dempster.partition import CredalPartition
 
-MAX_SESSIONS = 24
 MAX_RUNS = 30
 MAX_ENDED_JOBS = 20
 MAX_CATEGORIES = 50
 MAX_COLUMNS = 2000
 MAX_COUNTED_VALUES = 100_000
+MAX_DELETIONS = 50
+# attributes of a session that a deletion may change
+_STATE = (
+    *("source", "runs", "pair_answers", "rules", "selection"),
+    *("peaks", "number", "settings"),
+)
 
 
 @dataclass(eq=False)
@@ -239,15 +244,16 @@ class Run:
         The other run is the latest of those that have the most objects in common. A cluster without
         a match gets an unused number.
         """
-        before, n_common = None, 1
-        for other in others:
-            n_shared = len(np.intersect1d(self.rows, other.rows))
-            if n_shared >= n_common:
-                before, n_common = other, n_shared
-        if before is None:
+        n_common = {
+            other: len(np.intersect1d(self.rows, other.rows))
+            for other in reversed([*others])
+        }
+        before = max(n_common, key=n_common.__getitem__, default=None)
+        if before is None or not n_common[before]:
             return
         _, i, j = np.intersect1d(before.rows, self.rows, return_indices=True)
-        old, new = before.partition, self.partition
+        old = before.partition
+        new = self.partition
         counts = count_pairs(
             new.labels[j], old.labels[i], new.n_clusters, old.n_clusters
         )
@@ -283,9 +289,10 @@ class PairAnswers:
         if first == second:
             raise InvalidParameterError("second", "an object other than first", second)
         self.remove(first, second)
-        self.answers.append((first, second, answer))
+        self.answers = [*self.answers, (first, second, answer)]
 
     def remove(self, first: int, second: int) -> None:
+        # The list is replaced instead of changed, because a copy of this object contains it, too.
         self.answers = [
             one for one in self.answers if {one[0], one[1]} != {first, second}
         ]
@@ -337,11 +344,19 @@ def to_constraints(answers: list[tuple[int, int, str]], n_objects: int) -> Const
     return Constraints(must, cannot, n_objects=n_objects)
 
 
+@dataclass(frozen=True)
+class Deletion:
+    """State of a session before a deletion, which can be undone."""
+
+    words: str  # what was deleted, such as "deleted the run 3"
+    state: Json  # attributes of the session
+
+
 class Session:
-    """State of one browser tab, which survives a reload of the page."""
+    """Table, runs and answers of one browser tab, stored in a folder that outlives the studio."""
 
     def __init__(self, folder: Path, workers: Workers):
-        self.id = secrets.token_urlsafe(12)
+        self.id = folder.name
         self.folder = folder
         self.last_request_time = time.time()
         self.lock = RLock()
@@ -355,29 +370,64 @@ class Session:
         self.peaks: Json | None = None
         self.settings: Json = {}
         self.number: Json | None = None
-        self.run_numbers = count(1)
+        self.n_runs = 0  # number of runs that were started, also of deleted ones
+        self._deletions: list[Deletion] = []
         self._jobs: dict[str, Job] = {}
         self._workers = workers
-        self._file_numbers = count(1)
 
     def new_file(self, name: str) -> Path:
         """Return the path of a new file with the given name, in a new folder of this session."""
-        folder = self.folder / f"{next(self._file_numbers)}"
+        folder = self.folder / secrets.token_hex(4)
         folder.mkdir(parents=True)
         return folder / safe_name(name)
 
     def set_source(self, source: Source) -> None:
         """Replace the table.
 
-        Discard the runs, selection, rules, answers and settings of the old table.
+        Delete the runs, selection, rules, answers and settings of the old table.
         """
         with self.lock:
+            self._remember_table()
             self.source = source
-            self.runs.clear()
+            self.runs = {}
             self.pair_answers = PairAnswers()
             self.rules = []
             self.selection = self.peaks = self.number = None
             self.settings = {}
+
+    def remember(self, words: str, names: Sequence[str] = _STATE) -> None:
+        """Store attributes of the session before a deletion, which ``words`` describe."""
+        state = {name: copy.copy(getattr(self, name)) for name in names}
+        self._deletions = [*self._deletions, Deletion(words, state)][-MAX_DELETIONS:]
+
+    def undo(self) -> None:
+        """Undo the last deletion; runs and answers that were added later remain."""
+        with self.lock:
+            if not self._deletions:
+                raise InvalidInputError("nothing was deleted")
+            state = self._deletions.pop().state
+            if "source" in state:
+                self._remember_table()
+            elif "runs" in state:
+                runs = {**state["runs"], **self.runs}
+                state["runs"] = dict(sorted(runs.items(), key=lambda one: int(one[0])))
+            elif "pair_answers" in state:
+                for answer in self.pair_answers.answers:
+                    state["pair_answers"].add(*answer)
+            for name, value in state.items():
+                setattr(self, name, value)
+
+    def _remember_table(self) -> None:
+        if self.runs or self.pair_answers.answers or self.rules:
+            old = format_count(len(self.runs), "run")
+            self.remember(f"replaced the table, with {old} and all answers")
+
+    def delete_run(self, number: str) -> None:
+        """Delete a run by its number."""
+        with self.lock:
+            name = self.get_run(number).name
+            self.remember(f"deleted the run {number}. {name}", ["runs"])
+            del self.runs[number]
 
     def get_source(self) -> Source:
         """Return the table; raise an error if no table is loaded."""
@@ -397,7 +447,7 @@ class Session:
             run.match_clusters(self.runs.values())
             self.runs[run.id] = run
             if len(self.runs) > MAX_RUNS:
-                del self.runs[next(iter(self.runs))]
+                self.delete_run(next(iter(self.runs)))
 
     def get_run(self, number: str) -> Run:
         """Return a run by its number; raise an error if it was deleted."""
@@ -451,55 +501,13 @@ class Session:
                 "jobs": [job.describe() for job in self.running_jobs()],
                 "number": self.number,
                 "has_peaks": self.peaks is not None,
+                "deleted": self._deletions[-1].words if self._deletions else None,
             }
 
-    def close(self) -> None:
-        """Stop all jobs of this session and remove its files."""
+    def stop_jobs(self) -> None:
+        """Stop all jobs of this session."""
         for job in self.running_jobs():
             job.stop()
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-
-class Sessions:
-    """Sessions of all browser tabs."""
-
-    def __init__(self, workers: Workers):
-        self._folder = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX))
-        self._workers = workers
-        self._sessions: dict[str, Session] = {}
-        self._lock = RLock()
-
-    def new(self) -> Session:
-        """Open a new session, and close the least recently used session if there are too many."""
-        with self._lock:
-            session = Session(self._folder / secrets.token_hex(8), self._workers)
-            session.folder.mkdir()
-            self._sessions[session.id] = session
-            while len(self._sessions) > MAX_SESSIONS:
-                oldest = min(
-                    self._sessions.values(), key=lambda one: one.last_request_time
-                )
-                del self._sessions[oldest.id]
-                oldest.close()
-            return session
-
-    def get(self, number: str) -> Session:
-        """Return a session by its id; raise an error if it was closed."""
-        with self._lock:
-            if number not in self._sessions:
-                raise GoneError("this session has ended")
-            session = self._sessions[number]
-            session.last_request_time = time.time()
-            return session
-
-    def close(self) -> None:
-        """Close all sessions, end all worker processes, and remove all files."""
-        with self._lock:
-            for session in self._sessions.values():
-                session.close()
-            self._sessions.clear()
-        self._workers.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
 
 
 def safe_name(name: str) -> str:

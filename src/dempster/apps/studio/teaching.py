@@ -112,12 +112,14 @@ def _add_answer(session: Session, params: Json) -> Json:
 
 def _undo_answer(session: Session, params: Json) -> Json:
     with session.lock:
-        del session.pair_answers.answers[-1:]
+        session.remember("deleted the last answer", ["pair_answers"])
+        session.pair_answers.answers = session.pair_answers.answers[:-1]
     return _describe_answers(session, params)
 
 
 def _remove_answer(session: Session, params: Json) -> Json:
     with session.lock:
+        session.remember("deleted an answer", ["pair_answers"])
         session.pair_answers.remove(*_parse_pair(session, params))
     return _describe_answers(session, params)
 

@@ -2,10 +2,10 @@
 
 import { el, replace, toast } from "./core/el.js";
 import { get, set, subscribe } from "./core/store.js";
-import { getJson, remove } from "./core/api.js";
+import { getJson, post, remove } from "./core/api.js";
 import { openSession } from "./core/session.js";
 import { follow } from "./core/jobs.js";
-import { showError, refreshSession, showRun } from "./core/actions.js";
+import { showError, refreshSession, showLastRun, showRun } from "./core/actions.js";
 import { recall } from "./core/memory.js";
 import { formatCount } from "./core/format.js";
 import { theme } from "./views/theme.js";
@@ -51,9 +51,13 @@ function pages() {
 function topLine() {
   const where = document.getElementById("where");
   const picker = document.getElementById("run-picker");
+  const undo = document.getElementById("undo-button");
+  undo.addEventListener("click", undoDeletion);
   const draw = () => {
     const session = get("session");
     const source = session && session.source;
+    undo.hidden = !session || !session.deleted;
+    undo.title = undo.hidden ? "" : `You ${session.deleted}`;
     replace(where, source ? [el("strong", { text: source.name }), ` ${formatCount(source.rows, "row")}`] : "");
     const runs = session ? session.runs : [];
     picker.hidden = runs.length === 0;
@@ -67,12 +71,23 @@ function topLine() {
 
 async function forgetRun(id) {
   try {
-    await remove(`/runs/${id}`);
-    await refreshSession();
-    const runs = get("session").runs;
-    if (id === get("runId")) {
-      if (runs.length) await showRun(runs[runs.length - 1].id);
-      else set({ runId: null, objects: null, codes: null, counts: null, plane: null, selection: null, selectedCount: 0 });
+    set({ session: await remove(`/runs/${id}`) });
+    if (id === get("runId")) await showLastRun();
+    toast(`You ${get("session").deleted}. The button Undo restores it.`);
+  } catch (error) {
+    showError(error);
+  }
+}
+
+async function undoDeletion() {
+  try {
+    const session = await post("/undo");
+    const isOtherTable = session.source.name !== get("session").source?.name || session.source.index !== get("session").source?.index;
+    set({ session });
+    if (isOtherTable || !get("runId")) {
+      set({ planeChoice: null, peaks: null });
+      restoreChoices();
+      await showLastRun();
     }
   } catch (error) {
     showError(error);
@@ -80,7 +95,7 @@ async function forgetRun(id) {
 }
 
 async function start() {
-  history.replaceState(null, "", location.pathname); // Remove the token from the address; the cookie contains it.
+  history.replaceState(null, "", location.pathname + location.hash); // Remove the token from the address; the cookie contains it.
   theme(document.getElementById("theme-button"));
   pages();
   topLine();

@@ -20,6 +20,18 @@ export async function refreshSession() {
   set({ session: await getJson("") });
 }
 
+// Show no run, for example before the first run of a table.
+export function clearRun() {
+  set({ runId: null, objects: null, codes: null, counts: null, plane: null, selection: null, selectedCount: 0, focus: -1, hover: -1, marked: [] });
+}
+
+// Show the last run, or none, after runs were deleted or restored.
+export async function showLastRun() {
+  const runs = get("session").runs;
+  if (runs.length) await showRun(runs[runs.length - 1].id);
+  else clearRun();
+}
+
 // ---- runs -----------------------------------------------------------------------------------------------------------
 
 export async function showRun(id) {

@@ -1,4 +1,4 @@
-// Open the session of this tab. A reload keeps the session, and a duplicated tab opens a new session.
+// Open the session of this tab, whose id is in the address. A duplicated tab opens a new session.
 
 import { getJson, post, useSession } from "./api.js";
 import { follow } from "./jobs.js";
@@ -25,26 +25,36 @@ async function hold(id) {
 }
 
 export async function openSession() {
-  const known = recall("session");
+  const known = location.hash.slice(1) || recall("session");
+  const again = known === recall("session");
+  let opened = null;
+  let problem = null;
   if (known && (await hold(known))) {
-    useSession(known);
     try {
-      const session = await getJson("");
-      set({ session });
-      return { session, again: true };
+      opened = await post("/api/sessions", { open: known });
     } catch (error) {
-      if (error.status !== 404) throw error;
+      if (error.status !== 404) problem = error;
     }
   }
-  for (const name of ["run", "plane", "weights"]) forget(name);
-  const opened = await post("/api/sessions");
-  remember("session", opened.session.id);
-  useSession(opened.session.id);
-  await hold(opened.session.id);
-  set({ session: opened.session });
+  if (!opened || !again) for (const name of ["run", "plane", "weights"]) forget(name);
+  const isNew = !opened;
+  if (isNew) opened = await post("/api/sessions");
+  const { id } = opened.session;
+  remember("session", id);
+  history.replaceState(null, "", `${location.pathname}#${id}`);
+  useSession(id);
+  if (isNew) await hold(id);
+  set({ session: opened.session, saved: (await getJson("/api/sessions")).sessions.filter((one) => one.id !== id) });
   if (opened.job) {
     await follow(opened.job);
     set({ session: await getJson("") });
   }
-  return { session: opened.session, again: false };
+  if (problem) throw problem;
+  return { again: again && !isNew };
+}
+
+// Open another session in this tab.
+export function switchSession(id) {
+  history.replaceState(null, "", `${location.pathname}#${id}`);
+  location.reload();
 }

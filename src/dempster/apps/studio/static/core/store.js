@@ -19,6 +19,7 @@ const state = {
   jobs: {},           // jobs by kind
   choices: null,      // a new object whenever a setting of the next run changes
   examples: [],
+  saved: [],          // sessions that can be opened
   planes: [],
   theme: "light",
   tool: "pan",

@@ -1,32 +1,38 @@
 // Load a table and select the columns to cluster by.
 
-import { el, replace } from "../core/el.js";
+import { el, replace, toast } from "../core/el.js";
 import { get, set, subscribe } from "../core/store.js";
-import { post, putBytes } from "../core/api.js";
+import { download, post, putBytes } from "../core/api.js";
 import { follow, running } from "../core/jobs.js";
-import { showError, refreshSession } from "../core/actions.js";
+import { clearRun, showError, refreshSession } from "../core/actions.js";
 import { formatCount, number } from "../core/format.js";
 import { forget } from "../core/memory.js";
+import { switchSession } from "../core/session.js";
 import { progressLine } from "./parts.js";
 import { choices, resetChoices, storeChoices } from "./choices.js";
 
-const KINDS = ".csv,.tsv,.txt,.gz,.parquet,.feather,.npy,.xlsx";
+const KINDS = ".csv,.tsv,.txt,.gz,.parquet,.feather,.npy,.xlsx,.zip";
 
 async function watchLoading(promise) {
   try {
     await follow((await promise).job);
     for (const name of ["run", "plane", "weights"]) forget(name);
-    set({ runId: null, objects: null, codes: null, counts: null, plane: null, planeChoice: null, selection: null,
-      selectedCount: 0, focus: -1, hover: -1, marked: [], peaks: null, weights: { outliers: 0, ambiguity: 0 } });
+    const before = get("session").deleted;
+    clearRun();
+    set({ planeChoice: null, peaks: null, weights: { outliers: 0, ambiguity: 0 } });
     await refreshSession();
     resetChoices();
+    const { deleted } = get("session");
+    if (deleted && deleted !== before) toast(`You ${deleted}. The button Undo restores them.`);
   } catch (error) {
     showError(error);
   }
 }
 
 export function loadFile(file) {
-  if (file) watchLoading(putBytes(`/file?name=${encodeURIComponent(file.name)}`, file));
+  if (!file) return;
+  if (file.name.endsWith(".zip")) putBytes("/api/session-file", file).then(({ id }) => switchSession(id)).catch(showError);
+  else watchLoading(putBytes(`/file?name=${encodeURIComponent(file.name)}`, file));
 }
 
 export function loadExample(name) {
@@ -82,7 +88,8 @@ function columnRow(column) {
 function fileCard(source) {
   return [
     el("p", {}, el("strong", { text: source.name }), ` – ${formatCount(source.rows, "row")}, ${formatCount(source.columns.length, "column")}`),
-    el("div", { class: "buttons" }, filePicker("Another table")),
+    el("div", { class: "buttons" }, filePicker("Another table"),
+      el("button", { type: "button", id: "save-session", title: "Save the table, runs and answers to a file, which can be opened like a table", onclick: () => download("/saved", "session.studio.zip").catch(showError) }, "Save session")),
   ];
 }
 

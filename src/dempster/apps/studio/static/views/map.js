@@ -285,7 +285,7 @@ export function mapView(host) {
   subscribe(["jobs"], () => { if (bar.querySelector(".progress") || get("jobs").plane?.state === "running") drawBar(); });
   subscribe(["tool"], () => { plot.dataset.tool = get("tool"); });
   subscribe(["theme"], () => { scatter.redraw(); if (shades) loadMasses(); });
-  subscribe(["session", "examples", "jobs"], () => { if (!get("objects")) welcome(blank); });
+  subscribe(["session", "examples", "saved", "jobs"], () => { if (!get("objects")) welcome(blank); });
   plot.dataset.tool = get("tool");
   bar.hidden = true;
   plot.hidden = true;
