@@ -636,3 +636,13 @@ def test_rows_left_out_are_in_the_summary(folder):  # noqa: F811
     assert "59 objects, 1 row with missing values left out" in result.output
     result = run("cluster", "flowers.csv", *options)
     assert "left out, 3 attributes" not in result.output
+
+
+def test_default_report_overwrites_nothing(saved):
+    run("report", "ecm.csv")
+    before = (saved / "ecm.html").read_bytes()
+    result = run("report", "ecm.dempster", code=1)
+    assert "ecm.html exists; overwrite it with --output ecm.html" in result.output
+    assert (saved / "ecm.html").read_bytes() == before
+    run("report", "ecm.dempster", "flowers.csv", "-o", "ecm.html")
+    assert (saved / "ecm.html").read_bytes() != before

@@ -12,7 +12,7 @@ import uvicorn
 
 from dempster.apps.studio.app import make_app
 from dempster.apps.studio.guard import Guard
-from dempster.apps.studio.server import bind_socket
+from dempster.apps.studio.server import bind_socket, make_config
 
 TIMEOUT_SECONDS = 120
 
@@ -122,11 +122,7 @@ def running_studio(file=None, folder=None):
 def _running_studio(file, folder):
     listener = bind_socket("127.0.0.1", 0)
     guard = Guard("127.0.0.1", listener.getsockname()[1])
-    server = uvicorn.Server(
-        uvicorn.Config(
-            make_app(guard, file, folder), log_level="warning", lifespan="on"
-        )
-    )
+    server = uvicorn.Server(make_config(make_app(guard, file, folder)))
     thread = threading.Thread(
         target=server.run, kwargs={"sockets": [listener]}, daemon=True
     )

@@ -417,6 +417,17 @@ def test_hostile_strings_stay_text(page, tmp_path):
     assert "<script>window.hacked=2</script>" in page.locator(".columns").inner_text()
 
 
+def test_directions_of_writing_are_shown(page, tmp_path):
+    table = tmp_path / "table.csv"
+    rows = [f"{k % 7 + k % 2 * 20},{k % 5}" for k in range(30)]
+    table.write_text("\n".join(["\u202elive,y", *rows]), encoding="utf-8")
+    page.set_input_files("input[type=file] >> nth=0", table)
+    page.wait_for_selector("#run:visible")
+    assert "\\u202elive" in page.locator(".columns").inner_text()
+    cluster(page, "2", method="ecm")
+    assert "\u202e" not in page.locator("body").inner_text()
+
+
 def test_reload_keeps_the_state(iris_page):
     iris_page.click(".legend button >> nth=1")
     iris_page.wait_for_selector(".map-foot >> text=/objects? selected/")

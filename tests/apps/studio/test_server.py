@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from dempster.apps.studio import loading, views
+from dempster.apps.studio import loading, routing, server, views
 from dempster.apps.studio.sessions import safe_name
 from tests.apps.report.cases import unpack
 from tests.apps.studio.live import Client, running_studio
@@ -452,3 +452,57 @@ def test_rows_left_out_are_counted(tab):
     assert any("left out 7 rows of 40" in note for note in run["notes"])
     run = tab.cluster(source, missing="partial", clusters=2, method="ecm")
     assert (run["n"], run["n_left_out"]) == (40, 0)
+
+
+# ---- wrong and slow requests ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "params"),
+    [
+        ("/runs", []),
+        ("/runs", {"columns": 5}),
+        ("/runs", {"columns": ["x1", 2]}),
+        ("/runs", {"columns": ["x1"], "parameters": [1]}),
+        ("/runs", {"start": ["a"]}),
+        ("/example", {}),
+        ("/example", {"name": ["iris"]}),
+        ("/example", {"name": "nothing"}),
+        ("/rules", {"conditions": [{"column": "x1"}]}),
+        ("/rules", {"conditions": "x1"}),
+        ("/runs/1/rows", {"positions": ["a"]}),
+        ("/runs/1/report", {"outlier_weight": [1]}),
+    ],
+)
+def test_parameters_of_a_wrong_type(tab, path, params, capsys):
+    tab.cluster(tab.load("butterfly"), clusters=2, method="ecm")
+    answer = tab.post(path, params) if params else tab.ask("POST", path, params)
+    assert answer.status == 400, answer.content
+    assert answer.json()["error"]
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_silent_connections_are_closed(monkeypatch):
+    monkeypatch.setattr(server, "MAX_SILENT_SECONDS", 0.2)
+    monkeypatch.setattr(routing, "MAX_PAUSE_SECONDS", 0.2)
+    with running_studio() as guard:
+        tab = Client(guard)
+        tab.open()
+        head = "".join(
+            f"{name}: {value}\r\n" for name, value in tab.credentials.items()
+        )
+        head += f"host: 127.0.0.1:{guard.port}\r\ncontent-length: 100\r\n\r\n"
+        requests = [
+            b"",
+            b"GET / HTTP/1.1\r\nhost:",
+            f"PUT {tab.base}/file?name=x.csv HTTP/1.1\r\n{head}x,y".encode(),
+        ]
+        for request in requests:
+            with socket.create_connection(("127.0.0.1", guard.port)) as connection:
+                connection.settimeout(20)
+                connection.sendall(request)
+                received = b""
+                while chunk := connection.recv(1 << 16):  # until the server closes it
+                    received += chunk
+                assert (b"too slow" in received) == request.startswith(b"PUT")
+        assert tab.get("").status == 200

@@ -14,6 +14,7 @@ from dempster.apps.cli.shared import (
     Command,
     Outputs,
     Screen,
+    UserError,
     WrongUse,
     default_path,
     load_result,
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 )
 @click.argument("subject", type=PATH)
 @click.argument("table", type=PATH, required=False)
-@output_option("HTML file to write. [default: SUBJECT.html]")
+@output_option("HTML file to write. [default: SUBJECT.html, which is not overwritten]")
 @click.option("--title", metavar="TEXT", help="Title of the report.")
 @click.option(
     "--columns",
@@ -83,7 +84,12 @@ def report(
     outputs = Outputs([subject, table])
     # flowers.html is the default for flowers.dempster and for flowers.partition.csv.
     stem = subject.with_name(subject.stem.removesuffix(".partition") + subject.suffix)
-    outputs.add("report", output or default_path(stem, ".html"), EXTENSIONS["--report"])
+    target = output or default_path(stem, ".html")
+    if output is None and target.exists():
+        raise UserError(
+            f"{target} exists; overwrite it with --output {target}, or choose another file"
+        )
+    outputs.add("report", target, EXTENSIONS["--report"])
     result = load_result(subject)
     partition = result.partition
     with screen.progress("writing the report"):

@@ -40,7 +40,7 @@ def studio(file: Path | None, port: int | None, host: str, browser: bool) -> Non
     hangup = getattr(signal, "SIGHUP", None)
     # Under nohup the signal stays ignored.
     if hangup is not None and callable(signal.getsignal(hangup)):
-        # A closed terminal sends SIGHUP. It is handled like SIGTERM, on which the server removes
-        # its files.
+        # A closed terminal sends SIGHUP. It is handled like SIGTERM, on which the server closes
+        # its sessions.
         signal.signal(hangup, lambda *_: signal.raise_signal(signal.SIGTERM))
     serve(file, port=port, host=host, open_browser=browser)

@@ -73,8 +73,10 @@ def pack_objects(
 
 def name_sets(partition: CredalPartition) -> list[str]:
     """Return the names of the sets, such as "cluster 2", "between 2 and 3" or "outlier"."""
-    sets = [tuple(clusters) for clusters in partition.focal_sets]
+    frame = partition.frame
+    sets = [list(clusters) for clusters in partition.focal_sets]
+    if all(isinstance(name, int) for name in frame):
+        sets = [sorted(clusters, key=frame.__getitem__) for clusters in sets]
     return [
-        format_group(clusters, partition.frame) if clusters else "outlier"
-        for clusters in sets
+        format_group(clusters, frame) if clusters else "outlier" for clusters in sets
     ]

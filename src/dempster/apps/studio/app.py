@@ -58,7 +58,7 @@ def make_app(
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        # Remove the files even if the server is not shut down properly.
+        # Close the sessions even if the server is not shut down properly.
         atexit.register(app.state.sessions.close)
         app.state.workers.prepare()
         yield

@@ -24,10 +24,15 @@ class TooLargeError(Exception):
     """Raised if a request or file is larger than the limit."""
 
 
+class BadRequestError(Exception):
+    """Raised if the parameters of a request are missing, slow to arrive, or of a wrong type."""
+
+
 def to_response(error: Exception) -> Response:
     """Return a JSON response with the message and the status of an error."""
     status, message = describe_error(error)
-    return JSONResponse({"error": message}, status)
+    headers = {"connection": "close"} if status == 400 else None
+    return JSONResponse({"error": message}, status, headers)
 
 
 def describe_error(error: Exception) -> tuple[int, str]:
@@ -41,6 +46,8 @@ def describe_error(error: Exception) -> tuple[int, str]:
         status = 404
     elif isinstance(error, TooLargeError):
         status = 413
+    elif isinstance(error, BadRequestError):
+        status = 400
     elif isinstance(error, ClientDisconnect):
         status = 400
         message = "The connection was closed before the request was complete."

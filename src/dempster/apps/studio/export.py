@@ -12,6 +12,7 @@ from starlette.responses import Response
 from dempster._errors import InvalidInputError
 from dempster.apps.recipe import Recipe, TableModel, reweight_sets
 from dempster.apps.recipe.model import WEIGHTS
+from dempster.apps.studio.errors import BadRequestError
 from dempster.apps.studio.jobs import Json
 from dempster.apps.studio.routing import download, route, run_route
 from dempster.apps.studio.sessions import Run, Session
@@ -28,7 +29,10 @@ def _stem(run: Run) -> str:
 def _with_weights(session: Session, params: Json) -> Run:
     """Return a run whose partition and recipe have the weights of the sliders of the page."""
     run = session.get_run(params["run"])
-    weights: Json = {name: float(params.get(name) or 1) for name in WEIGHTS}
+    try:
+        weights: Json = {name: float(params.get(name) or 1) for name in WEIGHTS}
+    except (TypeError, ValueError) as error:
+        raise BadRequestError("weights must be numbers") from error
     estimator = copy(run.estimator)
     estimator.credal_partition_ = reweight_sets(run.partition, **weights)
     return replace(run, estimator=estimator, recipe=replace(run.recipe, **weights))

@@ -13,9 +13,13 @@ from starlette.routing import Route
 
 from dempster import datasets
 from dempster._text import to_plain
-from dempster.apps.studio.errors import TooLargeError, to_response
+from dempster.apps.studio.errors import (
+    BadRequestError,
+    TooLargeError,
+    to_response,
+)
 from dempster.apps.studio.jobs import Json
-from dempster.apps.studio.routing import download, read_params, route
+from dempster.apps.studio.routing import download, read_chunks, read_params, route
 from dempster.apps.studio.saving import pack_session, save_session
 from dempster.apps.studio.sessions import Session, Source, safe_name
 
@@ -52,7 +56,7 @@ async def _upload(request: Request) -> Response:
         path = session.new_file(name)
         total = 0
         with open(path, "wb") as file:
-            async for chunk in request.stream():
+            async for chunk in read_chunks(request):
                 total += len(chunk)
                 if total > MAX_UPLOAD_BYTES:
                     raise TooLargeError(
@@ -66,7 +70,9 @@ async def _upload(request: Request) -> Response:
 
 
 def _load_example(session: Session, params: Json) -> Json:
-    name = params["name"]
+    name = str(params["name"])
+    if name not in EXAMPLES:
+        raise BadRequestError(f"there is no example '{name}'")
     path = session.new_file(f"{name}.csv")
     _example_table(name).to_csv(path, index=False)
     return _load_file(session, path, path.name, {})
@@ -139,7 +145,7 @@ async def _list_sessions(request: Request) -> Response:
 async def _open_file(request: Request) -> Response:
     """Open a session file."""
     try:
-        content = await request.body()
+        content = (await read_params(request, "PUT"))["bytes"]
         session = await run_in_threadpool(request.app.state.sessions.unpack, content)
         return JSONResponse({"id": session.id})
     except Exception as error:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import Any
+from asyncio import wait_for
+from collections.abc import AsyncIterator, Callable
+from typing import Any, NoReturn
 from urllib.parse import quote
 
 from starlette.concurrency import run_in_threadpool
@@ -15,10 +16,20 @@ from starlette.routing import Route
 from dempster._errors import InvalidParameterError
 from dempster._text import to_plain
 from dempster.apps.map import MEDIA_TYPE
-from dempster.apps.studio.errors import to_response
+from dempster.apps.studio.errors import BadRequestError, to_response
 from dempster.apps.studio.jobs import Json
 from dempster.apps.studio.saving import save_session
 from dempster.apps.studio.sessions import Run, Session
+
+MAX_PAUSE_SECONDS = 30  # maximum time between two chunks of a request
+# types of the elements of lists in a request
+_ELEMENTS = {
+    "columns": str,
+    "categories": str,
+    "positions": int,
+    "start": int,
+    "conditions": dict,
+}
 
 
 def route(
@@ -32,7 +43,8 @@ def route(
     async def endpoint(request: Request) -> Response:
         try:
             session = request.app.state.sessions.get(request.path_params["session"])
-            params = await read_params(request, method) | request.path_params
+            params = await read_params(request, method)
+            params.update(request.path_params)
             content = await run_in_threadpool(function, session, params)
             if method != "GET":
                 await run_in_threadpool(save_session, session)
@@ -64,14 +76,47 @@ def download(content: bytes | str, name: str, media_type: str = MEDIA_TYPE) -> R
     return Response(content, media_type=media_type, headers=headers)
 
 
-async def read_params(request: Request, method: str) -> Json:
+class Params(Json):
+    """Parameters of a request; a missing one raises an error."""
+
+    def __missing__(self, name: str) -> NoReturn:
+        raise BadRequestError(f"the parameter {name} is missing")
+
+
+async def read_params(request: Request, method: str) -> Params:
     """Return the parameters in the address or the body of a request."""
     if method not in ("POST", "PUT"):
-        return dict(request.query_params)
-    body = await request.body()
+        return Params(request.query_params)
+    body = b"".join([chunk async for chunk in read_chunks(request)])
     if method == "PUT":
-        return {**request.query_params, "bytes": body}
-    return json.loads(body or b"{}")
+        return Params({**request.query_params, "bytes": body})
+    try:
+        params = json.loads(body or b"{}")
+    except ValueError as error:
+        raise BadRequestError("the parameters are not JSON") from error
+    if not isinstance(params, dict):
+        raise BadRequestError("the parameters must be a JSON object")
+    for name, kind in _ELEMENTS.items():
+        value = params.get(name)
+        if value is not None and not (
+            isinstance(value, list) and all(isinstance(one, kind) for one in value)
+        ):
+            raise BadRequestError(f"{name} must be a list of {kind.__name__}")
+    if not isinstance(params.get("parameters") or {}, dict):
+        raise BadRequestError("parameters must be an object")
+    return Params(params)
+
+
+async def read_chunks(request: Request) -> AsyncIterator[bytes]:
+    """Yield the chunks of the body of a request; raise an error if one takes too long."""
+    chunks = request.stream()
+    while True:
+        try:
+            yield await wait_for(anext(chunks), MAX_PAUSE_SECONDS)
+        except StopAsyncIteration:
+            return
+        except TimeoutError as error:
+            raise BadRequestError("the request is too slow") from error
 
 
 def parse_integer(

@@ -15,6 +15,7 @@ import pandas as pd
 
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster.apps.map import pack
+from dempster.apps.studio.errors import BadRequestError
 from dempster.apps.studio.jobs import Json
 from dempster.apps.studio.routing import parse_integer, route, run_route
 from dempster.apps.studio.sessions import Run, Session
@@ -61,10 +62,15 @@ class Rule:
     @classmethod
     def from_json(cls, content: Any) -> Rule:
         """Parse the list of conditions that the page sends."""
-        conditions = [
-            Condition(one["column"], float(one["low"]), float(one["high"]))
-            for one in content
-        ]
+        try:
+            conditions = [
+                Condition(str(one["column"]), float(one["low"]), float(one["high"]))
+                for one in content
+            ]
+        except (KeyError, TypeError, ValueError) as error:
+            raise BadRequestError(
+                "a condition has a column and the numbers low and high"
+            ) from error
         if not all(one.low <= one.high for one in conditions):
             raise InvalidParameterError(
                 "conditions", "ranges with low <= high", content

@@ -6,10 +6,16 @@ import os
 import socket
 import webbrowser
 from threading import Timer
+from typing import TYPE_CHECKING, Any
 
 from dempster._errors import InvalidParameterError, MissingExtraError
 from dempster._types import FilePath
 from dempster.io.atomic import as_file
+
+if TYPE_CHECKING:
+    import uvicorn
+
+MAX_SILENT_SECONDS = 10  # maximum time until the headers of the first request
 
 
 def serve(
@@ -78,14 +84,7 @@ def serve(
         from dempster.apps.studio.app import make_app
 
         app = make_app(guard, path)
-        config = uvicorn.Config(
-            app,
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            lifespan="on",
-            timeout_graceful_shutdown=3,
-        )
+        config = make_config(app)
         try:
             print(
                 f"The studio is at {guard.address}\nPress Ctrl-C to stop it.",
@@ -101,6 +100,31 @@ def serve(
         pass
     finally:
         listener.close()
+
+
+def make_config(app: Any) -> uvicorn.Config:
+    """Return the configuration of the server, which closes connections without a request."""
+    import uvicorn
+    from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+    class Protocol(AutoHTTPProtocol):  # type: ignore[misc,valid-type]
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self.loop.call_later(MAX_SILENT_SECONDS, self._close_if_silent)
+
+        def _close_if_silent(self) -> None:
+            if self.cycle is None:  # The headers of the first request are not complete.
+                self.transport.close()
+
+    return uvicorn.Config(
+        app,
+        http=Protocol,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        lifespan="on",
+        timeout_graceful_shutdown=3,
+    )
 
 
 def bind_socket(host: str, port: int | None) -> socket.socket:

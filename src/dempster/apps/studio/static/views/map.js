@@ -215,7 +215,7 @@ export function mapView(host) {
     legend.hidden = !objects;
     if (!objects) return;
     const codes = objects.sets.map((_, code) => code).filter((code) => counts[code] > 0 || objects.sets[code].length === 1);
-    const rank = (code) => (objects.sets[code].length === 0 ? 1e9 : objects.sets[code].length * 1e6 - (objects.sets[code].length > 1 ? counts[code] : -code));
+    const rank = (code) => (objects.sets[code].length === 0 ? 1e9 : objects.sets[code].length * 1e6 - (objects.sets[code].length > 1 ? counts[code] : -objects.sets[code][0]));
     codes.sort((a, b) => rank(a) - rank(b));
     const shown = codes.slice(0, 40);
     replace(legend, shown.map((code) => el("button", {

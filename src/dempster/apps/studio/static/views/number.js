@@ -26,6 +26,7 @@ export function numberPanel(host) {
   }
 
   function draw() {
+    if (host.hidden) return; // A hidden panel has no width.
     const found = get("session")?.number;
     const working = progressLine("number");
     const button = el("button", { type: "button", class: found ? "" : "main", id: "compare-numbers", disabled: !get("session")?.source, onclick: compare }, found ? "Compare again" : "Compare numbers of clusters");
@@ -50,4 +51,5 @@ export function numberPanel(host) {
   subscribe(["session", "theme"], draw);
   subscribe(["jobs"], () => { if (get("jobs").number?.state === "running" || host.querySelector(".progress")) draw(); });
   draw();
+  return { shown: draw };
 }

@@ -14,7 +14,7 @@ let shown = "";
 function savedSessions() {
   if (!get("saved").length) return null;
   return [el("p", { class: "note" }, "Or continue a session, which is saved on this machine:"),
-    el("div", { class: "examples", id: "saved" }, get("saved").slice(0, 8).map((one) =>
+    el("div", { class: "saved" }, get("saved").slice(0, 8).map((one) =>
       el("button", { type: "button", title: new Date(1000 * one.time).toLocaleString("en"), onclick: () => switchSession(one.id) },
         `${one.name}, ${formatCount(one.runs, "run")}, ${new Date(1000 * one.time).toLocaleDateString("en")}`)))];
 }
@@ -35,8 +35,9 @@ export function welcome(host) {
       el("h2", {}, "Evidential clustering"),
       el("p", {}, "Each object belongs to a cluster, is ambiguous between several, or is an outlier. Examine and explain the result, and improve it with constraints."),
       el("div", { class: "drop-zone" }, el("p", {}, "Drop a table here, or"), filePicker("Open a table", "main"), el("p", { class: "note" }, "CSV, TSV, Parquet, Feather or NPY. The table stays on this machine.")),
+      savedSessions(),
       el("p", { class: "note" }, "Or try an example:"),
       el("div", { class: "examples" }, get("examples").map(({ name, words }) =>
-        el("button", { type: "button", title: words, onclick: () => loadExample(name) }, name))), savedSessions()));
+        el("button", { type: "button", title: words, onclick: () => loadExample(name) }, name)))));
   }
 }
