@@ -65,7 +65,7 @@ known = Constraints.from_labels(moon, 150, random_state=0)
 parameter_row(
     "evclus-xi",
     "xi",
-    [0.05, 0.5, 50.0],
+    [0.05, 0.2, 0.5],
     lambda xi: EVCLUS(2, xi=xi, random_state=0).fit(moons, constraints=known),
     moons,
     panel=wrong_panel,

@@ -77,6 +77,7 @@ def fit(
     setting = SETTINGS[name]
     defaults = {
         "focal_sets": "simple",
+        "convention": "program",
         "sampling": "all",
         "tol": 1e-5,
         "random_state": seed,

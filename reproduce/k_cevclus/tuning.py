@@ -120,7 +120,7 @@ def table_2(run: Run) -> None:
 
     There are two conventions for the weight of the constraints. The formula of the paper divides ξ
     by twice the number of constraints; the published program uses four times that weight
-    (`convention="program"`, our default). The first table shows which convention agrees with the
+    (`convention="program"`). The first table shows which convention agrees with the
     printed values. In the second table, columns marked "formula" follow the formula
     (`convention="paper"`).
 

@@ -34,6 +34,11 @@ METHODS = {
     "ccm pairs": (CCM, {"focal_sets": "pairs", "delta": 4.0}),
     "egmm": (EGMM, {}),
     "egmm own": (EGMM, {"covariance": "own", "reg_covar": 1e-3}),
+    "egmm t": (EGMM, {"distribution": "t"}),
+    "egmm t own": (
+        EGMM,
+        {"distribution": "t", "covariance": "own", "reg_covar": 1e-3},
+    ),
     "egmm pairs": (EGMM, {"focal_sets": "pairs", "tol": 1e-4}),
 }
 

@@ -1,12 +1,13 @@
 """Evidential Gaussian mixture: densities of SciPy, EM steps, starts, errors."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import multivariate_normal
+from scipy.stats import multivariate_normal, multivariate_t
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
@@ -224,6 +225,8 @@ def test_starting_partition_means_and_peaks():
         ),
         ({"focal_sets": "selected", "covariance": "own"}, "focal_sets must"),
         ({"covariance": "full"}, "covariance must be"),
+        ({"distribution": "cauchy"}, "distribution must be"),
+        ({"degrees_of_freedom": 0}, "degrees_of_freedom must be .* got 0"),
         ({"init": "middle"}, "init must be"),
         ({"init": np.zeros((3, 2))}, r"init must have shape \(2, 2\)"),
         ({"init": CredalPartition.from_hard([0, 1])}, "init"),
@@ -393,3 +396,252 @@ def test_own_covariances_of_degenerate_clusters():
         0, abs=1e-12
     )
     assert (np.linalg.eigvalsh(model.covariance_) > 0).all()
+
+
+# ---- t distributions -----------------------------------------------------------------------------
+
+
+def t_mixture(n=600, nu=4.0, seed=0):
+    """Draw two clusters of different shapes and sizes from t distributions."""
+    rng = np.random.default_rng(seed)
+    y = rng.choice(2, n, p=[0.6, 0.4])
+    factors = np.array([[[1.0, 0.0], [0.5, 0.5]], [[0.5, 0.0], [-1.0, 1.0]]])
+    noise = np.einsum("nij,nj->ni", factors[y], rng.normal(size=(n, 2)))
+    X = np.array([[0.0, 0.0], [8.0, 4.0]])[y]
+    X += noise / np.sqrt(rng.chisquare(nu, n) / nu)[:, None]
+    return X, y, factors @ factors.swapaxes(1, 2)
+
+
+def t_joint_densities(model, X):
+    """Return weight times density (n, f) of every component and the background."""
+    out = np.empty((len(X), len(model.focal_sets_)))
+    low, high = model._model.box * model._model.unit + model._model.origin
+    p = X.shape[1]
+    for j, clusters in enumerate(model.focal_sets_):
+        if clusters:
+            mean = model.means_[list(clusters)].mean(axis=0)
+            scale = model.covariance_
+            if scale.ndim == 3:
+                scale = scale[clusters[0]]
+            density = multivariate_t(mean, scale, model.degrees_of_freedom_).pdf(X)
+        else:
+            radius = (np.abs(X - (low + high) / 2) / ((high - low) / 2)).max(axis=1)
+            outside = 0.1 / p * np.maximum(radius, 1) ** -(p + 1)
+            density = np.where(radius <= 1, 0.9, outside) / np.prod(high - low)
+        out[:, j] = model.weights_[j] * density
+    return out
+
+
+@pytest.mark.parametrize("covariance", ["tied", "own"])
+def test_t_masses_and_densities(covariance):
+    X = np.vstack([t_mixture()[0], [[40.0, -40.0], [1e4, 1e4], [4.0, 14.0]]])
+    family = (
+        "pairs" if covariance == "tied" else FocalSets.from_sets(2, [(), (1,), (0,)])
+    )
+    model = EGMM(
+        2, distribution="t", covariance=covariance, focal_sets=family, random_state=0
+    ).fit(X)
+    joint = t_joint_densities(model, X)
+    logs = np.log(joint.sum(axis=1))
+    np.testing.assert_allclose(model.score_samples(X), logs, atol=1e-9)
+    np.testing.assert_allclose(
+        model.credal_partition_.masses,
+        joint / joint.sum(axis=1, keepdims=True),
+        atol=1e-9,
+    )
+    assert model.log_likelihood_ == pytest.approx(logs.sum())
+    assert model.weights_.sum() == pytest.approx(1)
+    n_covariances = 1 if covariance == "tied" else 2
+    n_parameters = len(model.weights_) - 1 + 2 * 2 + 3 * n_covariances + 1
+    assert model.ebic_ == pytest.approx(
+        model.log_likelihood_ - n_parameters * np.log(len(X)) / 2
+    )
+
+
+def test_background_is_a_probability_density():
+    model = EGMM(2, distribution="t", random_state=0).fit(t_mixture()[0])
+    background = replace(model._model, weights=np.zeros(2), background_weight=1.0)
+    low, high = model._model.box * model._model.unit + model._model.origin
+    grid = (np.arange(2000) - 999.5) / 10  # centers of cells, in half widths
+    points = np.stack(np.meshgrid(grid, grid), axis=2).reshape(-1, 2)
+    points = (low + high) / 2 + points * (high - low) / 2
+    logs = background.log_densities(points, lambda f, blocks: [f(*b) for b in blocks])
+    cell = np.prod((high - low) / 2 * 0.1)
+    # Outside of the grid, r > 100.
+    assert np.exp(logs).sum() * cell == pytest.approx(1 - 0.1 / 100, abs=2e-3)
+
+
+@pytest.mark.parametrize("covariance", ["tied", "own"])
+def test_t_by_a_naive_em_step(covariance):
+    X, _, _ = t_mixture(200)
+    weights = np.random.default_rng(1).uniform(0.5, 2, len(X))
+    nu = 3.0
+    fitted = []
+    for max_iter in (2, 3):
+        model = EGMM(
+            2,
+            init=[[0.0, 1.0], [7.0, 4.0]],
+            distribution="t",
+            degrees_of_freedom=nu,
+            covariance=covariance,
+            focal_sets=FocalSets.simple(2, omega=False),
+            reg_covar=0.0,
+            max_iter=max_iter,
+            tol=0,
+        )
+        with pytest.warns(ConvergenceWarning):
+            fitted.append(model.fit(X, sample_weight=weights))
+    first, second = fitted
+    masses = t_joint_densities(first, X)
+    assert first.objective_ == pytest.approx(-weights @ np.log(masses.sum(axis=1)))
+    masses *= weights[:, None] / masses.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(
+        second.weights_, masses.sum(axis=0) / weights.sum(), atol=1e-12
+    )
+    scatters = []
+    for k, m in enumerate(masses.T[1:]):
+        scale = first.covariance_ if covariance == "tied" else first.covariance_[k]
+        gap = X - first.means_[k]
+        squares = np.einsum("ij,ij->i", gap @ np.linalg.inv(scale), gap)
+        u = (nu + 2) / (nu + squares)
+        mean = (m * u) @ X / (m @ u)
+        np.testing.assert_allclose(second.means_[k], mean, atol=1e-10)
+        scatters.append((m * u * (X - mean).T) @ (X - mean))
+    if covariance == "tied":
+        expected = sum(scatters) / masses[:, 1:].sum()
+    else:
+        expected = [s / m.sum() for s, m in zip(scatters, masses.T[1:], strict=True)]
+    np.testing.assert_allclose(second.covariance_, expected, atol=1e-10)
+
+
+@settings(deadline=None, max_examples=15)
+@given(
+    st.integers(0, 10_000),
+    st.sampled_from(["tied", "own"]),
+    st.sampled_from(["auto", 1.0, 30.0]),
+    st.sampled_from([1e-6, 1e-2]),
+)
+def test_t_likelihood_never_decreases(seed, covariance, freedom, ridge):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_t(3, size=(60, 2)) + 4 * rng.integers(0, 3, (60, 1))
+    model = EGMM(
+        3,
+        distribution="t",
+        degrees_of_freedom=freedom,
+        covariance=covariance,
+        reg_covar=ridge,
+        n_init=1,
+        max_iter=40,
+        tol=0,
+        random_state=seed,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X)
+    assert np.all(np.diff(model.history_) <= 1e-9 * np.abs(model.history_[:-1]))
+    np.testing.assert_allclose(
+        model.credal_partition_.masses.sum(axis=1), 1, atol=1e-12
+    )
+    if freedom != "auto":
+        assert model.degrees_of_freedom_ == freedom
+
+
+@pytest.mark.parametrize(("nu", "low", "high"), [(3.0, 2.6, 3.6), (10.0, 7.5, 14.0)])
+def test_t_parameters_are_recovered(nu, low, high):
+    X, _, scales = t_mixture(4000, nu)
+    model = EGMM(2, distribution="t", covariance="own", n_init=2, random_state=0).fit(X)
+    order = np.argsort(model.means_[:, 0])
+    np.testing.assert_allclose(model.means_[order], [[0, 0], [8, 4]], atol=0.12)
+    np.testing.assert_allclose(model.covariance_[order], scales, rtol=0.2, atol=0.1)
+    assert low < model.degrees_of_freedom_ < high
+    assert len(model.credal_partition_.outliers) < 0.02 * len(X)
+
+
+def test_gaussian_clusters_have_many_degrees_of_freedom():
+    X, y = make_blobs(600, 3, centers=3, random_state=2)
+    model = EGMM(3, distribution="t", n_init=2, random_state=0).fit(X)
+    assert model.degrees_of_freedom_ > 30
+    assert adjusted_rand_score(y, model.labels_) > 0.95
+    assert len(model.credal_partition_.outliers) < 0.01 * len(X)
+
+
+@pytest.mark.parametrize("covariance", ["tied", "own"])
+@pytest.mark.parametrize("distance", [8, 50, 1000])
+@pytest.mark.parametrize("share", [0.0, 0.05])
+def test_outliers_do_not_change_the_clusters(covariance, distance, share):
+    rng = np.random.default_rng(distance)
+    y = rng.integers(0, 3, 240)
+    X = 6 * rng.normal(size=(3, 3))[y] + rng.normal(size=(240, 3))
+    model = EGMM(3, distribution="t", covariance=covariance, n_init=5, random_state=0)
+    clean = model.fit(X).labels_
+    direction = rng.normal(size=(max(int(share * 240), 1), 3))
+    direction /= np.linalg.norm(direction, axis=1, keepdims=True)
+    far = X.mean(axis=0) + distance * X.std() * direction
+    model.fit(np.vstack([X, far]))
+    assert adjusted_rand_score(clean, model.labels_[:240]) > 0.98
+    outliers = model.credal_partition_.outliers
+    assert set(range(240, 240 + len(far))) <= set(outliers)
+    assert len(outliers) <= len(far) + 4
+
+
+def test_background_noise_is_marked():
+    rng = np.random.default_rng(0)
+    centers = np.array([[0.0, 0.0], [10.0, 0.0], [0.0, 10.0]])
+    y = rng.integers(0, 3, 400)
+    X = centers[y] + rng.normal(size=(400, 2))
+    noise = rng.uniform(-5, 15, (150, 2))
+    distances = np.linalg.norm(noise[:, None] - centers, axis=2).min(axis=1)
+    model = EGMM(3, distribution="t", covariance="own", n_init=3, random_state=0).fit(
+        np.vstack([X, noise])
+    )
+    is_outlier = np.isin(np.arange(550), model.credal_partition_.outliers)
+    assert is_outlier[400:][distances > 4].mean() > 0.9
+    assert is_outlier[:400].mean() < 0.03
+    assert adjusted_rand_score(y, model.labels_[:400]) > 0.97
+    empty = model.focal_sets_.empty_index
+    assert model.weights_[empty] == pytest.approx(150 / 550, abs=0.05)
+
+
+@pytest.mark.parametrize("covariance", ["tied", "own"])
+def test_t_in_blocks_with_weights_in_files_and_in_parts(covariance, tmp_path):
+    X, _, _ = t_mixture(300)
+    counts = np.random.default_rng(1).integers(1, 4, len(X))
+    options = {"distribution": "t", "covariance": covariance, "random_state": 0}
+    expected = EGMM(2, **options).fit(np.repeat(X, counts, axis=0))
+    weighted = EGMM(2, **options).fit(X, sample_weight=counts)
+    in_blocks = EGMM(2, **options).fit(
+        [X[:7], X[7:]], sample_weight=[counts[:7], counts[7:]]
+    )
+    save(weighted, tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    for model in (weighted, in_blocks, loaded):
+        np.testing.assert_allclose(model.covariance_, expected.covariance_, rtol=1e-4)
+        assert model.degrees_of_freedom_ == pytest.approx(
+            expected.degrees_of_freedom_, rel=1e-3
+        )
+    np.testing.assert_array_equal(
+        loaded.predict_mass(X).masses, weighted.predict_mass(X).masses
+    )
+    online = EGMM(2, **options)
+    for part in np.array_split(X, 3):
+        online.partial_fit(part)
+    np.testing.assert_allclose(
+        np.sort(online.means_, axis=0), np.sort(weighted.means_, axis=0), atol=0.3
+    )
+
+
+@pytest.mark.parametrize("covariance", ["tied", "own"])
+def test_t_of_degenerate_data(covariance):
+    options = {"distribution": "t", "covariance": covariance, "random_state": 0}
+    X, y = make_blobs(100, 2, centers=[[0, 0], [6, 6]], random_state=0)
+    constant = np.column_stack([X, np.zeros(100)])
+    repeated = np.repeat(X[:20], 5, axis=0)
+    binary = np.column_stack([X, np.arange(100) % 2])
+    for data in (constant, repeated, binary):
+        model = EGMM(2, **options).fit(data)
+        assert np.isfinite(model.credal_partition_.masses).all()
+        assert len(model.credal_partition_.outliers) <= 5
+    few = EGMM(3, **options).fit([[0.0, 0], [5, 5], [9, 0]])
+    assert sorted(few.labels_.tolist()) == [0, 1, 2]
+    single = EGMM(2, **options).fit(X.astype(np.float32))
+    assert adjusted_rand_score(y, single.labels_) > 0.95

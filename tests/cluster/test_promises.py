@@ -1,5 +1,6 @@
 """Statements of docstrings in unusual settings: flat clusters, equal rows, few objects."""
 
+import warnings
 from decimal import Decimal
 from fractions import Fraction
 
@@ -311,3 +312,17 @@ def test_explanations_with_decimals_and_fractions(kind):
         explain_object(partition, table, 4)
     )
     assert str(profile(partition, given)) == str(profile(partition, table))
+
+
+@pytest.mark.parametrize(("delta", "warns"), [(0.01, True), (0.3, False)])
+def test_warning_if_most_objects_are_outliers(delta, warns):
+    X = np.random.default_rng(0).normal(size=(60, 2)) / 10
+    X[30:] += 9
+    model = ECM(2, delta=delta, focal_sets="full", random_state=0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X)
+    share = len(model.credal_partition_.outliers) / 60
+    assert (share > 0.5) == warns
+    beginning = f"ECM: {share:.0%} of the objects are outliers"
+    assert [str(w.message).startswith(beginning) for w in caught] == [True] * warns

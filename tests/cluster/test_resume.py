@@ -48,6 +48,7 @@ def few_drawn(monkeypatch):
         (CCM, {"focal_sets": "selected"}),
         (EGMM, {"focal_sets": "pairs"}),
         (EGMM, {"covariance": "own"}),
+        (EGMM, {"distribution": "t"}),
     ],
 )
 def test_failed_fit_is_resumed(method, more, tmp_path):

@@ -25,6 +25,11 @@ METHODS = {
     "ccm": (CCM, {"focal_sets": "pairs", "delta": 4.0}),
     "egmm": (EGMM, {}),
     "egmm own": (EGMM, {"covariance": "own", "reg_covar": 1e-3}),
+    "egmm t": (EGMM, {"distribution": "t"}),
+    "egmm t own": (
+        EGMM,
+        {"distribution": "t", "covariance": "own", "reg_covar": 1e-3},
+    ),
     "egmm selected": (EGMM, {"focal_sets": "selected", "n_init": 2, "tol": 1e-4}),
     "evclus": (EVCLUS, {**LANDMARKS, "n_init": 1}),
     "evclus simple": (EVCLUS, {**LANDMARKS, "focal_sets": "simple", "n_init": 1}),

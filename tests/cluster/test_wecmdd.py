@@ -216,3 +216,11 @@ def test_published_results(shared_data, name, printed):
 def test_invalid_parameters(invalid):
     with pytest.raises(InvalidParameterError, match=next(iter(invalid))):
         WECMdd(2, **invalid).fit(np.random.default_rng(0).normal(size=(20, 2)))
+
+
+def test_objective_of_single_clusters_never_increases():
+    rng = np.random.default_rng(3)
+    for seed in range(8):
+        X = rng.integers(0, 5, (40, 2)) if seed % 2 else rng.normal(size=(40, 2))
+        model = WECMdd(3, n_init=1, random_state=seed).fit(X.astype(float))
+        assert np.diff(model.history_).max(initial=0) <= 1e-9 * model.history_[0]

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from scipy import sparse
 from scipy.spatial.distance import cdist
-from scipy.stats import multivariate_normal
+from scipy.stats import multivariate_normal, multivariate_t
 from sklearn.base import BaseEstimator
 from sklearn.cluster import KMeans
 from sklearn.exceptions import NotFittedError
@@ -232,6 +232,24 @@ def test_recm_shifted_dissimilarities():
     shifted = D + model._model.means.shift * (1 - np.eye(60))
     totals = [-(P[k] @ shifted[11] - P[k] @ shifted @ P[k] / 2) for k in range(3)]
     np.testing.assert_allclose(*actual_and_expected(why, totals), rtol=1e-6)
+
+
+@pytest.mark.parametrize("covariance", ["tied", "own"])
+def test_egmm_log_densities_of_t_distributions(covariance):
+    model = EGMM(3, covariance=covariance, distribution="t", random_state=0).fit(POINTS)
+    why = explain_object(model, POINTS, 11, clusters=[0, 1, 2], changes=False)
+    nu = model.degrees_of_freedom_
+    for k, cluster in enumerate(why.clusters):
+        matrix = model.covariance_
+        if covariance == "own":
+            matrix = matrix[cluster]
+        density = multivariate_t(model.means_[cluster], matrix, nu).logpdf(POINTS[11])
+        weight = model.weights_[model.focal_sets_.singleton_index[cluster]]
+        assert why.evidence[k] == pytest.approx(density + np.log(weight))
+        gap = POINTS[11] - model.means_[cluster]
+        parts = gap * np.linalg.solve(matrix, gap)
+        total = (nu + len(gap)) / 2 * np.log1p(parts.sum() / nu)
+        np.testing.assert_allclose(why.parts[:, k], -parts / parts.sum() * total)
 
 
 @pytest.mark.parametrize("covariance", ["tied", "own"])

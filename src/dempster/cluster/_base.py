@@ -273,7 +273,7 @@ class EvidentialClusterer(
             dissimilarities=dissimilarities,
         )
         name = type(self).__name__
-        for message in result.warnings:
+        for message in (*result.warnings, *_outlier_warnings(result)):
             warnings.warn(f"{name}: {message}", UserWarning, stacklevel=3)
         self._warn_empty_clusters()
         if not result.run.converged:
@@ -578,6 +578,18 @@ def _writable_masses(partition: Any) -> Any:
     if isinstance(partition, CredalPartition):
         return copy_array(partition.masses)
     return partition.masses
+
+
+def _outlier_warnings(result: FitResult) -> list[str]:
+    """Return a warning if most objects are outliers."""
+    if result.masses is None:
+        return []
+    best_set = to_host(result.masses).argmax(axis=1)
+    share = np.mean(best_set == result.model.family.empty_index)
+    if share <= 0.5:
+        return []
+    problem = f"{share:.0%} of the objects are outliers (largest mass on the empty set)"
+    return [f"{problem}; scale X or use other parameters"]
 
 
 def _make_metadata(

@@ -70,6 +70,9 @@ class TorchOperations:
             return x * x
         return x**exponent
 
+    def log(self, x: Any) -> Any:
+        return x.log()
+
     def sum(self, x: Any) -> Any:
         """Return the sum of each row, shape (n, 1)."""
         return x.sum(dim=1, keepdim=True)
@@ -239,52 +242,76 @@ def prototype_masses(arguments: tuple, step: MassStep, X: Array, device: Any) ->
     return out
 
 
-# ---- mixtures of Gaussians -----------------------------------------------------------------------
+# ---- mixtures ------------------------------------------------------------------------------------
 
 
 def _densities(
     xp: TorchOperations, rows: Any, components: RoundComponents
-) -> tuple[Any, Any]:
-    """Return the probabilities of the components, shape (b, g), and the log-densities, (b, 1)."""
-    objects, logs = mixture_logs(xp, rows, components)
+) -> tuple[Any, Any, Any, Any]:
+    """Return the probabilities of the components, (b, g), and log-densities, (b, 1).
+
+    The other results are the probabilities of the background, (b, 1), and the squared distances;
+    they are None if not used.
+    """
+    logs, background, squares, objects = mixture_logs(xp, rows, components)
     total = xp.torch.logsumexp(logs, dim=1, keepdim=True)
+    empty = None
+    if background is not None:
+        total = xp.torch.logaddexp(total, background)
+        empty = (background - total).exp_()
     common = 0.0
     if objects is not None:
         common = (objects * objects).sum(dim=1, keepdim=True) / 2
-    return (logs - total).exp_(), total - common + components.normalizer
+    densities = total - common + components.normalizer
+    return (logs - total).exp_(), densities, empty, squares
 
 
 def mixture_sums(
     components: RoundComponents, X: Any, weights: Any | None
-) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-    """Return the log-likelihood of the rows x of a tensor, and the sums of m, m x and m x x'.
-
-    The masses of x are m. The last sums are empty if all components have the same coordinates.
-    """
+) -> tuple[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray, float]:
+    """Return the sums over the rows of a tensor, in the order of the fields of `MixtureSums`."""
     xp = TorchOperations(X.dtype, X.device)
     g = len(components.constants)
+    p = X.shape[1]
+    nu = components.degrees_of_freedom
     is_tied = components.rounded.ndim == 2
     likelihood = xp.zeros()
     total = xp.zeros(g)
-    first = xp.zeros(g, X.shape[1])
-    second = xp.zeros(*(0, 0, 0) if is_tied else components.rounded.shape)
+    precision = xp.zeros(g)
+    background = xp.zeros()
+    first = xp.zeros(g, p)
+    n_products = g
+    if is_tied:
+        n_products = int(np.isfinite(nu))
+    second = xp.zeros(n_products, p, p)
     for rows, w in _rows_and_weights(X, weights, components.width):
-        masses, logs = _densities(xp, rows, components)
+        masses, logs, empty, squares = _densities(xp, rows, components)
+        if empty is None:
+            empty = xp.zeros(1)
         if w is not None:
             w = w.to(masses.dtype)
             masses = masses * w
             logs = logs * w
+            empty = empty * w
+        background += empty.sum(dtype=background.dtype)
         likelihood += logs.sum(dtype=likelihood.dtype)
         total += masses.sum(dim=0, dtype=total.dtype)
+        if np.isfinite(nu):
+            masses = masses * ((nu + p) / (squares + nu))
+        precision += masses.sum(dim=0, dtype=total.dtype)
         first += (masses.T @ rows).double()
+        if is_tied:
+            masses = masses.sum(dim=1, keepdim=True)
         # In single precision, small variances far from the origin would be inaccurate.
-        for j in range(len(second)):
+        for j in range(n_products):
             second[j] += (rows.double().T * masses[:, j]) @ rows.double()
     return (
         float(likelihood),
         total.cpu().numpy(),
+        precision.cpu().numpy(),
         first.cpu().numpy(),
         second.cpu().numpy(),
+        float(background),
     )
 
 
@@ -303,14 +330,16 @@ def mixture_masses(
     """
     xp = _operations_for(X, device)
     out = allocate_rows(X, len(family))
-    columns = np.flatnonzero(family.cardinality > 0)
+    columns = xp.table(np.flatnonzero(family.cardinality > 0))
     for block in _blocks(len(X), components.width):
-        masses, _ = _densities(xp, to_tensor(X[block], device), components)
+        masses, _, empty, _ = _densities(xp, to_tensor(X[block], device), components)
         if doubtful:
-            found = masses_from_plausibilities(xp, masses, family)
+            found = masses_from_plausibilities(xp, masses, family, empty)
         else:
             found = masses.new_zeros((len(masses), len(family)))
-            found[:, xp.table(columns)] = masses
+            found[:, columns] = masses
+            if empty is not None:
+                found[:, family.empty_index] = empty[:, 0]
         copy_into(found, out[block])
     return out
 

@@ -10,7 +10,7 @@ of a graph support the operators of Python and the methods ``exp``, ``log``, ``s
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -82,6 +82,12 @@ class RoundComponents:
     unit: (
         float  # number by which the objects are divided after ``origin`` is subtracted
     )
+    degrees_of_freedom: float  # of t distributions; infinite for Gaussians
+    # (2, p), smallest and largest values in the box of the background, or None
+    box: np.ndarray | None
+    log_background: (
+        float  # logarithm of the weight of the background, minus the normalizer
+    )
 
     @property
     def width(self) -> int:
@@ -91,27 +97,69 @@ class RoundComponents:
         return self.places.size
 
 
-def mixture_logs(xp: Any, X: Any, components: RoundComponents) -> tuple[Any, Any]:
-    """Return the transformed objects, and the log-densities without their common terms.
+class ComponentLogs(NamedTuple):
+    """Log-densities of n objects without their common terms, of which the normalizer is one."""
 
-    The common terms are the normalizer and minus half the squared norms of the transformed objects.
-    If each component has its own coordinates, the normalizer is the only common term, and None
-    replaces the transformed objects.
-    """
+    logs: Any  # (n, g), logarithms of weight times density of the components
+    # (n, 1), logarithm of weight times density of the background, or None
+    background: Any
+    # (n, g), squared Mahalanobis distances, or None for Gaussians with the same coordinates
+    squares: Any
+    # (n, p), transformed objects, for Gaussians with the same coordinates, or None. Minus half of
+    # their squared norms is then another common term.
+    objects: Any
+
+
+def mixture_logs(xp: Any, X: Any, components: RoundComponents) -> ComponentLogs:
+    """Return the log-densities of the components."""
     if components.origin is not None:
         X = (X - xp.constant(components.origin)) / components.unit
     rounded = components.rounded
     places = components.places
+    g, p = places.shape
+    nu = components.degrees_of_freedom
     constants = xp.constant(components.constants)
     if rounded.ndim == 2:
         objects = X @ xp.constant(rounded)
-        return objects, objects @ xp.constant(places.T) + constants
-    gaps = X @ xp.constant(np.hstack(list(rounded)))  # (n, g p)
-    gaps -= xp.constant(places.ravel())
-    gaps *= gaps
-    # sums over the p columns of a component
-    halves = np.repeat(-0.5 * np.eye(len(places)), places.shape[1], axis=0)
-    return None, gaps @ xp.constant(halves) + constants
+        products = objects @ xp.constant(places.T)
+        if np.isinf(nu):
+            return ComponentLogs(products + constants, None, None, objects)
+        norms = xp.constant(np.square(places).sum(axis=1))
+        squares = products * -2 + norms + xp.sum(objects * objects)
+        squares = xp.maximum(squares, 0.0)
+    else:
+        gaps = X @ xp.constant(np.hstack(list(rounded)))  # (n, g p)
+        gaps -= xp.constant(places.ravel())
+        gaps *= gaps
+        # sums over the p columns of a component
+        squares = gaps @ xp.constant(np.repeat(np.eye(g), p, axis=0))
+    if np.isinf(nu):
+        return ComponentLogs(squares * -0.5 + constants, None, squares, None)
+    logs = xp.log(squares / nu + 1) * (-(nu + p) / 2) + constants
+    background = None
+    if components.box is not None:
+        background = _background_logs(xp, X, components.box) + components.log_background
+    return ComponentLogs(logs, background, squares, None)
+
+
+_MASS_IN_BOX = 0.9  # probability of the box under the density of the background
+
+
+def _background_logs(xp: Any, X: Any, box: np.ndarray) -> Any:
+    """Return the log-densities of the background, shape (n, 1).
+
+    The density is constant in a box. Outside, it is proportional to r^-(p + 1), if the object is on
+    the surface of the box enlarged by the factor r. It decreases more slowly than the densities of
+    t distributions with more than one degree of freedom.
+    """
+    low, high = box
+    p = len(low)
+    gaps = (X - xp.constant((low + high) / 2)) / xp.constant((high - low) / 2)
+    squares, _ = xp.largest(gaps * gaps)
+    beyond = xp.log(xp.maximum(squares, 1.0)) * (-(p + 1) / 2)
+    beyond = beyond + float(np.log((1 - _MASS_IN_BOX) / p))
+    inside = xp.constant(np.log([[_MASS_IN_BOX]]))
+    return xp.where(squares <= 1, inside, beyond) - float(np.log(high - low).sum())
 
 
 def cluster_contour(

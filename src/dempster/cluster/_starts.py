@@ -272,8 +272,9 @@ def find_isolated(X: np.ndarray) -> np.ndarray:
     The distance from an isolated row to its nearest neighbors is unusually large, and much larger
     than the distances from these neighbors to their own neighbors. An initial prototype on an
     isolated row would represent one outlier in all iterations. Rows of a sparse cluster are not
-    isolated, because their neighbors are also far from other rows. Rows are compared with at most
-    1,000 distinct rows.
+    isolated, because their neighbors are also far from other rows. Several outliers in different
+    directions are isolated, because they are as far from each other as from the other rows. Rows
+    are compared with at most 1,000 distinct rows.
     """
     different, which = np.unique(X, axis=0, return_inverse=True)
     n = len(different)
@@ -296,7 +297,24 @@ def find_isolated(X: np.ndarray) -> np.ndarray:
     for start in range(0, n, _BLOCK_ROWS):
         stop = min(start + _BLOCK_ROWS, n)
         near[start:stop], who[start:stop] = nearest(np.arange(start, stop))
-    return _find_isolated(near, around[who])[which.reshape(-1)]
+    isolated = _find_isolated(near, around[who])
+    is_unusual = _find_unusual(near)
+    usual = chosen[~is_unusual[chosen]]
+    unusual = np.flatnonzero(is_unusual)
+    if len(unusual):
+        gaps = pairwise_distances(different[unusual], different[usual]).min(axis=1)
+        isolated[unusual] |= _MIN_RATIO * near[unusual] > gaps
+    return isolated[which.reshape(-1)]
+
+
+def without_isolated(X: np.ndarray, weights: np.ndarray, n_clusters: int) -> np.ndarray:
+    """Return the weights, zero for isolated rows, on which an initial prototype would not move.
+
+    If there are fewer distinct other rows than clusters, return the weights unchanged.
+    """
+    others = np.where(find_isolated(X), 0.0, weights)
+    n_different = len(np.unique(X[others > 0], axis=0))
+    return others if n_different >= n_clusters else weights
 
 
 def find_isolated_by_distances(D: np.ndarray) -> np.ndarray:
@@ -323,12 +341,17 @@ def _find_isolated(near: np.ndarray, around: np.ndarray) -> np.ndarray:
     """
     near = np.maximum(near, np.finfo(float).tiny)
     around = np.maximum(around, np.finfo(float).tiny)
+    ratios = near[:, None] / around
+    return _find_unusual(near) & (ratios.mean(axis=1) > _MIN_RATIO)
+
+
+def _find_unusual(near: np.ndarray) -> np.ndarray:
+    """Return a mask of the rows for which log ``near`` exceeds the fence of a box plot."""
     if not np.isfinite(near).all():
         return np.zeros(len(near), dtype=bool)
-    logs = np.log(near)
+    logs = np.log(np.maximum(near, np.finfo(float).tiny))
     low, high = np.quantile(logs, [0.25, 0.75])
-    unusual = logs > high + _FAR_FENCE * max(high - low, _MIN_LOG_RANGE)
-    return unusual & ((near[:, None] / around).mean(axis=1) > _MIN_RATIO)
+    return logs > high + _FAR_FENCE * max(high - low, _MIN_LOG_RANGE)
 
 
 def explain_auto_params(estimator: Any, method: Any) -> dict[str, str]:

@@ -266,11 +266,9 @@ class ViewMethod(BaseViewMethod[ViewModel]):
     @cached_property
     def _weights_without_outliers(self) -> np.ndarray:
         """Weights of the sampled rows; zero for isolated rows, where a prototype would remain."""
-        isolated = _starts.find_isolated(self._first_points)
-        weights = np.where(isolated, 0.0, self.sample_weights)
-        if len(np.unique(self.sample[weights > 0], axis=0)) >= self.n_clusters:
-            return weights
-        return self.sample_weights
+        return _starts.without_isolated(
+            self._first_points, self.sample_weights, self.n_clusters
+        )
 
     def run_start(self, start: ViewModel) -> Run[ViewModel]:
         if not isinstance(self.init, str):

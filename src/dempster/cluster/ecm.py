@@ -45,10 +45,10 @@ from dempster.cluster._search import (
 )
 from dempster.cluster._starts import (
     explain_auto_params,
-    find_isolated,
     k_means_distances,
     outlier_distance,
     resolve_beta,
+    without_isolated,
 )
 from dempster.cluster.belief_peaks import INIT_RULE, BeliefPeaks, centers_from_peaks
 from dempster.cluster.explanation import ClusterEvidence, quadratic_parts
@@ -592,13 +592,8 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
 
     @cached_property
     def _start_weights(self) -> np.ndarray:
-        """Weights for drawing initial prototypes.
-
-        They are zero for isolated rows, on which a prototype would not move.
-        """
-        weights = np.where(find_isolated(self.points), 0.0, self.sample_weights)
-        n_different = len(np.unique(self.points[weights > 0], axis=0))
-        return weights if n_different >= self.n_clusters else self.sample_weights
+        """Weights for drawing initial prototypes."""
+        return without_isolated(self.points, self.sample_weights, self.n_clusters)
 
     # ---- runs ------------------------------------------------------------------------------------
 

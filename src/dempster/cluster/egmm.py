@@ -1,17 +1,19 @@
-"""Evidential Gaussian mixture."""
+"""Evidential mixtures of Gaussian and t distributions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
-from functools import cached_property, reduce
+from dataclasses import dataclass, replace
+from functools import cached_property, partial, reduce
+from itertools import count
 from operator import add
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
+from scipy.special import digamma, gammaln
 from sklearn.utils.validation import check_is_fitted
 
 from dempster import _validation as rule
@@ -23,7 +25,10 @@ from dempster._types import ArrayLike, MaybeUnset, Seed, TableLike
 from dempster.belief import FocalSets
 from dempster.cluster import _device, _starts
 from dempster.cluster._base import COMMON_RULES, FitRequest
-from dempster.cluster._expressions import RoundComponents, mixture_logs
+from dempster.cluster._expressions import (
+    RoundComponents,
+    mixture_logs,
+)
 from dempster.cluster._mass_step import masses_from_plausibilities
 from dempster.cluster._online import CHECKPOINT_RULE, DEVICE_RULE, OnlineClusterer
 from dempster.cluster._search import (
@@ -43,21 +48,41 @@ from dempster.partition import CredalPartition
 
 _CELLS = 1 << 16  # desired number of elements of a temporary array
 _MIN_EIGENVALUE = 1e-12  # relative to the largest eigenvalue of a covariance
-_NUMPY = SimpleNamespace(constant=np.asarray)  # array namespace for `mixture_logs`
+# array namespace for `mixture_logs`
+_NUMPY = SimpleNamespace(
+    constant=np.asarray,
+    largest=lambda x: (x.max(axis=1, keepdims=True), None),
+    log=np.log,
+    maximum=np.maximum,
+    sum=partial(np.sum, axis=1, keepdims=True),
+    where=np.where,
+)
+# initial value and bounds of the estimated degrees of freedom
+_INITIAL_FREEDOM = 10.0
+_MIN_FREEDOM = 2.0
+_MAX_FREEDOM = 200.0
+_INITIAL_BACKGROUND = 0.05  # initial weight of the background
+_FREEDOM_STEPS = (
+    4  # number of iterations between two estimates of the degrees of freedom
+)
+_MIN_MASS = 1e-10  # smaller masses are neglected in these estimates
 
 
 @dataclass(frozen=True)
 class EvidentialMixture:
-    """Parameters of an evidential Gaussian mixture, with methods that compute the masses of rows.
+    """Parameters of an evidential mixture, with methods that compute the masses of rows.
 
-    With ``focal_sets="auto"``, only single clusters have Gaussian components, and ``doubtful`` is
-    the family of sets that carry mass (single clusters and pairs of neighboring clusters).
-    Otherwise, ``doubtful`` is None.
+    A mixture of t distributions may also have a background, the component of the empty set.
+
+    With ``focal_sets="auto"``, only single clusters have components, and ``doubtful`` is the family
+    of sets that carry mass (single clusters and pairs of neighboring clusters, and the empty set
+    for t distributions). Otherwise, ``doubtful`` is None.
     """
 
-    components: FocalSets  # sets that have a Gaussian component
+    components: FocalSets  # sets that have a component, and possibly the empty set
     means: Annotated[np.ndarray, "c p"]  # means of the clusters, (mean - origin) / unit
-    # covariance of all components or of each cluster, divided by unit^2
+    # covariance (scale matrix of t distributions) of all components or of each cluster, divided by
+    # unit^2
     covariance: Annotated[np.ndarray, "p p", "c p p"]
     weights: Annotated[
         np.ndarray, "g"
@@ -68,6 +93,14 @@ class EvidentialMixture:
     doubtful: FocalSets | None = None
     # coefficient of the penalty on the covariances of the clusters; zero after the fit
     ridge: float = 0.0
+    degrees_of_freedom: float = np.inf  # of t distributions; infinite for Gaussians
+    # box of the background, (smallest, largest values - origin) / unit
+    box: Annotated[np.ndarray, "2 p"] | None = None
+    background_weight: float = 0.0
+
+    @property
+    def is_gaussian(self) -> bool:
+        return np.isinf(self.degrees_of_freedom)
 
     @property
     def is_tied(self) -> bool:
@@ -94,55 +127,74 @@ class EvidentialMixture:
     @property
     def n_parameters(self) -> float:
         c, p = self.means.shape
-        return (
-            len(self.weights) - 1 + c * p + (1 if self.is_tied else c) * p * (p + 1) / 2
-        )
+        n_weights = len(self.weights) - (self.box is None)
+        return n_weights + c * p + (1 if self.is_tied else c) * p * (p + 1) / 2
 
     def round_components(self) -> RoundComponents:
         """Return the components in coordinates in which the covariance is the identity.
 
-        The logarithm of a component with its own covariance Sigma is reduced by ``ridge / 2
+        The logarithm of a component with the covariance Sigma is reduced by ``ridge / 2
         tr(Sigma^-1)``.
         """
         sets = self.sets
         p = self.means.shape[1]
+        nu = self.degrees_of_freedom
         values, vectors = self.spectrum
         places = (sets / sets.sum(axis=1, keepdims=True)) @ self.means
         if self.is_tied:
             rounded = vectors / np.sqrt(values)
             places = places @ rounded
-            subtracted = np.einsum("jd,jd->j", places, places)
-            normalizer = -(p * np.log(2 * np.pi) + np.log(values).sum()) / 2
+            subtracted = (np.log(values) + self.ridge / values).sum()
+            if self.is_gaussian:
+                subtracted = subtracted + np.einsum("jd,jd->j", places, places)
         else:
             clusters = sets.argmax(axis=1)
             values = values[clusters]
             rounded = vectors[clusters] / np.sqrt(values)[:, None, :]
             places = np.einsum("jd,jde->je", places, rounded)
             subtracted = (np.log(values) + self.ridge / values).sum(axis=1)
-            normalizer = -(p * np.log(2 * np.pi)) / 2
-        if self.origin is not None:
-            normalizer -= p * np.log(self.unit)
+        normalizer = log_normalizer(nu, p)
         with np.errstate(divide="ignore"):
             constant = np.log(self.weights) - subtracted / 2
+            log_background = float(np.log(self.background_weight)) - normalizer
+        if self.origin is not None:
+            normalizer -= p * float(np.log(self.unit))
         return RoundComponents(
-            rounded, places, constant, float(normalizer), self.origin, self.unit
+            rounded,
+            places,
+            constant,
+            normalizer,
+            self.origin,
+            self.unit,
+            nu,
+            self.box,
+            log_background,
         )
 
-    def _densities(self) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
-        """Return a function that maps rows to their masses on nonempty sets and log-densities."""
-        components = self.round_components()
+    def _densities(
+        self, components: RoundComponents
+    ) -> Callable[[np.ndarray], MixtureDensities]:
+        """Return a function that maps rows to the probabilities of components and log-densities."""
 
-        def densities(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            objects, logs = mixture_logs(_NUMPY, X, components)
+        def densities(X: np.ndarray) -> MixtureDensities:
+            logs, background, squares, objects = mixture_logs(_NUMPY, X, components)
             top = logs.max(axis=1)
+            if background is not None:
+                top = np.maximum(top, background[:, 0])
             logs -= top[:, None]
             np.exp(logs, out=logs)
             total = logs.sum(axis=1)
+            empty = None
+            if background is not None:
+                empty = np.exp(background[:, 0] - top)
+                total += empty
+                empty /= total
             logs /= total[:, None]
             densities = np.log(total) + top
             if objects is not None:
                 densities -= np.einsum("id,id->i", objects, objects) / 2
-            return logs, densities + components.normalizer
+            densities += components.normalizer
+            return MixtureDensities(logs, densities, empty, squares)
 
         return densities
 
@@ -162,18 +214,20 @@ class EvidentialMixture:
         """
         if is_tensor(values):
             return self.masses_on_device(values, values.device)
-        densities = self._densities()
+        densities = self._densities(self.round_components())
         out = np.zeros((len(values), len(self.family)), dtype=values.dtype)
         columns = np.flatnonzero(self.components.cardinality > 0)
 
         def write(start: int, stop: int) -> None:
-            probabilities = densities(values[start:stop])[0]
-            if self.doubtful is None:
-                out[start:stop, columns] = probabilities
-            else:
+            probabilities, _, empty, _ = densities(values[start:stop])
+            if self.doubtful is not None:
                 out[start:stop] = masses_from_plausibilities(
-                    probabilities, self.doubtful
+                    probabilities, self.doubtful, empty
                 )
+                return
+            out[start:stop, columns] = probabilities
+            if empty is not None:
+                out[start:stop, self.family.empty_index] = empty
 
         apply(write, self._row_blocks(len(values)))
         return out
@@ -194,21 +248,26 @@ class EvidentialMixture:
         nonempty = np.cumsum(self.components.cardinality > 0) - 1
         with np.errstate(divide="ignore"):
             weights = np.log(self.weights[nonempty[self.components.singleton_index]])
-        constant = -np.linalg.slogdet(2 * np.pi * self.covariance)[1] / 2
-        if self.origin is not None:
-            constant -= self.means.shape[1] * np.log(self.unit)
-        parts = -quadratic_parts(gap, inverse[None] if self.is_tied else inverse).T / 2
+        constant = -np.linalg.slogdet(self.covariance)[1] / 2
+        constant += self.round_components().normalizer
+        parts = quadratic_parts(gap, inverse[None] if self.is_tied else inverse).T
+        rate = 0.5 * np.ones(len(self.means))
+        if not self.is_gaussian:
+            # The logarithm of the density is divided in proportion to the terms of the distance.
+            nu = self.degrees_of_freedom
+            squares = np.maximum(parts.sum(axis=0), np.finfo(float).eps)
+            rate *= (nu + len(parts)) * np.log1p(squares / nu) / squares
         return ClusterEvidence.from_attributes(
-            "logarithm of weight times density", parts, weights + constant
+            "logarithm of weight times density", -rate * parts, weights + constant
         )
 
     def log_densities(self, X: Array, apply: Apply) -> Array:
         """Compute the log-densities of n rows, shape (n,)."""
         if is_tensor(X):
             return _device.mixture_log_densities(self.round_components(), X)
-        densities = self._densities()
+        densities = self._densities(self.round_components())
         parts = apply(
-            lambda start, stop: densities(X[start:stop])[1], self._row_blocks(len(X))
+            lambda start, stop: densities(X[start:stop]).logs, self._row_blocks(len(X))
         )
         return np.concatenate(parts)
 
@@ -217,68 +276,138 @@ class EvidentialMixture:
 
         ``weights`` is empty or None if all rows have the same weight.
         """
+        components = self.round_components()
         if is_tensor(X):
-            return MixtureSums(
-                *_device.mixture_sums(self.round_components(), X, weights)
-            )
+            return MixtureSums(*_device.mixture_sums(components, X, weights))
         assert weights is not None
-        densities = self._densities()
+        densities = self._densities(components)
+        p = X.shape[1]
+        nu = self.degrees_of_freedom
 
-        def sums(start: int, stop: int) -> MixtureSums:
+        def sum_block(start: int, stop: int) -> MixtureSums:
             rows = X[start:stop]
-            masses, logs = densities(rows)
+            masses, logs, empty, squares = densities(rows)
+            if empty is None:
+                empty = np.zeros(len(rows))
             if len(weights):
-                masses *= weights[start:stop, None]
-                likelihood = logs @ weights[start:stop]
+                w = weights[start:stop]
+                masses *= w[:, None]
+                likelihood = logs @ w
+                background = empty @ w
             else:
                 likelihood = logs.sum()
-            block = MixtureSums(float(likelihood), masses.sum(axis=0), masses.T @ rows)
-            if self.is_tied:
-                return block
-            return replace(
-                block, second=np.array([(rows.T * m) @ rows for m in masses.T])
+                background = empty.sum()
+            total = masses.sum(axis=0)
+            precision = total
+            if not self.is_gaussian:
+                assert squares is not None
+                masses *= (nu + p) / (squares + nu)
+                precision = masses.sum(axis=0)
+            if not self.is_tied:
+                second = [(rows.T * m) @ rows for m in masses.T]
+            elif self.is_gaussian:
+                second = []
+            else:
+                second = [(rows.T * masses.sum(axis=1)) @ rows]
+            return MixtureSums(
+                float(likelihood),
+                total,
+                precision,
+                masses.T @ rows,
+                np.reshape(second, (-1, p, p)),
+                float(background),
             )
 
-        return reduce(add, apply(sums, self._row_blocks(len(X))))
+        return reduce(add, apply(sum_block, self._row_blocks(len(X))))
+
+    def with_best_freedom(
+        self, X: np.ndarray, weights: np.ndarray, apply: Apply
+    ) -> EvidentialMixture:
+        """Return the mixture with the degrees of freedom that are best for the current masses.
+
+        They maximize the sum of the masses times the log-densities of the components, so the
+        likelihood does not decrease (Meng and van Dyk, 1997).
+        """
+        from scipy.optimize import brentq  # slow to import
+
+        p = X.shape[1]
+        densities = self._densities(self.round_components())
+
+        def large(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+            masses, _, _, squares = densities(X[start:stop])
+            assert squares is not None
+            masses *= weights[start:stop, None]
+            is_large = masses > _MIN_MASS
+            return masses[is_large], squares[is_large]
+
+        parts = apply(large, self._row_blocks(len(X)))
+        masses, squares = map(np.concatenate, zip(*parts, strict=True))
+        n = masses.sum()
+
+        def gain(nu: float) -> float:
+            logs = float(masses @ np.log1p(squares / nu))
+            return n * log_normalizer(nu, p) - (nu + p) / 2 * logs
+
+        def slope(nu: float) -> float:
+            constant = digamma((nu + p) / 2) - digamma(nu / 2) - p / nu
+            u = (nu + p) / (nu + squares)
+            terms = squares / nu * u - np.log1p(squares / nu)
+            return n * float(constant) + float(masses @ terms)
+
+        if slope(_MAX_FREEDOM) >= 0:
+            best = _MAX_FREEDOM
+        elif slope(_MIN_FREEDOM) <= 0:
+            best = _MIN_FREEDOM
+        else:
+            best = float(brentq(slope, _MIN_FREEDOM, _MAX_FREEDOM))
+        current = gain(self.degrees_of_freedom)
+        # Rounding errors must not decide whether the value changes.
+        if gain(best) < current - 1e-12 * abs(current):
+            return self
+        return replace(self, degrees_of_freedom=best)
 
     def step(
         self, sums: MixtureSums, second: np.ndarray, n: float, ridge: float
     ) -> tuple[float, EvidentialMixture]:
         """Return minus the penalized log-likelihood, and the next mixture (Jiao et al., 2022).
 
-        ``second`` is the weighted sum of x x' over the rows x. It does not depend on the masses,
-        because the masses of a row sum to one. ``n`` is the sum of the sample weights. ``ridge`` is
-        added to the diagonal of the covariance. The log-likelihood of a mixture with one covariance
-        for each cluster already contains the penalty.
+        ``second`` is the weighted sum of x x' over the rows x. For Gaussians with the same
+        covariance, it does not depend on the masses, because the masses of a row sum to one. ``n``
+        is the sum of the sample weights. ``ridge`` is added to the diagonal of the covariance. The
+        log-likelihood of a mixture with a ridge already contains the penalty. For t distributions,
+        see Peel and McLachlan (2000).
         """
         sets = self.sets
         mean = sets / sets.sum(axis=1, keepdims=True)
         means = solve_normal_equations(
-            (mean.T * sums.total) @ mean, mean.T @ sums.first
+            (mean.T * sums.precision) @ mean, mean.T @ sums.first
         )
-        following = replace(self, means=means, weights=sums.total / n)
+        following = replace(
+            self,
+            means=means,
+            weights=sums.total / n,
+            background_weight=sums.background / n,
+        )
         diagonal = ridge * np.eye(means.shape[1])
-        objective = -sums.likelihood
         if self.is_tied:
-            if ridge > 0:
-                objective += (
-                    ridge * n / 2 * float(np.trace(np.linalg.inv(self.covariance)))
-                )
+            if len(sums.second):
+                [second] = sums.second
             places = mean @ means
             cross = sums.first.T @ places
-            scatter = (second - cross - cross.T + (places.T * sums.total) @ places) / n
-            covariance = (scatter + scatter.T) / 2 + diagonal
-            following = replace(following, covariance=covariance)
+            scatter = second - cross - cross.T + (places.T * sums.precision) @ places
+            covariance = (scatter + scatter.T) / 2 / sums.total.sum() + diagonal
         else:
             covariance = self.covariance.copy()
             # The other clusters keep their covariances.
             filled = sums.total > np.finfo(float).eps * n
             clusters = sets.argmax(axis=1)[filled]
-            scatter = sums.second[filled] / sums.total[filled, None, None]
-            scatter -= means[clusters, :, None] * means[clusters, None, :]
+            products = means[clusters, :, None] * means[clusters, None, :]
+            scatter = sums.second[filled]
+            scatter -= sums.precision[filled, None, None] * products
+            scatter /= sums.total[filled, None, None]
             covariance[clusters] = (scatter + scatter.swapaxes(1, 2)) / 2 + diagonal
-            following = replace(following, covariance=covariance, ridge=ridge)
-        return objective, following.raise_small_eigenvalues()
+        following = replace(following, covariance=covariance, ridge=ridge)
+        return -sums.likelihood, following.raise_small_eigenvalues()
 
     def raise_small_eigenvalues(self) -> EvidentialMixture:
         """Return the mixture, with larger small eigenvalues of ill-conditioned covariances."""
@@ -295,11 +424,14 @@ class EvidentialMixture:
         return replace(self, covariance=np.where(is_good, self.covariance, raised))
 
     def find_neighbors(self) -> FocalSets:
-        """Return single clusters and pairs of neighboring clusters, by the mean covariance."""
+        """Return single clusters and pairs of neighboring clusters, by the mean covariance.
+
+        The family contains the empty set if the mixture has a background.
+        """
         covariance = self.covariance
         if not self.is_tied:
             covariance = np.tensordot(self.weights @ self.sets, covariance, axes=1)
-        return neighbor_family(self.means, covariance)
+        return neighbor_family(self.means, covariance, empty=self.box is not None)
 
     def _check_loaded(self) -> None:
         if len(self.weights) != (self.components.cardinality > 0).sum():
@@ -308,17 +440,32 @@ class EvidentialMixture:
             )
 
 
+class MixtureDensities(NamedTuple):
+    """Probabilities and densities of n rows."""
+
+    probabilities: np.ndarray  # (n, g), of the components
+    logs: np.ndarray  # (n,), log-densities of the mixture
+    empty: np.ndarray | None  # (n,), probabilities of the background
+    squares: np.ndarray | None  # (n, g), squared distances (see `mixture_logs`)
+
+
 @dataclass(frozen=True)
 class MixtureSums:
-    """Weighted sums over the rows of a block; the sums of several blocks can be added."""
+    """Weighted sums over the rows of a block; the sums of several blocks can be added.
+
+    A t distribution is a Gaussian whose precision is multiplied by a random number U, with the
+    expected value u = (nu + p) / (nu + M) for a row with the squared distance M from the component.
+    For Gaussians, u = 1.
+    """
 
     likelihood: float  # sum of the log-densities
     total: Annotated[np.ndarray, "g"]  # sums of the masses on each nonempty set
-    first: Annotated[np.ndarray, "g p"]  # sums of the masses times the rows x
-    # (g, p, p), sums of the masses times x x'; empty if all components have the same covariance
-    second: Annotated[np.ndarray, "* * *"] = field(
-        default_factory=lambda: np.zeros((0, 0, 0))
-    )
+    precision: Annotated[np.ndarray, "g"]  # sums of the masses times u
+    first: Annotated[np.ndarray, "g p"]  # sums of the masses times u x, for rows x
+    # (g, p, p), sums of the masses times u x x'; if all components have the same covariance, the
+    # sum over the components, (1, p, p), or an empty array for Gaussians
+    second: Annotated[np.ndarray, "* * *"]
+    background: float  # sum of the masses on the empty set
 
     def __add__(self, other: MixtureSums) -> MixtureSums:
         return MixtureSums(
@@ -331,11 +478,22 @@ class MixtureSums:
         )
 
 
-def neighbor_family(means: np.ndarray, covariance: np.ndarray) -> FocalSets:
+def log_normalizer(degrees_of_freedom: float, p: int) -> float:
+    """Return the logarithm of the density at the mean, in p dimensions, for the scale matrix I."""
+    nu = degrees_of_freedom
+    if np.isinf(nu):
+        return -p / 2 * float(np.log(2 * np.pi))
+    gammas = gammaln((nu + p) / 2) - gammaln(nu / 2)
+    return float(gammas - p / 2 * np.log(nu * np.pi))
+
+
+def neighbor_family(
+    means: np.ndarray, covariance: np.ndarray, *, empty: bool = False
+) -> FocalSets:
     """Return single clusters and pairs of neighboring clusters, by Mahalanobis distances."""
     values, vectors = np.linalg.eigh(covariance)
     values = np.maximum(values, max(_MIN_EIGENVALUE * values[-1], np.finfo(float).tiny))
-    return FocalSets.neighbors(means @ (vectors / np.sqrt(values)), empty=False)
+    return FocalSets.neighbors(means @ (vectors / np.sqrt(values)), empty=empty)
 
 
 def sum_masses(
@@ -400,10 +558,11 @@ class OnlineMixture:
             n = kept * self.n + n
         model = self.model
         if update:
-            mean = sums.first.sum(axis=0) / n  # The masses of each row sum to one.
-            variance = max(float(np.trace(second)) / n - float(mean @ mean), 0.0) / len(
-                mean
-            )
+            products = sums.second.sum(axis=0) if len(sums.second) else second
+            precision = sums.precision.sum()
+            mean = sums.first.sum(axis=0) / precision
+            scatter = float(np.trace(products)) - precision * float(mean @ mean)
+            variance = max(scatter, 0.0) / n / len(mean)
             model = model.step(sums, second, n, self.reg_covar * variance)[1]
         return replace(self, model=model, sums=sums, second=second, n=n)
 
@@ -415,11 +574,21 @@ class OnlineMixture:
         )
 
 
+def _weighted_quantile(
+    values: np.ndarray, weights: np.ndarray, level: float
+) -> np.ndarray:
+    """Return a quantile of each column of an array of shape (n, p)."""
+    order = np.argsort(values, axis=0, kind="stable")
+    reach = np.cumsum(weights[order], axis=0)
+    rank = (reach < reach[-1] * level * (1 - 1e-12)).sum(axis=0)
+    return np.take_along_axis(values, order, axis=0)[rank, np.arange(len(rank))]
+
+
 _FIRST_STEPS = 10  # number of k-means iterations that improve the initial means
 
 
 class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
-    """EM algorithm that fits an evidential Gaussian mixture from several initial mixtures.
+    """EM algorithm that fits an evidential mixture from several initial mixtures.
 
     The rows are centered to avoid rounding errors, and scaled so that relative changes of the
     likelihood do not depend on the units of X. ``init`` is the name of an initialization, an array
@@ -455,7 +624,24 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         self.n = self.rows.total_weight
         self.second = self.shifted.scatter()
         self.mean_variance = float(np.trace(self.second)) / self.n / self.data.shape[1]
+        self.has_named_family = isinstance(estimator.focal_sets, str)
+        self.freedom = np.inf
+        if estimator.distribution == "t":
+            self.freedom = _INITIAL_FREEDOM
+            if estimator.degrees_of_freedom != "auto":
+                self.freedom = float(estimator.degrees_of_freedom)
+            middle = _weighted_quantile(self.sample, self.sample_weights, 1 / 2)
+            self.mean_variance = self._robust_variance(self.sample - middle)
         self.ridge = estimator.reg_covar * self.mean_variance
+
+    def _robust_variance(self, gaps: np.ndarray) -> float:
+        """Return the median of the squares of the sample's gaps, divided by their dimension.
+
+        If it is zero, return the mean.
+        """
+        squares = np.square(gaps).mean(axis=1)
+        [median] = _weighted_quantile(squares[:, None], self.sample_weights, 1 / 2)
+        return float(median or np.average(squares, weights=self.sample_weights))
 
     # ---- starts ----------------------------------------------------------------------------------
 
@@ -476,25 +662,46 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
                 self.init, (self.n_clusters, self.data.shape[1])
             )
             means = (means - self.origin) / self.unit
-        return self._from_means(family, means)
+        start = self._from_means(family, means)
+        if self.estimator._estimates_freedom:
+            start = start.with_best_freedom(
+                self.sample, self.sample_weights, self.apply
+            )
+        return start
 
     def _draw(self, family: FocalSets, seed: int) -> EvidentialMixture:
         assert isinstance(self.init, str)
         rng = np.random.RandomState(seed)
-        rows = (self.sample, self.sample_weights)
+        rows = (self.sample, self._start_weights)
         means = _starts.draw_centers(*rows, self.n_clusters, self.init, rng)
         return self._from_means(
             family, _starts.move_centers(*rows, means, _FIRST_STEPS)
         )
 
+    @cached_property
+    def _start_weights(self) -> np.ndarray:
+        """Weights for drawing initial means."""
+        if np.isinf(self.freedom):
+            return self.sample_weights
+        return _starts.without_isolated(
+            self.sample, self.sample_weights, self.n_clusters
+        )
+
     def _from_means(self, family: FocalSets, means: np.ndarray) -> EvidentialMixture:
         """Return a mixture with equal weights.
 
-        Its covariance is that of the rows around their nearest means.
+        Its covariance is that of the rows around their nearest means. For t distributions, distant
+        rows have small weights.
         """
         require_singletons(family, "each has a mean of its own")
         gap = self.sample - means[_starts.find_nearest_centers(self.sample, means)]
-        scatter = (gap.T * self.sample_weights) @ gap / self.sample_weights.sum()
+        nu = self.freedom
+        u = 1.0
+        if np.isfinite(nu):
+            p = gap.shape[1]
+            variance = self._robust_variance(gap) or 1.0
+            u = (nu + p) / (nu + np.square(gap).sum(axis=1) / variance)
+        scatter = (gap.T * self.sample_weights * u) @ gap / self.sample_weights.sum()
         # The scatter is zero if there are as many clusters as rows.
         least = max(self.ridge, 1e-6 * self.mean_variance)
         covariance = scatter + least * np.eye(len(scatter))
@@ -502,21 +709,62 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
             covariance = np.repeat(covariance[None], self.n_clusters, axis=0)
         g = int((family.cardinality > 0).sum())
         weights = np.full(g, 1 / g)
+        box = None
+        background_weight = 0.0
+        if np.isfinite(nu) and (
+            self.has_named_family or family.empty_index is not None
+        ):
+            box = self._background_box(least)
+            background_weight = _INITIAL_BACKGROUND
+            weights *= 1 - background_weight
         mixture = EvidentialMixture(
-            family, means, covariance, weights, ridge=self.ridge
+            family,
+            means,
+            covariance,
+            weights,
+            ridge=self.ridge,
+            degrees_of_freedom=nu,
+            box=box,
+            background_weight=background_weight,
         )
         return mixture.raise_small_eigenvalues()
+
+    def _background_box(self, least: float) -> np.ndarray:
+        """Return a box around the whiskers of the box plots of the attributes, shape (2, p).
+
+        It is half the mean difference of adjacent values larger on all sides, so that the box of an
+        attribute with the values 0 and 1 is from -1/2 to 3/2. If more than three quarters of the
+        values of an attribute are equal, all of its values are in the box.
+        """
+        quartiles = [
+            _weighted_quantile(self.sample, self.sample_weights, q)
+            for q in (1 / 4, 3 / 4)
+        ]
+        fence = 1.5 * (quartiles[1] - quartiles[0])
+        box = np.empty((2, len(fence)))
+        for j, column in enumerate(self.sample.T.astype(float)):
+            values = np.unique(column)
+            if fence[j] > 0:
+                is_inside = values >= quartiles[0][j] - fence[j]
+                is_inside &= values <= quartiles[1][j] + fence[j]
+                values = values[is_inside]
+            width = values[-1] - values[0]
+            margin = width / max(len(values) - 1, 1) / 2
+            margin = max(margin, np.sqrt(np.pi / 2 * least))
+            box[:, j] = values[0] - margin, values[-1] + margin
+        return box
 
     # ---- runs ------------------------------------------------------------------------------------
 
     def run_start(self, start: EvidentialMixture) -> Run[EvidentialMixture]:
-        if self.has_user_start:
+        if self.has_user_start and not self.estimator._estimates_freedom:
             return self._run(start, self.shifted, self.second)
         rows = Rows(self.sample, self.sample_weights, self.apply)
         return self._run(start, rows, rows.scatter())
 
     def refine(self, best: Run[EvidentialMixture]) -> Run[EvidentialMixture]:
-        if self.has_user_start or self.shifted.are_all_in(self.sample):
+        has_run = self.has_user_start and not self.estimator._estimates_freedom
+        if has_run or self.shifted.are_all_in(self.sample):
             return best
         return self._run(best.model, self.shifted, self.second)
 
@@ -541,9 +789,21 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
     def _run(
         self, start: EvidentialMixture, rows: Rows, second: np.ndarray
     ) -> Run[EvidentialMixture]:
+        steps = count()
+        estimates_freedom = (
+            self.estimator._estimates_freedom and rows is not self.shifted
+        )
+
         def step(mixture: EvidentialMixture) -> tuple[float, EvidentialMixture]:
             sums = rows.sum(sum_masses, mixture, MixtureSums)
-            return mixture.step(sums, second, rows.total_weight, self.ridge)
+            objective, following = mixture.step(
+                sums, second, rows.total_weight, self.ridge
+            )
+            if estimates_freedom and next(steps) % _FREEDOM_STEPS == 0:
+                following = following.with_best_freedom(
+                    rows.values, rows.weights, self.apply
+                )
+            return objective, following
 
         # The products of "own" are many and small, and other threads already work on other blocks.
         with nullcontext() if start.is_tied else one_blas_thread():
@@ -579,12 +839,12 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
 
 
 class EGMM(OnlineClusterer):
-    r"""Evidential Gaussian mixture: objects between two clusters get mass on the pair of clusters.
+    r"""Evidential mixture: objects between two clusters get mass on the pair of clusters.
 
-    By default, the mixture has one component for each cluster, and all components have the same
-    covariance matrix. After the fit, objects between neighboring clusters get mass on the pair,
-    computed from their probabilities. With ``focal_sets="pairs"`` and other families, the mixture
-    also has components for sets of several clusters, as in the paper. Its density is
+    By default, the mixture has one Gaussian component for each cluster, and all components have the
+    same covariance matrix. After the fit, objects between neighboring clusters get mass on the
+    pair, computed from their probabilities. With ``focal_sets="pairs"`` and other families, the
+    mixture also has components for sets of several clusters, as in the paper. Its density is
 
     .. math::
 
@@ -596,27 +856,48 @@ class EGMM(OnlineClusterer):
     weight of the pair, so no parameter controls the imprecision. With ``covariance="own"``, only
     single clusters have a component, and each has its own covariance matrix.
 
-    The empty set has no mass. The parameters are estimated by EM, and the likelihood never
-    decreases. The cost of an iteration is linear in the number of objects.
+    With ``distribution="t"``, the components have t distributions with a common number nu of
+    degrees of freedom, and the empty set also has a component, the background:
+
+    .. math::
+
+        p(x) = \pi_\emptyset b(x) + \sum_{A \neq \emptyset} \pi_A t(x; \mu_A, \Sigma, \nu).
+
+    The density b is constant in a box that contains the whiskers of the box plots of all
+    attributes, whose probability is 0.9, and decreases slowly outside. Objects far from all
+    clusters, and objects of a uniform noise, get mass on the empty set (they are outliers), and
+    distant objects have little influence on the clusters. With Gaussian distributions, the empty
+    set has no mass.
+
+    The parameters are estimated by EM, and the likelihood never decreases. The cost of an iteration
+    is linear in the number of objects.
 
     Parameters
     ----------
     n_clusters : int or "auto", default=2
         Number of clusters. "auto" selects it from the data, as in `ECM`.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
-        Sets of clusters that may carry mass. Families given by name do not contain the empty set.
-        "auto" fits single clusters; objects between two neighboring clusters (with no third cluster
-        between them) then get mass on the pair, computed from their probabilities. "simple",
-        "pairs" and "full" fit a Gaussian for each set. "selected" fits single clusters, then adds
-        the pairs of mutually nearest clusters and continues.
+        Sets of clusters that may carry mass. Families given by name contain the empty set if
+        ``distribution="t"``. "auto" fits single clusters; objects between two neighboring clusters
+        (with no third cluster between them) then get mass on the pair, computed from their
+        probabilities. "simple", "pairs" and "full" fit a component for each set. "selected" fits
+        single clusters, then adds the pairs of mutually nearest clusters and continues.
     covariance : {"tied", "own"}, default="tied"
         "tied" fits one covariance matrix for all components, and "own" fits one for each cluster.
         "own" requires ``focal_sets="auto"`` or a `FocalSets` whose nonempty sets are the single
         clusters.
+    distribution : {"gaussian", "t"}, default="gaussian"
+        Distribution of the components. "t" is for clusters with heavy tails, and for data with
+        outliers or noise.
+    degrees_of_freedom : float > 0 or "auto", default="auto"
+        Degrees of freedom of the t distributions. Small values, such as 3, mean heavy tails. "auto"
+        estimates a value between 2 and 200, from at most 20,000 objects; `partial_fit` estimates it
+        from the first block.
     reg_covar : float >= 0, default=1e-6
-        Factor of the mean variance that is added to the diagonal of each covariance matrix. This is
-        done at every M-step, and maximizes the likelihood minus the penalty ``r n / 2
-        tr(Sigma^-1)``, where r is the number added to the diagonal and n is the number of objects.
+        Factor of the mean variance that is added to the diagonal of each covariance matrix. With
+        ``distribution="t"``, a median replaces the mean, because of outliers. This is done at every
+        M-step, and maximizes the likelihood minus the penalty ``r n / 2 tr(Sigma^-1)``, where r is
+        the number added to the diagonal and n is the number of objects.
         With ``covariance="own"``, the fit instead subtracts ``r / 2 tr(Sigma_k^-1)`` from the
         log-density of each cluster k. A positive value is then necessary in practice, because the
         likelihood is unbounded if r is zero.
@@ -659,9 +940,14 @@ class EGMM(OnlineClusterer):
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         Same as ``means_``.
     covariance_ : ndarray of shape (n_features, n_features) or (n_clusters, n_features, n_features)
-        Covariance matrix of all components, or of each cluster if ``covariance="own"``.
+        Covariance matrix of all components, or of each cluster if ``covariance="own"``. For t
+        distributions, it is the scale matrix; the covariance matrix is nu / (nu - 2) times the
+        scale matrix if nu > 2.
+    degrees_of_freedom_ : float
+        Degrees of freedom nu of the t distributions; infinite for Gaussian distributions.
     weights_ : ndarray of shape (n_focal_sets,)
-        Weight of the component of every focal set; zero for a set without a component.
+        Weight of the component of every focal set; zero for a set without a component. The weight
+        of the empty set is that of the background.
     log_likelihood_ : float
         Log-likelihood of all objects.
     ebic_ : float
@@ -687,6 +973,12 @@ class EGMM(OnlineClusterer):
     L. Jiao, T. Denoeux, Z. Liu and Q. Pan (2022). EGMM: an evidential version of the Gaussian
     mixture model for clustering. Applied Soft Computing 129.
 
+    D. Peel and G. J. McLachlan (2000). Robust mixture modelling using the t distribution.
+    Statistics and Computing 10.
+
+    X.-L. Meng and D. van Dyk (1997). The EM algorithm - an old folk-song sung to a fast new tune.
+    Journal of the Royal Statistical Society B 59.
+
     Examples
     --------
     >>> import numpy as np
@@ -705,6 +997,8 @@ class EGMM(OnlineClusterer):
         **COMMON_RULES,
         "checkpoint": CHECKPOINT_RULE,
         "covariance": rule.choice("tied", "own"),
+        "distribution": rule.choice("gaussian", "t"),
+        "degrees_of_freedom": rule.choice("auto") | rule.real(0, open_low=True),
         "reg_covar": rule.real(0),
         "init": rule.choice("k-means++", "random")
         | PEAKS_RULE
@@ -722,6 +1016,8 @@ class EGMM(OnlineClusterer):
         *,
         focal_sets: str | FocalSets = "auto",
         covariance: str = "tied",
+        distribution: str = "gaussian",
+        degrees_of_freedom: float | str = "auto",
         reg_covar: float = 1e-6,
         init: str | BeliefPeaks | ArrayLike | CredalPartition = "k-means++",
         n_init: int = 10,
@@ -738,11 +1034,17 @@ class EGMM(OnlineClusterer):
             n_clusters, focal_sets, n_init, max_iter, tol, random_state, n_jobs, verbose
         )
         self.covariance = covariance
+        self.distribution = distribution
+        self.degrees_of_freedom = degrees_of_freedom
         self.reg_covar = reg_covar
         self.init = init
         self.n_neighbor_clusters = n_neighbor_clusters
         self.checkpoint = checkpoint
         self.device = device
+
+    @property
+    def _estimates_freedom(self) -> bool:
+        return self.distribution == "t" and isinstance(self.degrees_of_freedom, str)
 
     def score_samples(self, X: TableLike) -> np.ndarray:
         """Compute the log-density of the mixture at each object; outliers have a low density.
@@ -778,7 +1080,10 @@ class EGMM(OnlineClusterer):
 
     def _resolve_families(self, n_clusters: int) -> Families:
         families = resolve_families(
-            self.focal_sets, n_clusters, self.n_neighbor_clusters, empty=False
+            self.focal_sets,
+            n_clusters,
+            self.n_neighbor_clusters,
+            empty=self.distribution == "t",
         )
         if self.covariance == "own" and (families.first.cardinality > 1).any():
             expected = "'auto' or a FocalSets without sets of several clusters if covariance='own'"
@@ -800,14 +1105,18 @@ class EGMM(OnlineClusterer):
         weights = np.zeros(len(model.family))
         components = model.components.membership[model.components.cardinality > 0]
         weights[model.family.find(components)] = model.weights
+        if model.family.empty_index is not None:
+            weights[model.family.empty_index] = model.background_weight
         attributes = {
             "means_": means,
             "cluster_centers_": means,
             "covariance_": model.covariance * model.unit**2,
+            "degrees_of_freedom_": model.degrees_of_freedom,
             "weights_": weights,
         }
         if isinstance(method, EGMMMethod):
             likelihood = method.log_likelihood(model)
             attributes["log_likelihood_"] = likelihood
-            attributes["ebic_"] = likelihood - model.n_parameters * np.log(method.n) / 2
+            n_parameters = model.n_parameters + self._estimates_freedom
+            attributes["ebic_"] = likelihood - n_parameters * np.log(method.n) / 2
         return attributes

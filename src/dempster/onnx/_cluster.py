@@ -213,25 +213,35 @@ def _export_linked_prototypes(estimator: CECM, X: Value) -> Value:
 def _export_mixture(estimator: EGMM, X: Value) -> Value:
     model = estimator._model
     objects = X.double()  # The exponents may be too large for single precision.
-    _, logs = mixture_logs(GraphOperations(objects), objects, model.round_components())
-    masses = logs.softmax().astype(X.dtype)
+    found = mixture_logs(GraphOperations(objects), objects, model.round_components())
+    empty = None
+    if found.background is None:
+        masses = found.logs.softmax().astype(X.dtype)
+    else:
+        everything = concatenate(found.logs, found.background).softmax()
+        everything = everything.astype(X.dtype)
+        n_components = len(model.weights)
+        masses = everything.columns(np.arange(n_components))
+        empty = everything.columns([n_components])
     if model.doubtful is not None:
         return masses_from_plausibilities(
-            GraphOperations(masses), masses, model.doubtful
+            GraphOperations(masses), masses, model.doubtful, empty
         )
+    unit = np.eye(len(model.components))
     columns = np.flatnonzero(model.components.cardinality > 0)
-    if len(columns) == len(model.components):
+    masses = masses @ unit[columns]
+    if empty is None:
         return masses
-    return masses @ np.eye(len(model.components))[columns]
+    return masses + empty * unit[model.components.empty_index]
 
 
 def _export_references(estimator: EVCLUS, X: Value) -> Value:
     model = estimator._model
     source = model.references.source
     if source is None or source.metric != "euclidean":
-        raise InvalidParameterError(
-            "metric", "'euclidean' to export EVCLUS", estimator.metric
-        )
+        # The constraints of a fit can replace the metric.
+        metric = estimator.metric if source is None else source.metric
+        raise InvalidParameterError("metric", "'euclidean' to export EVCLUS", metric)
     if not source.is_euclidean:
         raise InvalidInputError(
             "EVCLUS can be exported only if its landmarks have no missing values"

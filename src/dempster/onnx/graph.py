@@ -247,6 +247,7 @@ class GraphOperations:
     cumsum = staticmethod(Value.cumsum)
     smallest = staticmethod(Value.smallest)
     at = staticmethod(Value.at)
+    log = staticmethod(Value.log)
 
     def __init__(self, value: Value):
         self.graph = value.graph

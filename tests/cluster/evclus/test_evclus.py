@@ -116,7 +116,7 @@ def test_published_program_from_same_start(reference, name, rtol, atol):
         constraints = None
     model = EVCLUS(
         p["c"], metric="precomputed", sampling="all", focal_sets=family, d0=p["d0"], xi=p.get("xi", 0.5), tol=1e-10,
-        init=CredalPartition(case["m0"], family), max_iter=5000, random_state=1,
+        init=CredalPartition(case["m0"], family), max_iter=5000, random_state=1, convention="program",
     ).fit(D, constraints=constraints)  # fmt: skip
     theirs = float(case["objective"] if constraints is not None else case["stress"])
     assert theirs * (1 - rtol) <= model.objective_ <= theirs * (1 + 1e-8)

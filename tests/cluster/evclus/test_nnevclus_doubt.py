@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from dempster import FocalSets, persistence
@@ -107,7 +108,8 @@ def test_outlier_detector(row):
 
 @pytest.mark.parametrize("convention", ["program", "paper"])
 def test_fence_coefficients(convention):
-    decision = np.linspace(-1, 3, 401)  # quartiles 0 and 2
+    quantiles = [0, 0.02, 0.25, 0.75, 1]
+    decision = np.interp(np.linspace(0, 1, 401), quantiles, [-10, -8, 0, 2, 3])
     layer = MassLayer(0, True, convention)
     coefficients = fence_coefficients(layer, decision)
     scores = np.tile(
@@ -118,6 +120,22 @@ def test_fence_coefficients(convention):
     assert share[0] > 0.9
     assert share[2] < 0.06
     assert len(fence_coefficients(layer, None)) == 0
+    # The fence is at the quantile 0.01 if there are no smaller decision values.
+    coefficients = fence_coefficients(layer, np.linspace(-1, 3, 401))
+    share = layer.forward(scores[:1], np.array([-0.96]), coefficients)[0][0, 0]
+    np.testing.assert_allclose(share, 0.5)
+
+
+def test_new_rows_are_not_outliers():
+    """In many dimensions, a detector distinguishes its training rows from new rows."""
+    X, y = make_blobs(400, 20, centers=4, center_box=(-4, 4), random_state=0)
+    known = X[y < 3]
+    model = NNEVCLUS(3, outlier_detector="one-class-svm", random_state=0).fit(
+        known[::2]
+    )
+    assert len(model.credal_partition_.outliers) <= 0.02 * len(known[::2])
+    assert len(model.predict_mass(known[1::2]).outliers) <= 0.1 * len(known[1::2])
+    assert len(model.predict_mass(X[y == 3]).outliers) >= 0.9 * (y == 3).sum()
 
 
 def test_widen():

@@ -73,6 +73,13 @@ class Links:
         )
 
     @property
+    def pairs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Objects i and j of each constraint, and whether it is a must-link."""
+        i = np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
+        is_first = i < self.indices  # The matrix contains each constraint twice.
+        return i[is_first], self.indices[is_first], self.signs[is_first] > 0
+
+    @property
     def objects(self) -> np.ndarray:
         """Indices of the objects that have constraints."""
         return np.flatnonzero(np.diff(self.indptr) > 0)

@@ -66,6 +66,12 @@ from dempster.cluster.evclus._pairs import (
     Links,
     link_form,
 )
+from dempster.cluster.evclus._revision import (
+    Revision,
+    are_satisfied,
+    improvement,
+    pooled_covariance,
+)
 from dempster.cluster.evclus._scale import Scale, ScaleSearch, candidate_scales
 from dempster.cluster.evclus._transforms import LinearTransform, RankTransform
 from dempster.constraints import Constraints
@@ -96,7 +102,7 @@ from dempster.optimize.projection import (
 from dempster.partition import CredalPartition
 
 # factor of the weight of the constraints in the published formula
-LINK_FACTORS = {"program": 4.0, "paper": 1.0}
+LINK_FACTORS = {"scaled": 4.0, "program": 4.0, "paper": 1.0}
 _REFINEMENT_OBJECTS = 2000  # number of objects for the second fit of the landmarks
 # A smaller tolerance would not improve the masses of objects that are not landmarks.
 _LANDMARK_TOLERANCE = 1e-5
@@ -166,9 +172,18 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         )
         constraints = request.constraints if params.xi > 0 else None
         self.links = Links.from_constraints(constraints, self.n)
-        # Equal objects are not merged if there are constraints, which may separate them.
+        self.metric_reasons: str | None = None  # why a learned metric is used
+        # whether the constraints revise plausibilities instead of changing the objective
+        self.revises = (
+            params.convention == "scaled"
+            and params.focal_sets == "auto"
+            and not isinstance(sample.values, SparseSource)
+        )
+        # Equal objects are not merged if a penalty may separate them.
         self.distinct = distinct_objects(
-            sample, merge=len(self.links) == 0, device=params.device
+            sample,
+            merge=self.revises or len(self.links) == 0,
+            device=params.device,
         )
         # All random numbers are drawn in a fixed order, beginning with those that select the pairs.
         self.rng = as_generator(params.random_state)
@@ -192,10 +207,12 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         # proportion.
         represented = len(self.distinct.positions) / len(self.pairs.fitted)
         self.link_share = LINK_FACTORS[params.convention] * represented
+        if params.convention == "scaled":
+            self.link_share *= min(len(self.links) / len(self.distinct.positions), 1)
         self.stages: list[
             float
         ] = []  # weights of the constraints in the stages after the first
-        if len(self.fitted_links):
+        if len(self.fitted_links) and not self.revises:
             share = self.link_share * len(self.fitted_links) / len(self.links)
             if params.xi > _FIRST_XI:
                 self.stages.append(share * _FIRST_XI)
@@ -421,7 +438,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
     # ---- masses of all objects -------------------------------------------------------------------
 
     def result(self, run: Run[ObjectMasses]) -> FitResult:
-        has_links = len(self.links) > 0
+        has_links = len(self.links) > 0 and not self.revises
         # Constraints may separate objects at dissimilarity zero.
         if not has_links:
             run = self._finalize(run)
@@ -537,18 +554,17 @@ class EvclusMethod(Method[Start, ObjectMasses]):
     ) -> tuple[DoubtModel, Array]:
         """Return a model with masses on pairs, and all masses.
 
-        Objects with constraints keep ``constrained``.
+        Objects with constraints keep ``constrained``, or get revised masses.
         """
         positions = self.pairs.references
         linked = self.links.objects
-        D = (
-            cast(DissimilaritySource, self.objects)
-            .block(positions, positions)
-            .astype(float)
-        )
-        model = DoubtModel.from_fit(
-            fit, (D + D.T) / 2, np.flatnonzero(np.isin(positions, linked))
-        )
+        revision = None
+        if constrained is None and len(linked):
+            revision = self._revise(fit)
+            model = revision.model
+        else:
+            kept = np.flatnonzero(np.isin(positions, linked))
+            model = DoubtModel.from_fit(fit, self._reference_dissimilarities(), kept)
         masses = model.masses(self._rows(), self.apply)
         repeated = np.flatnonzero(self.distinct.first != np.arange(self.n))
         masses[repeated] = masses[self.distinct.first[repeated]]
@@ -556,7 +572,55 @@ class EvclusMethod(Method[Start, ObjectMasses]):
             masses = to_host(masses)
             masses[positions] = model.reference_masses
             model.keep(masses, linked, constrained[linked])
+        if revision is not None:
+            masses = to_host(masses)
+            masses[self._revised_positions] = revision.masses
         return model, masses
+
+    def _reference_dissimilarities(self) -> np.ndarray:
+        positions = self.pairs.references
+        objects = cast(DissimilaritySource, self.objects)
+        D = objects.block(positions, positions).astype(float)
+        return (D + D.T) / 2
+
+    @property
+    def _revised_positions(self) -> np.ndarray:
+        """Indices of the reference objects, followed by other objects with constraints."""
+        references = self.pairs.references
+        return np.append(references, np.setdiff1d(self.links.objects, references))
+
+    def _revise(self, fit: EvclusModel) -> Revision:
+        """Add masses on pairs, and revise the plausibilities by the constraints."""
+        D = self._reference_dissimilarities()
+        positions = self._revised_positions
+        references = positions[: len(D)]
+        places = np.full(self.n, -1)
+        places[references] = np.arange(len(D))
+        objects = cast(DissimilaritySource, self.objects)
+        blocks = [
+            positions[len(D) + start : len(D) + stop]
+            for start, stop in row_blocks(len(positions) - len(D), 1024, most=None)
+        ]
+        outside = (
+            (
+                np.ascontiguousarray(objects.block(rows, references), dtype=float),
+                places[self.distinct.first[rows]],
+            )
+            for rows in blocks
+        )
+        model = DoubtModel.from_fit(fit, D, np.empty(0, dtype=np.int64))
+        links = self.links.among(positions)
+        return Revision.from_constraints(model, D, outside, links, self.params.xi)
+
+    def revised_labels(self, run: Run[ObjectMasses]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the clusters before and after the revision by constraints.
+
+        They are -1 for objects that are neither references nor constrained.
+        """
+        revision = self._revise(self._model(run.model))
+        labels = np.full((2, self.n), -1)
+        labels[:, self._revised_positions] = revision.former_labels, revision.labels
+        return labels[0], labels[1]
 
     def _masses_of_all(self, model: EvclusModel, fit: ObjectMasses) -> Array:
         """Return the masses of all n objects, shape (n, f).
@@ -651,8 +715,8 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         \delta_{ij} = 1 - \exp(-\gamma d_{ij}^2),
 
     with :math:`\gamma` such that :math:`\delta = 0.95` at the dissimilarity ``d0``. The
-    dissimilarities need not be a metric. Must-link and cannot-link ``constraints`` add a penalty
-    (CEVCLUS).
+    dissimilarities need not be a metric. Must-link and cannot-link ``constraints`` revise the
+    result, or add a penalty to the stress (CEVCLUS, see ``convention``).
 
     With ``focal_sets="auto"``, this minimization finds the clusters. The plausibility of each
     cluster for an object is then computed from the distances to the members of the cluster,
@@ -707,11 +771,18 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
     d0_quantile : float in (0, 1] or None, default=None
         Quantile of the dissimilarities that is used as ``d0``.
     xi : float >= 0, default=0.5
-        Weight of the constraints. They are added in three stages with weights 0, 0.05 and ``xi``.
-    convention : {"program", "paper"}, default="program"
-        Meaning of ``xi``, as in the published program or in the paper. The published formula
-        ("paper") divides ``xi`` by twice the number of constraints. The published program gives the
-        constraints four times this weight, so "program" reproduces the published results.
+        Weight of the constraints. With smaller values, constraints that contradict the
+        dissimilarities are violated. A penalty is added in three stages with weights 0, 0.05 and
+        ``xi``.
+    convention : {"scaled", "program", "paper"}, default="scaled"
+        Effect of the constraints. "scaled" gives a constraint the same weight for any number of
+        constraints. With ``focal_sets="auto"``, the constraints revise the result of a fit without
+        constraints (see Notes). With other focal sets or a sparse matrix, they add a penalty: the
+        one of "program" for as many constraints as objects, if there are fewer. "paper" and
+        "program" always add a penalty, whose total weight does not depend on the number of
+        constraints. The published formula ("paper") divides ``xi`` by twice the number of
+        constraints. The published program gives the constraints four times this weight, so
+        "program" reproduces the published results.
     sampling : {"auto", "all", "random", "landmarks"}, default="auto"
         Pairs of objects to compare; "auto": all pairs up to 1,000 objects, landmarks for more.
     n_partners : int, default=100
@@ -778,10 +849,10 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
     focal_sets_ : FocalSets
     objective_ : float
         Final value of the objective, which is the stress over the fitted pairs plus the penalty for
-        constraints. With landmarks, the fitted pairs are the pairs of landmarks, and the value does
-        not include the final refinement of their masses.
+        constraints, if there is one. With landmarks, the fitted pairs are the pairs of landmarks,
+        and the value does not include the final refinement of their masses.
     history_ : ndarray
-        Objective after every sweep (with constraints, every sweep of the last stage). The last
+        Objective after every sweep (with a penalty, every sweep of the last stage). The last
         value belongs to the final masses. It can be larger than the previous value if objects at
         dissimilarity zero get equal masses.
     n_iter_ : int
@@ -802,14 +873,29 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
     Objects with equal features are merged into one object with the sum of their weights, and random
     choices do not depend on the order of the rows. A permutation of the rows therefore permutes the
     result, and repeating a row is equivalent to a weight. In a matrix of dissimilarities, objects
-    at dissimilarity zero get the masses of one of them, whichever fit best. With constraints,
-    objects are not merged, because constraints may separate equal objects.
+    at dissimilarity zero get the masses of one of them, whichever fit best. With a penalty
+    for constraints, objects are not merged, because constraints may separate equal objects.
 
     In the fit, no object is compared with itself, but a new object is compared with all landmarks.
     At a distance d from its nearest landmark that is smaller than a quarter h of the distance from
     this landmark to the nearest other one, a new object gets the share 1 - d / h of the masses of
     the landmark. `predict_mass` therefore agrees with the fit and does not jump at training
     objects.
+
+    With the default ``convention`` and ``focal_sets="auto"``, constraints act on the plausibilities
+    of the clusters. The plausibility of cluster k for object i becomes the plausibility of the most
+    plausible labels of all constrained objects in which i is in k: the product of the
+    plausibilities of these labels and of exp(-10 ``xi``) for each violated constraint. The result
+    changes as little as possible, and constraints that hold already confirm it. The constraints
+    inform other objects in two ways, if this is supported by the constraints themselves:
+
+    - Changes are extended to near objects if more constraints can be predicted from the changes
+      that are due to other constraints.
+    - For Euclidean distances, a second fit uses Mahalanobis distances with the covariance matrix of
+      the features within the clusters. It is used if it satisfies more constraints before any
+      revision; the partition then names the metric among its choices.
+
+    In both cases, the increase must exceed the standard deviation of a sign test.
 
     References
     ----------
@@ -839,7 +925,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         "d0": rule.choice("auto") | rule.real(0, open_low=True),
         "d0_quantile": rule.choice(None) | rule.real(0, 1, open_low=True),
         "xi": rule.real(0),
-        "convention": rule.choice("program", "paper"),
+        "convention": rule.choice("scaled", "program", "paper"),
         "sampling": rule.choice("auto", "all", "random", "landmarks"),
         "n_partners": rule.integer(1),
         "n_landmarks": rule.choice("auto") | rule.integer(2),
@@ -870,7 +956,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         d0: float | str = "auto",
         d0_quantile: float | None = None,
         xi: float = 0.5,
-        convention: str = "program",
+        convention: str = "scaled",
         sampling: str = "auto",
         n_partners: int = 100,
         n_landmarks: int | str = "auto",
@@ -1045,7 +1131,52 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         if self.target_conflict in ("linear", "affine"):
             return self._run_linear(search, families, sample, request)
         method = self._make_method(sample, request)
-        return method, search.run(method, families, method.pairs.counts)
+        run = search.run(method, families, method.pairs.counts)
+        if len(method.links) and method.revises:
+            return self._adapt_metric(search, families, sample, request, method, run)
+        return method, run
+
+    def _adapt_metric(
+        self,
+        search: Search,
+        families: Families,
+        sample: Sample[Any],
+        request: FitRequest,
+        method: EvclusMethod,
+        run: Run[Any],
+    ) -> tuple[EvclusMethod, Run[Any]]:
+        """Fit Mahalanobis distances, and return this fit if it satisfies more constraints.
+
+        The covariance matrix is that of the features within the revised clusters of the first fit.
+        Constraints are not fitted, so they can be used to compare the metrics.
+        """
+        source = sample.values
+        quantile = method.scale_search.scale.best.quantile
+        if not (type(source) is AttributeSource and source.is_euclidean):
+            return method, run
+        if self.device != "cpu" or np.isnan(quantile):
+            return method, run
+        former, labels = method.revised_labels(run)
+        before = are_satisfied(method.links, former)
+        known = labels >= 0
+        X = source.objects
+        covariance = pooled_covariance(X[known].astype(float), labels[known])
+        if before.all() or covariance is None:
+            return method, run
+        parameters = {"VI": np.linalg.inv(covariance)}
+        adapted = AttributeSource(X, "mahalanobis", parameters)
+        other = copy.copy(self)
+        other.d0_quantile = quantile
+        second = other._make_method(replace(sample, values=adapted), request)
+        second_run = search.run(second, families, second.pairs.counts)
+        after = are_satisfied(method.links, second.revised_labels(second_run)[0])
+        if improvement(before, after) < 1:
+            return method, run
+        second.metric_reasons = (
+            f"mahalanobis, which satisfies {after.sum()} instead of {before.sum()} of "
+            f"{len(before)} constraints"
+        )
+        return second, second_run
 
     def _run_linear(
         self,
@@ -1097,10 +1228,13 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         return method, run
 
     def _auto_params(self, method: EvclusMethod) -> dict[str, str]:
+        reasons = {}
         scale = method.scale_search.scale
         if len(scale.trials) > 1:
-            return {"d0": scale.reasons()}
-        return {}
+            reasons["d0"] = scale.reasons()
+        if method.metric_reasons is not None:
+            reasons["metric"] = method.metric_reasons
+        return reasons
 
     def _fitted_attributes(
         self, method: EvclusMethod, model: EvclusModel | DoubtModel

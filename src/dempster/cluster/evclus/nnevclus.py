@@ -167,6 +167,7 @@ def _is_module(network: Any) -> bool:
 
 # maximum number of rows for the fit of a detector and for one call of decision_function
 _MAX_DETECTOR_ROWS = 10_000
+_N_FOLDS = 10  # of the cross-validation of the detector
 
 
 @dataclass(frozen=True)
@@ -196,6 +197,23 @@ class Preparation:
             self.detector.decision_function(flat[start:stop]) for start, stop in blocks
         ]
         return np.concatenate(parts).astype(float).reshape(-1) / self.detector_scale
+
+    def held_out_decision_values(self, inputs: np.ndarray) -> np.ndarray:
+        """Return the scaled decision values of training rows for detectors fitted to other rows.
+
+        A detector gives the rows that it was fitted to larger decision values than new rows,
+        especially if there are many attributes.
+        """
+        flat = inputs.reshape(len(inputs), -1)
+        order = order_along_line(flat)
+        parts = []
+        for fold in range(_N_FOLDS):
+            held_out = flat[order[fold::_N_FOLDS]]
+            others = flat[np.delete(order, np.s_[fold::_N_FOLDS])]
+            every = -(-len(others) // _MAX_DETECTOR_ROWS)
+            detector = clone(self.detector).fit(others[::every])
+            parts.append(detector.decision_function(held_out).reshape(-1))
+        return np.concatenate(parts) / self.detector_scale
 
     def inputs(self, X: np.ndarray, arrays: Arrays) -> NetworkInputs:
         """Return the inputs of the network for rows of X."""
@@ -296,6 +314,9 @@ _MIN_REFERENCES_PER_CLUSTER = 30
 _MAX_DISSIMILARITIES = 1_000_000  # maximum number of dissimilarities in memory at once
 # number of interquartile ranges from the first quartile of the decision values to the fence
 _FENCE = 2.0
+# The fence is not below this quantile: decision values have a lower bound, which they reach if
+# there are many attributes.
+_MAX_OUTLIER_SHARE = 0.01
 # lower bound of the interquartile range of the decision values, whose standard deviation is 1
 _MIN_RANGE = 0.1
 _STEEPNESS = 17.0  # Half an interquartile range below the fence, the mass on the empty set is 0.9.
@@ -364,11 +385,12 @@ def fence_coefficients(layer: MassLayer, decision: np.ndarray | None) -> np.ndar
     """
     if decision is None:
         return np.empty(0)
-    low, high = np.quantile(decision, [0.25, 0.75])
+    lowest, low, high = np.quantile(decision, [_MAX_OUTLIER_SHARE, 0.25, 0.75])
     width = max(float(high - low), _MIN_RANGE)
+    fence = max(low - _FENCE * width, lowest)
     slope = _STEEPNESS / width * (-1 if layer.convention == "program" else 1)
     half = np.log(np.expm1(1))  # argument at which softplus is 1
-    return np.array([half - slope * (low - _FENCE * width), slope])
+    return np.array([half - slope * fence, slope])
 
 
 _ROWS_PER_BLOCK = 65_536
@@ -629,7 +651,10 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         kept = fitted_masses[rows[positions]]
         replace_masses(masses, family, positions, kept, self.family)
         layer = MassLayer(family.empty_index, has_detector, self.params.convention)
-        coefficients = fence_coefficients(layer, self.inputs.decision)
+        decision = self.inputs.decision
+        if self.preparation.detector is not self.params.outlier_detector:
+            decision = self.preparation.held_out_decision_values(self.inputs.values)
+        coefficients = fence_coefficients(layer, decision)
         matrix = score_matrix(self.family, family)
         network = run.model.network.widen(matrix, layer, coefficients)
         inputs = replace(self.inputs, values=self.inputs.values[rows])
@@ -854,8 +879,10 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         estimator of scikit-learn is fitted to the standardized features. Fitted estimators and
         other objects are used without a fit, on the same features. With ``focal_sets="auto"``, half
         of the mass is on the empty set at the lower fence of a box plot of the decision values (two
-        interquartile ranges below the first quartile). Otherwise, the training determines the mass
-        on the empty set.
+        interquartile ranges below the first quartile, or the quantile 0.01 if it is larger). If the
+        detector is fitted here, these values are cross-validated: a detector gives new rows smaller
+        values than the rows that it was fitted to. Otherwise, the training determines the mass on
+        the empty set.
     n_partners : int or None, default=None
         Number of random partners of each row for the full-batch solvers; None: all pairs.
     training : Training or None, default=None

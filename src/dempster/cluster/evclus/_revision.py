@@ -1,0 +1,230 @@
+"""Revision of the plausibilities of clusters by must-link and cannot-link constraints.
+
+The clusters are those of a fit without constraints. The constraints revise the plausibilities of
+their objects (`revise_plausibilities`). If other constraints confirm it, the changes are extended
+to neighboring objects (`extend_changes`), or the metric is replaced (`pooled_covariance`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from dempster.cluster._mass_step import masses_from_plausibilities
+from dempster.cluster.evclus._model import DoubtModel
+from dempster.cluster.evclus._pairs import Links
+from dempster.dissimilarity.transform import decay
+
+# With the default xi = 0.5, the cost of a violated constraint is larger than the maximum cost of a
+# cluster, so that constraints are satisfied even if they contradict the dissimilarities.
+_COST_OF_VIOLATION = 10.0  # divided by xi; minus a log-plausibility
+_MAX_COST = 4.6  # minus the log-plausibility 0.01
+_TIE_BREAK = 1e-4  # relative difference between the costs of two objects with equal plausibilities
+_MAX_ROUNDS = 100
+_DAMPING = 0.5
+_TOLERANCE = 1e-10
+# distances, divided by the geometric mean of two local scales, at which the weight of a change is
+# 0.05
+_WIDTHS = (0.7, 1.0, 1.5)
+_SHRINKAGE = 0.02  # weight of a spherical covariance matrix
+
+
+def revise_plausibilities(
+    contour: np.ndarray, links: Links, xi: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the plausibilities of clusters before and after a revision by constraints.
+
+    ``contour`` contains the plausibilities of c clusters for q objects up to a factor, shape (q,
+    c). The revised plausibility of cluster k for object i is the maximum of
+
+        prod_j pl_j(k_j) exp(-10 xi v)
+
+    over the clusters k_j of all other objects, where k_i = k and v is the number of violated
+    constraints. It is computed by max-product message passing, which is exact if the graph of the
+    constraints has no cycle. The factors are at least 0.01, so that constraints are satisfied even
+    between objects that are far from the border of their cluster. Objects that remain in their
+    cluster keep smaller plausibilities of other clusters. The rows of both results sum to one.
+    """
+    with np.errstate(divide="ignore"):
+        costs = -np.log(contour / contour.max(axis=1, keepdims=True))
+    costs = np.minimum(np.nan_to_num(costs), 1e3)
+    # Objects with equal plausibilities must be separable.
+    rank = np.arange(len(costs)) / len(costs)
+    bounded = costs * _MAX_COST / (costs + _MAX_COST)
+    bounded *= (1 + _TIE_BREAK * rank)[:, None]
+    revised = _pass_messages(bounded, links, _COST_OF_VIOLATION * xi)
+    stays = revised.argmin(axis=1) == costs.argmin(axis=1)
+    revised[stays] += (costs - bounded)[stays]
+    return _normalize(np.exp(-costs)), _normalize(np.exp(-revised))
+
+
+def _normalize(plausibilities: np.ndarray) -> np.ndarray:
+    return plausibilities / plausibilities.sum(axis=1, keepdims=True)
+
+
+def _pass_messages(costs: np.ndarray, links: Links, violation: float) -> np.ndarray:
+    """Return the smallest total cost for each object and cluster, up to a constant per object."""
+    if costs.shape[1] == 1:
+        return costs.copy()
+    n_entries = len(links.indices)
+    to = np.repeat(np.arange(len(costs)), np.diff(links.indptr))
+    back = np.lexsort(
+        (to, links.indices)
+    )  # position of each pair with its ends exchanged
+    collect = sparse.csr_array(
+        (np.ones(n_entries), np.arange(n_entries), links.indptr),
+        shape=(len(costs), n_entries),
+    )
+    is_must_link = (links.signs > 0)[:, None]
+    messages = np.zeros((n_entries, costs.shape[1]))
+    for _ in range(_MAX_ROUNDS):
+        # Costs of the other object of each pair, without the message from this object.
+        other = (costs + collect @ messages)[links.indices] - messages[back]
+        other -= other.min(axis=1, keepdims=True)
+        second = np.partition(other, 1, axis=1)[:, 1:2]
+        best = other.argmin(axis=1)[:, None]
+        is_best = np.arange(costs.shape[1]) == best
+        apart = np.where(
+            is_best, second, 0.0
+        )  # The other object is in another cluster.
+        new = np.where(
+            is_must_link,
+            np.minimum(other, apart + violation),
+            np.minimum(other + violation, apart),
+        )
+        new -= new.min(axis=1, keepdims=True)
+        step = new - messages
+        messages += _DAMPING * step
+        if np.abs(step).max(initial=0) < _TOLERANCE:
+            break
+    return costs + collect @ messages
+
+
+def are_satisfied(links: Links, labels: np.ndarray) -> np.ndarray:
+    """Return whether the labels of the objects satisfy each constraint."""
+    i, j, is_must_link = links.pairs
+    return (labels[i] == labels[j]) == is_must_link
+
+
+def improvement(before: np.ndarray, after: np.ndarray) -> float:
+    """Return the statistic of a sign test for the increase of the satisfied constraints.
+
+    It is the difference of their numbers, in standard deviations.
+    """
+    n_changed = np.count_nonzero(before != after)
+    gain = np.count_nonzero(after) - np.count_nonzero(before)
+    return float(gain / np.sqrt(n_changed or 1))
+
+
+def extend_changes(
+    squares: np.ndarray, links: Links, before: np.ndarray, changes: np.ndarray
+) -> np.ndarray | None:
+    """Return the plausibilities of clusters for all objects if changes extend to neighbors.
+
+    ``before`` contains the plausibilities of n objects, and ``changes`` their changes by the
+    constraints, which are zero for objects without constraints. ``squares`` contains the squared
+    distances, in units of the local scales, from all objects to the q objects with constraints. The
+    change of an object is the mean of the changes of its neighbors, weighted by a Gaussian function
+    of the distance, or the weighted sum if the weights sum to less than one.
+
+    To find out whether neighbors change alike, each constraint is predicted from the changes of the
+    objects of all other constraints. The width of the Gaussian function with the largest
+    `improvement` is used. The result is None if no improvement is larger than one.
+    """
+    linked = links.objects
+    i, j, is_must_link = links.pairs
+    columns = np.searchsorted(linked, [i, j])
+    was_satisfied = are_satisfied(links, before.argmax(axis=1))
+    best = None
+    highest = 1.0
+    for width in _WIDTHS:
+        weights = np.exp(-decay(width) * squares)
+        sums = weights @ changes[linked]
+        totals = weights.sum(axis=1)
+        labels = []
+        for one, other, column in ((i, j, columns[1]), (j, i, columns[0])):
+            weight = weights[one, column]
+            rest = sums[one] - changes[one] - weight[:, None] * changes[other]
+            total = np.maximum(totals[one] - 1 - weight, 1)
+            labels.append((before[one] + rest / total[:, None]).argmax(axis=1))
+        is_satisfied = (labels[0] == labels[1]) == is_must_link
+        score = improvement(was_satisfied, is_satisfied)
+        if score > highest:
+            highest = score
+            best = before + sums / np.maximum(totals, 1)[:, None]
+    return best
+
+
+class Revision(NamedTuple):
+    """Model and masses of objects after a revision by constraints.
+
+    The first r of the m objects are the reference objects of the model.
+    """
+
+    model: DoubtModel
+    masses: np.ndarray  # (m, f), revised masses
+    former_labels: np.ndarray  # (m,), most plausible clusters before the revision
+    labels: np.ndarray  # (m,), most plausible clusters
+
+    @classmethod
+    def from_constraints(
+        cls,
+        model: DoubtModel,
+        D: np.ndarray,
+        outside: Iterable[tuple[np.ndarray, np.ndarray]],
+        links: Links,
+        xi: float,
+    ) -> Revision:
+        """Revise a model by constraints between m objects.
+
+        ``D`` contains the dissimilarities between the reference objects. ``outside`` contains
+        blocks of the other objects: their dissimilarities to the reference objects, and the index
+        of an equal reference object, or -1.
+        """
+        r = len(D)
+        around = model.surroundings
+        affinity = around.affinity(model.labels, model.family.n_clusters)
+        parts = [affinity.by_distances(D, np.arange(r))]
+        parts += [affinity.by_distances(*block) for block in outside]
+        contour, near = map(np.concatenate, zip(*parts, strict=True))
+        before, after = revise_plausibilities(contour, links, xi)
+        among = links.among(np.arange(r))
+        linked = among.objects
+        squares = D[:, linked] ** 2 / np.outer(around.scales, around.scales[linked])
+        extended = extend_changes(squares, among, before[:r], (after - before)[:r])
+        is_revised = np.diff(links.indptr) > 0
+        if extended is not None:
+            free = np.flatnonzero(~is_revised[:r])
+            after[free] = np.maximum(extended[free], 0)
+            is_revised[:r] = True
+        masses = masses_from_plausibilities(after, model.family, around.outlying(near))
+        same = np.flatnonzero(~is_revised)
+        masses[same] = model.reference_masses[same]
+        former = before.argmax(axis=1)
+        labels = after.argmax(axis=1)
+        moved = np.where((labels != former)[:r], labels[:r], model.labels)
+        revised = replace(model, labels=moved, reference_masses=masses[:r])
+        return cls(revised, masses, former, labels)
+
+
+def pooled_covariance(X: np.ndarray, labels: np.ndarray) -> np.ndarray | None:
+    """Return the covariance matrix of the features within clusters, slightly regularized.
+
+    The result is None if all features are constant within clusters, or if the matrix overflows.
+    """
+    residuals = np.empty(X.shape)
+    for k in np.unique(labels):
+        members = X[labels == k]
+        residuals[labels == k] = members - members.mean(axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        covariance = residuals.T @ residuals / len(X)
+    variance = np.trace(covariance) / len(covariance)
+    if not 0 < variance < np.inf:
+        return None
+    return (1 - _SHRINKAGE) * covariance + _SHRINKAGE * variance * np.eye(
+        len(covariance)
+    )
