@@ -1,5 +1,6 @@
 """All commands: output, files and JSON documents."""
 
+import itertools
 import json
 import shlex
 import sys
@@ -646,3 +647,15 @@ def test_default_report_overwrites_nothing(saved):
     assert (saved / "ecm.html").read_bytes() == before
     run("report", "ecm.dempster", "flowers.csv", "-o", "ecm.html")
     assert (saved / "ecm.html").read_bytes() != before
+
+
+def test_examples_name_columns_of_the_example_table(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run("example", "flowers.csv")
+    columns = set(pd.read_csv("flowers.csv").columns)
+    for name in ("cluster", "ask", "explain", "report"):
+        for line in program.get_command(None, name).examples:
+            words = shlex.split(line)
+            for option, value in itertools.pairwise(words):
+                if option in ("--index", "--columns", "--truth"):
+                    assert set(value.split(",")) <= columns, line

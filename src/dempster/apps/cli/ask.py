@@ -47,7 +47,7 @@ MAX_PRINTED_CHANGES = 10
 @click.command(
     cls=RecipeCommand,
     examples=(
-        "dempster ask flowers.csv -c 3 --index name",
+        "dempster ask flowers.csv -c 3 --index flower",
         "dempster ask flowers.csv -c 3 --answers flowers.answers.csv --partition new.csv",
     ),
 )

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     cls=RecipeCommand,
     examples=(
         "dempster cluster flowers.csv",
-        "dempster cluster flowers.csv -c 3 --index name --plot flowers.png --report flowers.html",
-        "dempster cluster flowers.csv -c 3 --method ecm --columns length,width --delta 5",
+        "dempster cluster flowers.csv -c 3 --index flower --plot flowers.png --report page.html",
+        "dempster cluster flowers.csv -c 3 --method ecm --columns 'petal length,petal width'",
         "dempster cluster flowers.csv -c 3 --method egmm --confidence 0.95",
         "dempster cluster distances.mtx --dissimilarities -c 4",
         "dempster cluster more-than-memory.parquet -c 3 --method ecm -o masses",

@@ -800,7 +800,7 @@ def _describe_run(facts: Facts) -> dict[str, str]:
     if "random_state" in metadata:
         run["seed"] = _format_setting(metadata["random_state"])
     nonspecificity = data.partition.nonspecificity_index()
-    run["nonspecificity"] = f"{nonspecificity:.3f} (0 certain, 1 no information)"
+    run["nonspecificity"] = f"{nonspecificity:.3f} (0 certain, 1 nothing known)"
     run["dempster"] = dempster.__version__
     run["Python"] = platform.python_version()
     run["NumPy"] = np.__version__

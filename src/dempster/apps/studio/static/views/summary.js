@@ -123,7 +123,7 @@ export function summaryPanel(host) {
     const leftOut = run.n_left_out ? ` (${formatCount(run.n_left_out, "row")} with missing values left out)` : "";
     const facts = [formatCount(run.n_clusters, "cluster"), formatCount(run.n, "object") + leftOut, formatCount(run.columns.length, "attribute"), seconds(run.seconds)];
     replace(head, heading(run.name, run.converged === false ? el("span", { class: "tag warn" }, "not converged") : null),
-      el("p", { class: "note" }, `${facts.join(" · ")} · nonspecificity ${number(run.nonspecificity, 2)} (0: certain, 1: vacuous)`), el("div", { style: { height: "10px" } }));
+      el("p", { class: "note" }, `${facts.join(" · ")} · nonspecificity ${number(run.nonspecificity, 2)} (0 certain, 1 nothing known)`), el("div", { style: { height: "10px" } }));
     replace(notes.lastChild, [run.origin, ...run.notes].map((words) => el("p", { class: "note" }, words)));
   }
 

@@ -22,8 +22,9 @@ function savedSessions() {
 export function welcome(host) {
   const session = get("session");
   const state = !session ? "closed" : running("run") ? "running" : session.source ? "ready" : running("load") ? "loading" : "empty";
-  if (state === shown && state !== "loading" && !(state === "empty" && !host.querySelector(".examples button"))) return;
-  shown = state;
+  const drawn = `${state} ${session?.source?.name}`;
+  if (drawn === shown && state !== "loading" && !(state === "empty" && !host.querySelector(".examples button"))) return;
+  shown = drawn;
   if (state === "closed") replace(host, el("p", { class: "nothing" }, "Opening…"));
   else if (state === "loading") replace(host, el("div", { class: "welcome" }, el("h2", {}, "Reading the table"), progressLine("load")));
   else if (state === "running") replace(host, el("div", { class: "welcome" }, el("h2", {}, "Clustering…"), el("p", {}, "You can change settings in the meantime, or stop the run on the left.")));
