@@ -117,7 +117,7 @@ def test_program_serves_and_removes_its_files_when_terminated(tmp_path, number):
         "studio",
         "--no-browser",
     ]
-    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, cwd=tmp_path, env=environment, **pipes) as process:
         address = re.search(
@@ -127,4 +127,6 @@ def test_program_serves_and_removes_its_files_when_terminated(tmp_path, number):
         process.send_signal(number)
         message = process.communicate(timeout=60)[1]
     assert (process.returncode, message) == (143, "dempster: terminated\n")
-    assert list(tmp_path.iterdir()) == []
+    assert [path for path in tmp_path.rglob("*") if not any(path.iterdir())] == [
+        tmp_path / "dempster" / "dempster-studio-sessions"
+    ]
