@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from joblib import parallel_config
 from sklearn.base import clone
-from sklearn.metrics import adjusted_rand_score
+from sklearn.metrics import adjusted_rand_score, roc_auc_score
 
 from dempster import CredalPartition, FocalSets
 from dempster._progress import report_progress_to
@@ -14,6 +14,7 @@ from dempster.cluster import BootClus, bootclus
 from dempster.cluster import bootclus as bootstrap
 from dempster.cluster.bootclus import PairFamily, PairIntervals, fit_mixtures
 from dempster.datasets import make_gaussian_mixture
+from dempster.explain import doubt_scores
 from dempster.mixture import ParsimoniousGaussianMixture
 from dempster.optimize.simplex_qp import solve_simplex_qp
 
@@ -70,6 +71,12 @@ def test_beliefs_match_the_intervals(fitted, sample):
     assert fitted.objective_ == pytest.approx(squares, rel=1e-5)
     assert np.sqrt(squares / len(intervals) / 2) < 0.06
     assert np.corrcoef(intervals.belief, intervals.lower)[0, 1] > 0.98
+
+
+def test_doubt_finds_the_objects_that_the_bootstrap_relabels(fitted, sample):
+    fits = fitted.bootstraps_.posteriors(sample.data).argmax(axis=1)
+    changes = (fits != fitted.labels_[:, None]).mean(axis=1)
+    assert roc_auc_score(changes >= 0.1, doubt_scores(fitted)) > 0.97
 
 
 def test_intervals_of_some_pairs(fitted, sample):

@@ -149,6 +149,17 @@ def test_recovers_the_mixture():
     assert (best[which == 3] == pair).mean() > 0.9
 
 
+def test_ambiguous_objects_are_those_of_the_true_mixture():
+    centers = np.array([[0, 0], [3, 0], [1.5, 2.6]])
+    X, _ = make_blobs(2000, centers=centers, random_state=0)
+    partition = EGMM(3, random_state=0).fit(X).credal_partition_
+    densities = np.stack([multivariate_normal(mean).pdf(X) for mean in centers])
+    second, first = np.sort(densities, axis=0)[-2:]
+    expected = np.flatnonzero(second > first / 2)
+    common = np.intersect1d(partition.ambiguous, expected)
+    assert len(common) > 0.8 * len(np.union1d(partition.ambiguous, expected))
+
+
 def test_number_of_clusters_by_ebic():
     X, _ = make_blobs(
         500, 2, centers=[[0, 0], [9, 1], [1, 10], [11, 12]], random_state=1
