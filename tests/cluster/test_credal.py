@@ -127,7 +127,9 @@ def test_plausibilities_are_weighted_means_over_the_candidates(iris):
     compact = EVCLUS(3, random_state=0).fit(X)
     candidates = [
         compact,
-        EGMM(3, covariance="own", reg_covar=1e-3, random_state=0).fit(X),
+        EGMM(3, covariance="own", distribution="t", reg_covar=1e-3, random_state=0).fit(
+            X
+        ),
         EGMM(3, random_state=0).fit(X),
     ]
     mean = np.zeros((len(X), 3))
