@@ -99,10 +99,6 @@ def expected_failures(estimator):
                     "it takes clusterers with predict_proba for classifiers"
                 )
         return failures
-    if isinstance(estimator, CredalClustering):
-        return {
-            "check_sample_weight_equivalence_on_dense_data": "the number of clusters depends on the number of rows"
-        }
     if isinstance(estimator, CatECM) or isinstance(
         getattr(estimator, "mixture", None), LatentClassModel
     ):
