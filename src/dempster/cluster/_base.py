@@ -582,10 +582,11 @@ def _writable_masses(partition: Any) -> Any:
 
 def _outlier_warnings(result: FitResult) -> list[str]:
     """Return a warning if most objects are outliers."""
-    if result.masses is None:
+    empty = result.model.family.empty_index
+    if result.masses is None or empty is None:
         return []
-    best_set = to_host(result.masses).argmax(axis=1)
-    share = np.mean(best_set == result.model.family.empty_index)
+    best_set = result.masses.argmax(1)  # an array or a tensor
+    share = float((best_set == empty).sum()) / len(best_set)
     if share <= 0.5:
         return []
     problem = f"{share:.0%} of the objects are outliers (largest mass on the empty set)"

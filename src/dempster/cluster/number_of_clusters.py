@@ -54,7 +54,7 @@ _CANDIDATES = range(2, 26)
 _AROUND_PEAKS = 0.2
 _SAMPLE_SIZE = 1500
 _SEPARATION_SIZE = 1000  # rows that are tested for a single cluster
-_MAX_COORDINATES = 10  # coordinates of these rows, if X contains dissimilarities
+_MAX_COORDINATES = 5  # coordinates of these rows, if X contains dissimilarities
 _MIN_DIFFERENT = 6  # Fewer different rows are clusters themselves.
 _ROUNDING = (
     1e-7  # Dissimilarities below this share of the largest one are considered zero.

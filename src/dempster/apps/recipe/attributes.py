@@ -144,14 +144,7 @@ class Preparation:
         table : DataFrame
             New rows.
         """
-        lacking = [name for name in self.columns if name not in table.columns]
-        if lacking:
-            columns = f"column{'s' * (len(lacking) > 1)} {quote_names(lacking)}"
-            message = (
-                f"the table lacks the {columns} of the training run; "
-                f"it has {quote_names(table.columns, 20)}"
-            )
-            raise InvalidParameterError("table", message=message)
+        _check_run_columns(table, self.columns)
 
     def apply(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Return validated rows with standardized numeric columns.
@@ -355,13 +348,27 @@ def choose_recorded_attributes(
     """
     rule.check(record, "clustered", rule.kind(Mapping, words="values by name"))
     categories = list(record.get("categories", ()))
+    columns = [*record.get("numbers", ()), *categories]
+    _check_run_columns(table, columns)
     return choose_attributes(
         table,
-        columns=[*record.get("numbers", ()), *categories],
+        columns=columns,
         categories=categories,
         scale=bool(record.get("standardized", True)),
         missing="partial",
     )
+
+
+def _check_run_columns(table: pd.DataFrame, columns: Sequence[str]) -> None:
+    """Raise an error if a table lacks a column of the training run."""
+    lacking = [name for name in columns if name not in table.columns]
+    if lacking:
+        words = f"column{'s' * (len(lacking) > 1)} {quote_names(lacking)}"
+        message = (
+            f"the table lacks the {words} of the training run; "
+            f"it has {quote_names(table.columns, 20)}"
+        )
+        raise InvalidParameterError("table", message=message)
 
 
 def check_table(table: Any, name: str = "table") -> None:
