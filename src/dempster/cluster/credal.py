@@ -687,7 +687,7 @@ class CredalClustering(EvidentialClusterer):
     ('connected', 2)
     >>> print(model.reason())  # doctest: +NORMALIZE_WHITESPACE
     Connected clusters: neighbors have the same label more often (0.99) than with elongated clusters
-    (0.97).
+    (0.96).
     """
 
     _model: DoubtModel | EvclusModel | PooledModel
