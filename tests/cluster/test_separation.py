@@ -18,6 +18,8 @@ from dempster.cluster import (
     FuzzyCMeans,
 )
 from dempster.cluster._separation import is_separated
+from dempster.cluster.number_of_clusters import find_isolated
+from dempster.dissimilarity.sources import AttributeSource
 from dempster.model_selection import number_of_clusters
 
 NOISE = {
@@ -110,6 +112,13 @@ def test_equal_rows_are_not_counted_twice():
     n_different = len(np.unique(X, axis=0))
     numbers = number_of_clusters(X, random_state=0)
     assert numbers.n_clusters.max() <= n_different // 3
+
+
+def test_equal_rows_are_not_isolated():
+    """The computed distances of equal rows differ from zero, and the fence must be larger."""
+    points = np.random.default_rng(20).normal(size=(20, 7)) * 1e3 + 1 / 3
+    source = AttributeSource(np.repeat(points, 10, axis=0))
+    assert not find_isolated(source, None, 0).any()
 
 
 @pytest.mark.parametrize("distance", [8, 50, 1000])

@@ -103,6 +103,8 @@ def test_few_objects():
         number_of_clusters(np.arange(6.0).reshape(3, 2))
     repeated = np.repeat([[0.0], [0.1], [5], [5.1]], 3, axis=0)
     assert number_of_clusters(repeated, random_state=0).best == 4
+    given = number_of_clusters(repeated, candidates=[2, 3], random_state=0)
+    assert given.best in (2, 3)
     six = np.array([[0.0], [0.1], [0.2], [5], [5.1], [5.2]])
     assert number_of_clusters(six, random_state=0).best == 2
 

@@ -253,9 +253,10 @@ def compare_numbers(
     n_different = n - int((np.tril(D == 0, -1)).any(axis=1).sum())
     largest = max(n_different // 3, 1)
     if n_different < _MIN_DIFFERENT and n_objects >= 3 * n_different:
-        candidates = [n_different]
         largest = n_different
-        is_open = False
+        if is_open:
+            candidates = [n_different]
+            is_open = False
     numbers = np.array(sorted({int(k) for k in candidates if 1 <= k <= largest}) or [1])
     X = _coordinates(sample)
     dimension = intrinsic_dimension(D) if X is None else float(X.shape[1])
@@ -387,8 +388,8 @@ def _fence(D: np.ndarray, weights: np.ndarray, width: float = _FENCE) -> float:
     """Return the distance from the _NEAREST-th nearest neighbor above which rows are isolated."""
     near = _nearest_distances(D, weights)
     logs = np.log(near[near > 0])
-    if len(logs) == 0:
-        return 0.0
+    if len(logs) == 0:  # Equal rows; their computed distances may differ from zero.
+        return _ROUNDING * float(D.max())
     low, high = np.quantile(logs, [0.25, 0.75])
     return float(np.exp(high + width * max(high - low, _MIN_RANGE)))
 
