@@ -20,16 +20,16 @@ help:
 	@echo "make scale      measure time, memory and quality from 10^4 to 10^7 objects, in memory, from files, on workers (20 minutes)"
 	@echo "make reproduce  recompute the tables and figures of the papers (under an hour on two cores); reproduce-quick: a few minutes"
 	@echo "make questions  compare the selection of pairs for an expert with scikit-query (some minutes)"
-	@echo "make docs       build the site in docs/_build/html, with all examples and figures (under ten minutes)"
+	@echo "make docs       build the site in docs/_build/html, with all examples and figures (about ten minutes, and the installation)"
 	@echo "make docs-quick build the site without examples and figures, to check code and links (a minute)"
 	@echo "make wheels     build wheels for Linux, macOS and Windows in dist/"
-	@echo "make release-check  build wheel and sdist, install the wheel in an empty environment and run the demo"
+	@echo "make release-check  build wheel and sdist, install the wheel in an empty environment and cluster an example"
 	@echo "make clean      remove .venv, demo/ and caches"
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-# Only the package: sufficient for the program and the demo. The kernels are compiled while pip installs the
+# Only the package: sufficient for the program. The kernels are compiled while pip installs the
 # dependencies; if there is no compiler, the installation of the package installs one. With --no-compile Python modules
 # are compiled when they are first imported, because most installed modules are never used.
 REQUIREMENTS := import tomllib; project = tomllib.load(open("pyproject.toml", "rb")); \
@@ -58,7 +58,9 @@ kernels: $(VENV)/.installed
 	@$(BIN)/python src/dempster/_native/build.py
 
 demo: $(VENV)/.installed kernels
-	$(BIN)/dempster demo --output demo
+	mkdir -p demo
+	test -f demo/flowers.csv || $(BIN)/dempster example demo/flowers.csv
+	$(BIN)/dempster cluster demo/flowers.csv --index flower --plot demo/flowers.png --report demo/flowers.html
 
 lint: $(VENV)/.installed-all
 	$(BIN)/ruff check src tests benchmarks docs examples reproduce tools

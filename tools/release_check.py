@@ -3,7 +3,7 @@
 `make release-check` calls it with their folder.
 
 The wheel must be small and contain no tests, both files must have the version of the package, and
-the demo must run with only the wheel installed in an empty environment.
+the program must run with only the wheel installed in an empty environment.
 """
 
 from __future__ import annotations
@@ -103,13 +103,15 @@ def _try(wheel: Path, place: Path) -> None:
     steps = [
         [programs / "python", "-m", "pip", "install", "--quiet", "--no-compile", wheel],
         [programs / "python", "-I", "-c", TRIAL],
-        [programs / "dempster", "demo", "--output", place / "demo"],
+        [programs / "dempster", "example", "flowers.csv"],
+        [programs / "dempster", "cluster", "flowers.csv", "--plot", "flowers.png"],
     ]
     for step in steps:
         if subprocess.run([*map(str, step)], cwd=place).returncode:
             sys.exit(f"failed in an empty environment: {' '.join(map(str, step[:4]))}")
-    if not any((place / "demo").iterdir()):
-        sys.exit("the demo wrote no files")
+    for name in ("flowers.partition.csv", "flowers.png"):
+        if not (place / name).is_file():
+            sys.exit(f"dempster cluster did not write {name}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""``dempster cluster`` and ``dempster demo``: output, files and errors."""
+"""``dempster cluster``: output, files and errors."""
 
 import os
 import signal
@@ -63,7 +63,7 @@ def test_version_and_help():
     assert version.stdout.strip() == f"dempster {dempster.__version__}"
     text = run("--help").stdout
     assert "cluster" in text
-    assert "demo" in text
+    assert "dempster example flowers.csv" in text
     assert run().stdout == text
     for command in COMMANDS:
         result = run(command, "--help")
@@ -189,61 +189,6 @@ def test_interrupt(tmp_path):
     assert out == ""
     assert process.returncode == 130
     assert file_names(tmp_path) == ["labels.csv", "large.npy"]
-
-
-@pytest.mark.long
-def test_demo_without_torch(tmp_path):
-    (tmp_path / "torch.py").write_text("raise ImportError('torch is not installed')")
-    code = "import sys; from dempster.apps.cli import main; sys.path.insert(0, '.'); sys.argv[1:] = ['demo']; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        check=True,
-    )
-    assert done.stderr == ""
-    assert file_names(tmp_path / "demo") == [
-        "convergence.png",
-        "example.csv",
-        "partition.csv",
-        "partition.png",
-    ]
-    table = pd.read_csv(tmp_path / "demo" / "example.csv")
-    partition = read_partition(tmp_path / "demo" / "partition.csv")
-    assert table.shape == (400, 2)
-    assert len(partition) == 400
-    assert partition.n_clusters == 4
-    assert 0 < len(partition.outliers) < 20
-    assert 0 < len(partition.ambiguous) < 200
-    assert str(partition.summary()) in done.stdout
-    for word in (
-        "certain",
-        "ambiguous",
-        "outlier",
-        "wrote demo/example.csv",
-        "dempster cluster demo/example.csv",
-    ):
-        assert word in done.stdout
-    for name in ("partition.png", "convergence.png"):
-        content = (tmp_path / "demo" / name).read_bytes()
-        assert content.startswith(b"\x89PNG")
-        assert len(content) > 10_000
-
-
-def test_commands_proposed_by_demo(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    shown = run("demo", "--output", "deep/er").stdout
-    proposed = [
-        line.split("  ")[1].split()
-        for line in shown.splitlines()
-        if line.startswith("  dempster ")
-    ]
-    assert len(proposed) == 4
-    for command in proposed:
-        if "--report" in command:
-            pytest.importorskip("dempster.apps.report")
-        assert run(*command[1:]).exit_code == 0, command
 
 
 # ---- results -------------------------------------------------------------------------------------

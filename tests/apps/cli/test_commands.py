@@ -334,24 +334,7 @@ def test_classify_with_confidence(folder):  # noqa: F811
 # ---- partitions ----------------------------------------------------------------------------------
 
 
-def test_convert(saved):
-    first = read_partition("ecm.csv")
-    for before, after in (
-        ("ecm.csv", "a.rds"),
-        ("a.rds", "b.parquet"),
-        ("b.parquet", "c.dempster"),
-    ):
-        run("convert", before, after)
-    run("convert", "c.dempster", "d.npz", "-q")
-    np.testing.assert_allclose(read_partition("d.npz").masses, first.masses, atol=1e-12)
-    assert document("convert", "ecm.dempster", "e.tsv")["partition"]["n_objects"] == 60
-    assert (
-        "TARGET: the extension must be one of"
-        in run("convert", "ecm.csv", "x.docx", code=2).stderr
-    )
-
-
-def test_compare_and_combine(saved):
+def test_compare(saved):
     run("cluster", "flowers.csv", "-c", 2, "--index", "name", "-o", "two.csv", "-q")
     found = document(
         "compare", "ecm.csv", "two.csv", "--plot", "map.png", "-o", "moved.csv"
@@ -362,11 +345,6 @@ def test_compare_and_combine(saved):
     assert (saved / "map.png").read_bytes().startswith(b"\x89PNG")
     shown = run("compare", "ecm.csv", "ecm.csv").stdout
     assert "0 objects (0.0%)" in shown
-    found = document(
-        "combine", "ecm.csv", "two.csv", "--rule", "average", "-o", "both.csv"
-    )
-    assert found["partition"]["n_clusters"] == 3
-    assert len(read_partition("both.csv")) == 60
     assert (
         "at least two partitions are needed, got 1 file"
         in run("compare", "ecm.csv", code=2).stderr
@@ -551,53 +529,15 @@ def test_report_is_written(saved):
 # ---- the rest ------------------------------------------------------------------------------------
 
 
-def test_info_tells_versions_and_kernels():
-    found = document("info")
-    assert found["libraries"]["numpy"] == np.__version__
-    assert found["kernels"]["library"].startswith("kernels")
-    assert found["threads"]["processors"] >= 1
-    assert "numpy" in run("info").stdout
-
-
 def test_studio_says_how_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     assert "pip install 'dempster[studio]'" in run("studio", code=1).stderr
 
 
-def test_demo_as_json(tmp_path):
-    assert document("demo", "--output", tmp_path / "d")["partition"]["n_clusters"] == 4
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_scripts(shell):
-    assert "_DEMPSTER_COMPLETE" in run("completion", shell).stdout
-
-
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        (["clu"], {"cluster"}),
-        (["cluster", "--meth"], {"--method"}),
-        (["cluster", "--method", "ecm"], {"ecm", "ecmdd"}),
-        (["cluster", "--method", "ecm", "--del"], {"--delta"}),
-        (["cluster", "--shape", "co"], {"compact", "connected"}),
-        (["cluster", "flowers.csv", "--columns", "width,de"], {"width,depth"}),
-    ],
-)
-def test_shell_completion(folder, words, expected):  # noqa: F811
-    from click.shell_completion import ShellComplete
-
-    found = ShellComplete(
-        program, {}, "dempster", "_DEMPSTER_COMPLETE"
-    ).get_completions(words[:-1], words[-1])
-    assert {item.value for item in found} >= expected
-    assert all(item.value.startswith(words[-1]) for item in found)
-
-
 def test_commands_have_json():
     from click import Context
 
-    for name in set(COMMANDS) - {"studio", "completion"}:
+    for name in set(COMMANDS) - {"studio"}:
         command = program.get_command(Context(program), name)
         assert "--json" in {
             option for parameter in command.params for option in parameter.opts

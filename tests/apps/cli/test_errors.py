@@ -117,7 +117,6 @@ WRONG_USE = {
     "predict m.dempster ''": "'FILE': must be the name of a file, got ''",
     "report ''": "'SUBJECT': must be the name of a file, got ''",
     "classify t.csv --target kind --new ''": "'--new': must be the name of a file, got ''",
-    "demo --output ''": "'--output': must be the name of a file, got ''",
     "clutser": "no such command 'clutser': did you mean cluster? (see 'dempster --help')",
     "--nonsense": "no such option",
     "cluster t.csv --unknown": "no such option",
@@ -177,7 +176,6 @@ WRONG_USE = {
     "cluster t.csv --plot p.doc": "--plot: the extension must be one of",
     "ask t.csv -c 2 --partition new.doc": "--partition: the extension",
     "ask t.csv -c 2 --save-config run.doc": "--save-config: the extension",
-    "combine p.csv p.csv -o both.doc": "--output: the extension",
     "cluster t.csv -o t.csv": "would overwrite the input",
     "cluster t.csv -o ./folder.csv/../t.csv": "would overwrite the input",
     "cluster t.csv --labels labels.csv -o labels.csv": "would overwrite the input",
@@ -210,7 +208,6 @@ INVALID_FILES = {
     "cluster table.xlsx -c 3": "cannot read table.xlsx",
     "cluster table.ods -c 3": "extension must be one of",
     "cluster control.csv -c 2": "no numeric column",
-    "demo --output t.csv": "must be a folder",
     "predict m.dempster /": "must be a file",
     "predict array.dempster less.csv": "no column 'b'",
     "explain m.dempster less.csv": "the table lacks the column 'b' of the training run; it has 'a'",
@@ -327,18 +324,14 @@ def cluster_with_plot():
 
 
 @pytest.mark.parametrize("which", ["fsync", "replace"])
-@pytest.mark.parametrize("command", ["cluster", "demo"])
-def test_full_disk_changes_no_file(folder, monkeypatch, which, command):
+def test_full_disk_changes_no_file(folder, monkeypatch, which):
     def fail(*args):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     before = sorted(os.listdir())
     content = Path("p.csv").read_bytes()
     monkeypatch.setattr(os, which, fail)
-    if command == "cluster":
-        result = cluster_with_plot()
-    else:
-        result = run("demo", "--output", "demo/deep")
+    result = cluster_with_plot()
     result.stderr_bytes = result.stderr_bytes.splitlines()[-1]
     assert_error(result, 1, "cannot write", "No space left on device")
     assert sorted(os.listdir()) == before
@@ -452,7 +445,6 @@ DEFAULT_OUTPUTS = {
     "less.decisions.csv": "classify t.csv --target kind --columns a --new less.csv --cv 0",
     "t.answers.csv": "ask t.csv -c 2 --n-init 1",
     "m.html": "report m.dempster",
-    "combined.csv": "combine p.csv p.csv",
 }
 
 
@@ -470,7 +462,7 @@ def test_files_of_the_user_are_not_overwritten(folder, name):
         assert again.exit_code == 0  # dempster created it
 
 
-def test_answers_and_files_of_the_demo_are_not_overwritten(folder):
+def test_answers_are_not_overwritten(folder):
     Path("t.answers.csv").write_text("object,other,answer\n0,1,same\n")
     assert_error(
         run("ask", "t.csv", "-c", 2),
@@ -483,10 +475,6 @@ def test_answers_and_files_of_the_demo_are_not_overwritten(folder):
         ).exit_code
         == 0
     )
-    Path("demo").mkdir()
-    Path("demo/partition.csv").write_text("mine")
-    assert_error(run("demo"), 1, "overwrites no files")
-    assert [path.read_text() for path in Path("demo").iterdir()] == ["mine"]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ __all__ = ["COMMANDS", "main", "program"]
 
 # Descriptions of the commands, so that they can be listed without importing the modules.
 COMMANDS = {
-    "demo": "Cluster an example dataset.",
     "example": "Write an example table.",
     "cluster": "Cluster the rows of a table.",
     "select": "Compare numbers of clusters.",
@@ -23,12 +22,8 @@ COMMANDS = {
     "report": "Write an HTML report on a result.",
     "ask": "Select pairs to label, and cluster again with the answers.",
     "compare": "Compare partitions of the same objects.",
-    "combine": "Combine several partitions into one.",
     "classify": "Train a classifier on labeled rows and classify others.",
-    "convert": "Convert partitions and models to other file formats.",
     "studio": "Explore a table in the browser.",
-    "info": "Show versions, devices, threads, kernels and caches.",
-    "completion": "Print the completion script for bash, zsh or fish.",
 }
 
 
@@ -47,7 +42,8 @@ COMMANDS = {
 def program(context: click.Context) -> None:
     """Evidential clustering: find clusters, ambiguous objects and outliers.
 
-    Start with "dempster demo", then run "dempster cluster FILE" on your own table.
+    Start with "dempster example flowers.csv" and "dempster cluster flowers.csv", then use your own
+    table.
 
     Exit codes: 0 success, 1 invalid data or files, 2 wrong command line, 70 defect of dempster, 130
     interrupted, 143 terminated.

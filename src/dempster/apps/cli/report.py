@@ -27,7 +27,6 @@ from dempster.apps.cli.shared import (
     split_names,
     truth_option,
 )
-from dempster.apps.cli.shared.param_types import ColumnNames
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,7 +46,7 @@ if TYPE_CHECKING:
 @click.option(
     "--columns",
     multiple=True,
-    type=ColumnNames(),
+    metavar="A,B,...",
     help="Columns of TABLE that were clustered, if SUBJECT does not record them. "
     "[default: all numeric columns]",
 )

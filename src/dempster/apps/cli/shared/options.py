@@ -18,7 +18,6 @@ from dempster.apps.cli.shared.output import Screen
 from dempster.apps.cli.shared.param_types import (
     NONE,
     PATH,
-    ColumnNames,
     FileName,
     MethodName,
     NumberOrAuto,
@@ -109,7 +108,6 @@ screen_options = _combine(
 reading_options = _combine(
     click.option(
         "--index",
-        type=ColumnNames(),
         metavar="COLUMN",
         help="Column with the names of the rows.",
     ),
@@ -146,11 +144,11 @@ column_options = _combine(
     click.option(
         "--columns",
         multiple=True,
-        type=ColumnNames(),
+        metavar="A,B,...",
         help="Columns to use. [default: all numeric columns]",
     ),
     click.option(
-        "--exclude", multiple=True, type=ColumnNames(), help="Columns to ignore."
+        "--exclude", multiple=True, metavar="A,B,...", help="Columns to ignore."
     ),
 )
 
@@ -199,7 +197,7 @@ recipe_options = _combine(
     click.option(
         "--categories",
         multiple=True,
-        type=ColumnNames(),
+        metavar="A,B,...",
         help='Columns of text to use as categories; "all" selects every column of text.',
     ),
     click.option(
@@ -334,7 +332,7 @@ def _method_option(one: MethodParameter) -> click.Option:
         default = str(default).lower()
     return click.Option(
         [f"--{one.name.replace('_', '-')}", f"set_{one.name}"],
-        type=ParameterValue(one.choices or one.words),
+        type=ParameterValue(),
         metavar=metavar,
         help=f"{kind}{one.help} [default: {default}]",
     )
@@ -423,7 +421,7 @@ def build_recipe(
     elif not values.get("files"):
         raise WrongUse(
             "FILE is missing; give a table, or a --config file with a table "
-            "(dempster demo needs neither)"
+            "(dempster example flowers.csv writes an example table)"
         )
     values |= {
         name: options[name] for name in _FIELDS if name in options and is_given(name)

@@ -30,7 +30,7 @@ MAX_MARKER_BYTES = 1 << 16  # The marker of a file must be within this number of
 # Each file that the program writes under a default name contains a marker near its beginning.
 # The keys are the ends of the file names.
 _MARKERS = {
-    **dict.fromkeys((".partition.csv", ".csv"), (",label_with_outliers,",)),
+    ".partition.csv": (",label_with_outliers,",),
     ".predicted.csv": (",label_with_outliers,", ",decision,"),
     ".decisions.csv": (",decision,",),
     ".answers.csv": ("object,other,answer",),

@@ -1,15 +1,13 @@
-"""Types of option values, with error messages and shell completion."""
+"""Types of option values, with error messages."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
-from click.shell_completion import CompletionItem
 
-from dempster.apps.methods import METHODS, method_names, parse_value
+from dempster.apps.methods import method_names, parse_value
 
 NONE = (
     object()
@@ -76,9 +74,6 @@ class ParameterValue(click.ParamType):
 
     name = "value"
 
-    def __init__(self, words: Sequence[str] = ()):
-        self.words = words
-
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> Any:
@@ -86,13 +81,6 @@ class ParameterValue(click.ParamType):
             return value
         parsed = parse_value(value)
         return NONE if parsed is None else parsed
-
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        return [
-            CompletionItem(word) for word in self.words if word.startswith(incomplete)
-        ]
 
 
 class MethodName(click.ParamType):
@@ -111,49 +99,3 @@ class MethodName(click.ParamType):
         if name not in names:
             self.fail(f"must be one of {', '.join(names)}, got '{value}'", param, ctx)
         return name
-
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        names = [
-            name for name in method_names(self.package) if name.startswith(incomplete)
-        ]
-        return [CompletionItem(name, help=METHODS[name].summary) for name in names]
-
-
-class ColumnNames(click.ParamType):
-    """Names of columns separated by commas.
-
-    The shell completes them from the columns of the input file.
-    """
-
-    name = "a,b,..."
-
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        from dempster.io.dialect import sniff
-        from dempster.io.tables import read_quietly
-
-        argument = ctx.params.get("files") or ctx.params.get("file") or ()
-        # click does not parse the arguments after an option that has no value yet.
-        files = (
-            [argument] if isinstance(argument, str | Path) else [*argument, *ctx.args]
-        )
-        names: list[str] = []
-        try:
-            file = Path(files[0])
-            if file.suffix.lower() in (".csv", ".tsv", ".txt", ".gz"):
-                dialect = sniff(file)
-                if dialect.has_header:
-                    names = dialect.first_line
-            else:
-                names = list(read_quietly(file).columns)
-        except (IndexError, OSError, ValueError, ImportError):
-            pass  # Without a readable file there are no completions.
-        before, comma, last = incomplete.rpartition(",")
-        return [
-            CompletionItem(f"{before}{comma}{name}")
-            for name in names
-            if name.startswith(last)
-        ]
