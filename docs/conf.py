@@ -91,7 +91,7 @@ numpydoc_xref_aliases = {
     **{name: name for name in DEFAULT_LINKS},
     **{
         name: f"{package}.{name}"
-        for name, package in api.public_names().items()
+        for name, package in reversed(api.public_names())
         if inspect.isclass(getattr(import_module(package), name))
     },
     "ndarray": "numpy.ndarray",

@@ -42,7 +42,7 @@ LAYERS = [
     {"io", "datasets"},
     {"constraints", "dissimilarity"},
     {"metric", "mixture"},
-    {"cluster", "classify"},
+    {"cluster", "classify", "nn"},
     {"model_selection", "explain"},
     {"plot"},
     {"persistence", "onnx"},

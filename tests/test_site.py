@@ -25,7 +25,8 @@ import records  # noqa: E402
 
 from dempster._site import ADDRESS  # noqa: E402
 
-NAMES = api.public_names()
+PUBLIC = api.public_names()
+NAMES = dict(reversed(PUBLIC))
 ESTIMATORS = [
     name
     for name, home in NAMES.items()
@@ -55,9 +56,7 @@ def listed_names():
 
 
 def test_every_public_name_is_listed_once():
-    assert sorted(listed_names()) == sorted(
-        (home, name) for name, home in NAMES.items()
-    )
+    assert sorted(listed_names()) == sorted((home, name) for name, home in PUBLIC)
 
 
 def test_every_api_page_is_listed():
@@ -93,15 +92,13 @@ def numpydoc_errors(name, value):
     return errors
 
 
-@pytest.mark.parametrize("name", sorted(NAMES))
-def test_docstrings_are_complete(name):
+@pytest.mark.parametrize(("name", "package"), sorted(PUBLIC))
+def test_docstrings_are_complete(name, package):
     pytest.importorskip("numpydoc")
-    value = getattr(import_module(NAMES[name]), name)
-    wrong = numpydoc_errors(f"{NAMES[name]}.{name}", value)
+    value = getattr(import_module(package), name)
+    wrong = numpydoc_errors(f"{package}.{name}", value)
     for member in api.members_of(value) if isinstance(value, type) else ():
-        errors = numpydoc_errors(
-            f"{NAMES[name]}.{name}.{member}", getattr(value, member)
-        )
+        errors = numpydoc_errors(f"{package}.{name}.{member}", getattr(value, member))
         wrong += [f"{member}: {error}" for error in errors]
     assert not wrong
 

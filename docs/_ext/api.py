@@ -17,8 +17,11 @@ from sphinx.application import Sphinx
 FOLDER = running.DOCS / "api" / "generated"
 
 
-def public_names() -> dict[str, str]:
-    """Return every public name and the package that documents it: the first that exports it, ``dempster`` first."""
+def public_names() -> list[tuple[str, str]]:
+    """Return every public name with the package that documents it: the first that exports it, ``dempster`` first.
+
+    Two packages may define different objects of the same name.
+    """
     packages = sorted(
         ".".join(file.parent.relative_to(running.ROOT / "src").parts)
         for pattern in ("*/__init__.py", "apps/*/__init__.py")
@@ -27,18 +30,18 @@ def public_names() -> dict[str, str]:
         and file.parent.name not in ("cli", "data", "map")
     )
     packages += ["dempster.integrations.anndata", "dempster.integrations.bertopic"]
-    homes: dict[str, str] = {}
+    homes: list[tuple[str, str]] = []
     for package in ["dempster", *packages]:
         for name in getattr(import_module(package), "__all__", ()):
             value = getattr(import_module(package), name)
             if not name.startswith("__") and not inspect.ismodule(value):
                 if any(
                     getattr(import_module(home), known) is value
-                    for known, home in homes.items()
+                    for known, home in homes
                     if known == name
                 ):
                     continue
-                homes[name] = package
+                homes.append((name, package))
     return homes
 
 
@@ -104,7 +107,7 @@ def page(name: str, package: str) -> str:
 def write_all(app: Sphinx, config: Any) -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     written = set()
-    for name, package in public_names().items():
+    for name, package in public_names():
         file = FOLDER / f"{package}.{name}.rst"
         text = page(name, package)
         if not file.exists() or file.read_text(encoding="utf-8") != text:

@@ -38,6 +38,7 @@ _PACKAGES = (
     *(
         "cluster",
         "classify",
+        "nn",
         "model_selection",
         "explain",
         "plot",

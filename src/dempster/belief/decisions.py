@@ -65,9 +65,34 @@ def decide_sets(
     max_size: int | None,
 ) -> Array:
     """Choose sets of answers for normalized masses; see `MassFunctions.decide_sets`."""
-    check(tolerance, "tolerance", real(0.5, 1))
     check(optimism, "optimism", real(0, 1))
     check_choice(rule, "rule", SINGLE_RULES)
+    candidates, utilities = candidate_sets(family, tolerance, max_size)
+    rows = max(1, _MAX_LOSSES // (10 * len(candidates)))
+    blocks = [
+        masses[start : start + rows] for start in range(0, max(len(masses), 1), rows)
+    ]
+    # In a tie the smaller set is chosen, then the set with the lower index.
+    acts = [
+        _choose_acts(
+            expected_losses(block, family, 1.0 - utilities, rule, optimism), None
+        )
+        for block in blocks
+    ]
+    return look_up(candidates.membership, library_of(masses).concatenate(acts))
+
+
+def candidate_sets(
+    family: FocalSets, tolerance: float, max_size: int | None
+) -> tuple[FocalSets, np.ndarray]:
+    """Return the sets of at most ``max_size`` answers, and their utility for each true answer.
+
+    The utilities have shape (c, number of sets). A set S that contains the true answer has the
+    utility g_1(|S|). This is the first weight of the maximum-entropy ordered weighted average of
+    |S| values with the given tolerance (Ma and Denoeux, 2021), which is 1 for a singleton and
+    smaller for larger sets.
+    """
+    check(tolerance, "tolerance", real(0.5, 1))
     c = family.n_clusters
     size = max_size
     if size is None:
@@ -81,23 +106,10 @@ def decide_sets(
             f"and, with {len(family):,} focal sets, more than {_MAX_LOSSES:,} losses",
         )
     candidates = FocalSets.max_cardinality(c, size, empty=False)
-    # A set S that contains the true answer has the utility g_1(|S|). This is the first weight of
-    # the maximum-entropy ordered weighted average of |S| values with the given tolerance (Ma and
-    # Denoeux, 2021), which is 1 for a singleton and smaller for larger sets. In a tie the smaller
-    # set is chosen, then the set with the lower index.
-    utility = np.array(
+    weights = np.array(
         [_largest_weight(int(size), tolerance) for size in candidates.cardinality]
     )
-    losses = 1.0 - utility[None, :] * candidates.membership.T
-    rows = max(1, _MAX_LOSSES // (10 * len(candidates)))
-    blocks = [
-        masses[start : start + rows] for start in range(0, max(len(masses), 1), rows)
-    ]
-    acts = [
-        _choose_acts(expected_losses(block, family, losses, rule, optimism), None)
-        for block in blocks
-    ]
-    return look_up(candidates.membership, library_of(masses).concatenate(acts))
+    return candidates, weights * candidates.membership.T
 
 
 def validate_losses(losses: Any, c: int) -> np.ndarray:
