@@ -118,7 +118,6 @@ ARRAYS = {
     "upper": CredalPartition.from_rough,
     "losses": lambda v: M.decide(losses=v),
     "rate": lambda v: M.discount(v),
-    "centers": FocalSets.neighbors,
     "H": lambda v: solve_simplex_qp(v, [0.0, 1.0]),
     "G": lambda v: solve_simplex_qp_batch(np.eye(2), v),
     "h": lambda v: solve_diagonal(v, [0.0, 1.0]),

@@ -175,7 +175,6 @@ VALID = {
         lambda v: ECM(3, random_state=0).fit(v).credal_partition_.masses,
         torch.tensor(X).bfloat16().float().numpy(), torch.tensor(X).bfloat16(),
     ),
-    "a matrix of centers": (lambda v: np.asarray(FocalSets.neighbors(v).membership), X[:5], np.asmatrix(X[:5])),
     "labels of type object": (lambda v: network(y=v).credal_partition_.masses, CODES, CODES.astype(object)),
     "masses of torch": (
         lambda v: RelationalPartition(v).totals(), PARTITION,

@@ -222,7 +222,7 @@ def test_shared_and_read_only_arrays(path):
 
 
 def test_values(path):
-    family = FocalSets.neighbors([[0.0], [1.0], [3.0]])
+    family = FocalSets.with_pairs(3, [(0, 1), (1, 2)], omega=False)
     assert save_and_load(family, path) == family
     constraints = Constraints([(0, 4)], [(1, 2), (3, 4)], n_objects=7)
     assert save_and_load(constraints, path) == constraints

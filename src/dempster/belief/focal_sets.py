@@ -15,7 +15,6 @@ from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._validation import (
     as_boolean,
     as_list,
-    as_reals,
     as_texts,
     check,
     check_flags,
@@ -25,27 +24,9 @@ from dempster._validation import (
     is_integer,
 )
 
-_ROUNDING = 1e-9
 _MAX_POWER_SET = 20  # Maximum number of clusters whose power set fits in memory.
 _MAX_SETS = 1 << _MAX_POWER_SET
 _MAX_CLUSTERS = 1 << 20
-
-
-def gabriel_pairs(squared_distances: np.ndarray) -> list[tuple[int, int]]:
-    """Return the edges (k, l), k < l, of the Gabriel graph of points.
-
-    An edge connects two points if the ball whose diameter is the segment between them contains no
-    third point j, that is, |j - k|^2 + |j - l|^2 >= |k - l|^2 for all j (Gabriel and Sokal, 1969).
-    """
-    S = np.asarray(squared_distances, dtype=float)
-    pairs = []
-    for k in range(len(S)):
-        for m in range(k + 1, len(S)):
-            through = S[k] + S[m]
-            through[[k, m]] = np.inf
-            if through.min() >= S[k, m] * (1 - _ROUNDING):
-                pairs.append((k, m))
-    return pairs
 
 
 class FocalSets:
@@ -250,42 +231,6 @@ class FocalSets:
         return cls._canonical(
             c, [(k,) for k in range(c)] + sets, empty=empty, omega=omega
         )
-
-    @classmethod
-    def neighbors(
-        cls, centers: Any = None, *, squared_distances: Any = None, empty: bool = True
-    ) -> FocalSets:
-        """Return the empty set, the singletons and the pairs of neighboring clusters.
-
-        Two clusters are neighbors if the ball whose diameter is the segment between their centers
-        contains no third center (the Gabriel graph).
-
-        Parameters
-        ----------
-        centers : array-like of shape (c, p), optional
-            Cluster centers. Exactly one of ``centers`` and ``squared_distances`` is required.
-        squared_distances : array-like of shape (c, c), optional
-            Squared distances between the centers.
-        empty : bool, default=True
-            Whether to include the empty set.
-
-        Returns
-        -------
-        FocalSets
-
-        Examples
-        --------
-        >>> from dempster import FocalSets
-        >>> FocalSets.neighbors([[0.0], [1.0], [2.5]]).names()
-        ['∅', '{0}', '{1}', '{2}', '{0,1}', '{1,2}']
-        """
-        squares = _squared_distances(centers, squared_distances)
-        pairs = gabriel_pairs(squares)
-        single = cls.simple(len(squares), empty=empty, omega=False)._membership
-        double = np.zeros((len(pairs), len(squares)), dtype=bool)
-        for row, pair in zip(double, pairs, strict=True):
-            row[list(pair)] = True
-        return cls._unchecked(np.vstack([single, double]))
 
     @classmethod
     def intervals(cls, n_clusters: int, *, empty: bool = True) -> FocalSets:
@@ -654,29 +599,3 @@ def _membership_rows(
                 )
         rows[i, list(clusters)] = True
     return rows
-
-
-def _squared_distances(centers: Any, squared_distances: Any) -> np.ndarray:
-    if (centers is None) == (squared_distances is None):
-        raise InvalidInputError(
-            "exactly one of centers and squared_distances must be given"
-        )
-    if centers is not None:
-        points = as_reals(centers, "centers").astype(float, copy=False)
-        if points.ndim != 2 or points.size == 0 or not np.isfinite(points).all():
-            raise InvalidParameterError(
-                "centers",
-                must=f"be a finite array of shape (n_clusters, n_features), got {points.shape}",
-            )
-        gap = points[:, None] - points[None]
-        return np.einsum("kld,kld->kl", gap, gap)
-    squares = as_reals(squared_distances, "squared_distances").astype(float, copy=False)
-    square = (
-        squares.ndim == 2 and squares.shape[0] == squares.shape[1] and len(squares) > 0
-    )
-    if not square or not ((squares >= 0) & (squares < np.inf)).all():
-        raise InvalidParameterError(
-            "squared_distances",
-            must=f"be a square matrix of nonnegative numbers, got shape {squares.shape}",
-        )
-    return squares

@@ -22,6 +22,7 @@ from dempster.cluster._base import (
     EvidentialClusterer,
     FitRequest,
 )
+from dempster.cluster._boundaries import count_boundaries, neighbor_family
 from dempster.cluster._mass_step import (
     MassStep,
     interpolate_plausibilities,
@@ -463,14 +464,14 @@ class MedoidMethod(Method[State, State], Generic[State]):
 
     def add_neighbor_pairs(self, run: Run[State]) -> Run[State]:
         model = self.fitted_model(run.model)
+        costs = model.predict_costs(self._values)
         if self._delta2 is None:
             power = self.cost_power * self.params.power
-            nearest = model.predict_costs(self._values).min(axis=1) ** (1 / power)
+            nearest = costs.min(axis=1) ** (1 / power)
             self._delta2 = outlier_distance(nearest, self.whole.weights) ** power
+        costs = model.cluster_costs(costs)
+        family = neighbor_family(count_boundaries(costs, self.whole.weights))
         medoids = model.medoid_positions
-        family = FocalSets.neighbors(
-            squared_distances=np.square(self.source.block(medoids, medoids))
-        )
         gaps = None
         if not self.pairs_can_win:
             costs = model.cluster_costs(model.predict_costs(self._values[medoids]))

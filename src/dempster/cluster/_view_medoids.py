@@ -13,6 +13,7 @@ from dempster._types import ArrayLike
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
 from dempster.cluster._base import FitRequest
+from dempster.cluster._boundaries import count_boundaries, neighbor_family
 from dempster.cluster._mass_step import MassStep, project_masses
 from dempster.cluster._medoid_starts import medoid_starts
 from dempster.cluster._search import Sample
@@ -322,10 +323,11 @@ class MedoidViewMethod(BaseViewMethod[MedoidViewModel]):
 
     def add_neighbor_pairs(self, run: Run[MedoidViewModel]) -> Run[MedoidViewModel]:
         model = run.model
+        costs = model.cluster_costs(self.values)
         if self._delta is None:
-            nearest = np.sqrt(model.cluster_costs(self.values).min(axis=1))
+            nearest = np.sqrt(costs.min(axis=1))
             self._delta = _starts.outlier_distance(nearest, self.weights)
-        family = FocalSets.neighbors(squared_distances=model.squared_medoid_distances)
+        family = neighbor_family(count_boundaries(costs, self.weights))
         return replace(run, model=replace(model, step=self._mass_step(family)))
 
 

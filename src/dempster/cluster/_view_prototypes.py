@@ -15,6 +15,7 @@ from dempster._types import ArrayLike
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
 from dempster.cluster._base import FitRequest
+from dempster.cluster._boundaries import count_boundaries, neighbor_family
 from dempster.cluster._mass_step import MassStep, project_masses
 from dempster.cluster._search import Sample
 from dempster.cluster._view_weights import BaseViewMethod, WeightRule
@@ -288,14 +289,13 @@ class ViewMethod(BaseViewMethod[ViewModel]):
     def add_neighbor_pairs(self, run: Run[ViewModel]) -> Run[ViewModel]:
         model = run.model
         centers = model.weighted_centers
+        squares = cdist(self.sample * model.roots, centers, "sqeuclidean")
         if self._delta is None:
-            squares = cdist(self.sample * model.roots, centers, "sqeuclidean").min(
-                axis=1
-            )
             self._delta = _starts.outlier_distance(
-                np.sqrt(squares), self.sample_weights
+                np.sqrt(squares.min(axis=1)), self.sample_weights
             )
-        step = self._mass_step(FocalSets.neighbors(centers))
+        counts = count_boundaries(squares, self.sample_weights)
+        step = self._mass_step(neighbor_family(counts))
         return replace(run, model=replace(model, step=step))
 
     def _run(

@@ -35,6 +35,7 @@ from dempster.cluster._base import (
     FitRequest,
     Support,
 )
+from dempster.cluster._boundaries import count_boundaries, neighbor_family
 from dempster.cluster._search import (
     Families,
     FitResult,
@@ -45,7 +46,6 @@ from dempster.cluster._search import (
     require_singletons,
 )
 from dempster.cluster._starts import check_different_objects
-from dempster.cluster.egmm import neighbor_family
 from dempster.cluster.explanation import ClusterEvidence, quadratic_parts
 from dempster.dissimilarity.categories import ABSENT, CategoryEncoder
 from dempster.dissimilarity.sources import (
@@ -918,10 +918,11 @@ class BootClus(EvidentialClusterer):
         the covariance model.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
         Sets of clusters that may carry mass. "auto": single clusters and all pairs for up to four
-        clusters; for more clusters, only the pairs of neighboring clusters (with no third mean
-        between their means). "pairs": single clusters and all pairs. "selected": single clusters
-        and the pairs of mutually most similar clusters, where the similarity of clusters k and l is
-        sum_i pi_ik pi_il. "simple": single clusters and the frame (the set of all clusters).
+        clusters; for more clusters, only the pairs of neighboring clusters (the two most
+        probable clusters of some objects). "pairs": single clusters and all pairs. "selected":
+        single clusters and the pairs of mutually most similar clusters, where the similarity of
+        clusters k and l is sum_i pi_ik pi_il. "simple": single clusters and the frame (the set of
+        all clusters).
         "full": all subsets (for at most eight clusters).
     mixture : None, str, ParsimoniousGaussianMixture or LatentClassModel, default=None
         Covariance model; None compares fourteen models. None selects the best of fourteen models by
@@ -1129,7 +1130,6 @@ class BootClus(EvidentialClusterer):
     def _select_family(self, n_clusters: int) -> FocalSets:
         assert self._fits is not None
         posterior = self._fits.posterior
-        mixture = self._fits.mixture
         if isinstance(self.focal_sets, FocalSets):
             require_singletons(
                 self.focal_sets, "beliefs about pairs of objects depend on them"
@@ -1144,14 +1144,9 @@ class BootClus(EvidentialClusterer):
             return named_family(self.focal_sets, n_clusters, empty=False, omega=False)
         if n_clusters <= _ALL_PAIRS_OF_CLUSTERS_UP_TO:
             return named_family("pairs", n_clusters, empty=False, omega=False)
-        if isinstance(
-            mixture, LatentClassModel
-        ):  # Hellinger distances between the components
-            return FocalSets.neighbors(
-                np.sqrt(mixture.parameters_.probabilities), empty=False
-            )
-        within = np.tensordot(mixture.weights_, mixture.covariances_, axes=1)
-        return neighbor_family(mixture.means_, within)
+        with np.errstate(divide="ignore"):
+            costs = -np.log(posterior)
+        return neighbor_family(count_boundaries(costs), empty=False)
 
     def _make_method(
         self, sample: Sample[np.ndarray], request: FitRequest

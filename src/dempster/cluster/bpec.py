@@ -21,6 +21,7 @@ from dempster.cluster._base import (
     FitRequest,
     Support,
 )
+from dempster.cluster._boundaries import count_boundaries, neighbor_family
 from dempster.cluster._mass_step import MassStep
 from dempster.cluster._search import FitResult, Method, Sample, require_singletons
 from dempster.cluster._starts import explain_auto_params, outlier_distance, resolve_beta
@@ -86,9 +87,9 @@ class FixedPrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         return self.run_start(self._model(family, run.model.metrics))
 
     def add_neighbor_pairs(self, run: Run[PrototypeModel]) -> Run[PrototypeModel]:
-        return replace(
-            run, model=self._model(FocalSets.neighbors(self.centers), run.model.metrics)
-        )
+        squares = run.model.squared_distances(self.data)
+        family = neighbor_family(count_boundaries(squares, self.weights))
+        return replace(run, model=self._model(family, run.model.metrics))
 
     def partition(self, run: Run[PrototypeModel]) -> CredalPartition:
         return CredalPartition.unchecked(

@@ -22,6 +22,7 @@ from dempster.cluster._base import (
     EvidentialClusterer,
     FitRequest,
 )
+from dempster.cluster._boundaries import count_boundaries, neighbor_family
 from dempster.cluster._mass_step import MassStep, project_masses
 from dempster.cluster._search import FitResult, Method, Sample, require_singletons
 from dempster.cluster._starts import check_distinct
@@ -258,13 +259,9 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
         return self._run(self._model(family, run.model.modes), self.codes, self.weights)
 
     def add_neighbor_pairs(self, run: Run[CategoricalModel]) -> Run[CategoricalModel]:
-        """Add the pairs of neighboring clusters.
-
-        The mismatches of two prototypes are their squared distance.
-        """
         modes = run.model.modes
-        apart = np.stack([mismatches(modes, mode) for mode in modes])
-        family = FocalSets.neighbors(squared_distances=apart)
+        costs = np.stack([mismatches(self.sample, mode) for mode in modes], axis=1)
+        family = neighbor_family(count_boundaries(costs, self.sample_weights))
         self.delta = self._outlier_distance(family)
         return replace(run, model=self._model(family, modes))
 

@@ -34,6 +34,7 @@ from dempster.cluster._base import (
     EvidentialClusterer,
     FitRequest,
 )
+from dempster.cluster._boundaries import count_boundaries, neighbor_family
 from dempster.cluster._mass_step import MassStep, masses_from_costs, project_masses
 from dempster.cluster._online import CHECKPOINT_RULE, DEVICE_RULE, OnlineClusterer
 from dempster.cluster._search import (
@@ -403,7 +404,9 @@ class OnlinePrototypes:
         Annotated[np.ndarray, "p"] | None
     )  # point that is subtracted from the objects
     delta: float  # distance from each object to the empty set
-    neighbors: bool  # whether `to_model` adds the empty set and the pairs of neighboring clusters
+    # numbers of objects between the clusters (`count_boundaries`), from which `to_model` selects
+    # pairs of neighbors; None if the family is fixed
+    boundaries: Annotated[np.ndarray, "c c"] | None = None
     sums: Statistics | None = (
         None  # sums over all blocks so far; None before the first block
     )
@@ -426,14 +429,18 @@ class OnlinePrototypes:
         sums = self.model.statistics(X, to_device_of(weights, X), apply)
         if self.sums is not None:
             sums = self.sums.scaled(kept) + sums
+        boundaries = self.boundaries
+        if boundaries is not None:
+            squares = self.model.squared_distances(to_host(X))
+            boundaries = kept * boundaries + count_boundaries(squares, weights)
         model = self.model.update(sums) if update else self.model
-        return replace(self, sums=sums, model=model)
+        return replace(self, sums=sums, model=model, boundaries=boundaries)
 
     def to_model(self) -> PrototypeModel:
         """Return the model for new objects, in the coordinates of X."""
         model = self.model
-        if self.neighbors:
-            family = FocalSets.neighbors(model.centers)
+        if self.boundaries is not None:
+            family = neighbor_family(self.boundaries)
             model = replace(
                 model, step=replace(model.step, family=family, delta2=self.delta**2)
             )
@@ -622,12 +629,12 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         )
 
     def add_neighbor_pairs(self, run: Run[PrototypeModel]) -> Run[PrototypeModel]:
+        squares = run.model.squared_distances(self.sample)
         if self.delta is None:
-            squares = run.model.squared_distances(self.sample).min(axis=1)
-            self.delta = outlier_distance(
-                np.sqrt(np.maximum(squares, 0)), self.sample_weights
-            )
-        step = self._mass_step(FocalSets.neighbors(run.model.centers))
+            nearest = np.sqrt(np.maximum(squares.min(axis=1), 0))
+            self.delta = outlier_distance(nearest, self.sample_weights)
+        counts = count_boundaries(squares, self.sample_weights)
+        step = self._mass_step(neighbor_family(counts))
         return replace(run, model=replace(run.model, step=step))
 
     def _run(self, start: PrototypeModel, *, on_sample: bool) -> Run[PrototypeModel]:
@@ -654,12 +661,14 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         """Return the initial prototypes of `partial_fit`."""
         if self.is_adaptive and model.metrics is None:
             model = replace(model, metrics=self._identity_metrics())
+        boundaries = None
         if neighbors:
             self.add_neighbor_pairs(
                 Run(model)
             )  # This call sets the distance to the empty set.
+            boundaries = np.zeros((self.n_clusters, self.n_clusters))
         assert self.delta is not None
-        return OnlinePrototypes(model, self.origin, self.delta, neighbors)
+        return OnlinePrototypes(model, self.origin, self.delta, boundaries)
 
 
 def prototype_attributes(
@@ -698,7 +707,7 @@ class ECM(OnlineClusterer):
         the reasons.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
         Sets of clusters that may carry mass. "auto" fits single clusters, then adds the empty set
-        and the pairs of neighboring clusters (with no third cluster between them) without moving
+        and the pairs of neighboring clusters (with objects between them) without moving
         the prototypes. "simple", "pairs" and "full" fit the whole family. "selected" fits single
         clusters, then adds the pairs of mutually nearest clusters and continues.
     metric : {"euclidean", "adaptive"}, default="euclidean"

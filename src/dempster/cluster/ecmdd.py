@@ -177,7 +177,7 @@ class ECMdd(MedoidClusterer):
         Number of clusters. "auto" selects it from the data, as in `ECM`.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
         Sets of clusters that may carry mass. "auto" fits single clusters, then adds the empty set
-        and the pairs of neighboring clusters (with no third cluster between them) without moving
+        and the pairs of neighboring clusters (with objects between them) without moving
         the medoids. The cost above of a pair is rarely below the costs of both clusters. With
         "auto", an object is therefore ambiguous between two clusters if the difference of their
         costs is less than 0.4 / ``alpha`` times the difference at the medoids. "simple", "pairs"

@@ -25,6 +25,7 @@ from dempster._types import ArrayLike, MaybeUnset, Seed, TableLike
 from dempster.belief import FocalSets
 from dempster.cluster import _device, _starts
 from dempster.cluster._base import COMMON_RULES, FitRequest
+from dempster.cluster._boundaries import count_boundaries, neighbor_family
 from dempster.cluster._expressions import (
     RoundComponents,
     mixture_logs,
@@ -423,15 +424,18 @@ class EvidentialMixture:
         is_good = (values[..., :1] >= least)[..., None]
         return replace(self, covariance=np.where(is_good, self.covariance, raised))
 
-    def find_neighbors(self) -> FocalSets:
-        """Return single clusters and pairs of neighboring clusters, by the mean covariance.
+    def count_boundaries(self, X: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Count the objects between single clusters (see the function of this name)."""
+        components = self.round_components()
+        counts = np.zeros((len(self.means), len(self.means)))
+        for start, stop in self._row_blocks(len(X)):
+            logs, *_ = mixture_logs(_NUMPY, X[start:stop], components)
+            counts += count_boundaries(-logs, weights[start:stop])
+        return counts
 
-        The family contains the empty set if the mixture has a background.
-        """
-        covariance = self.covariance
-        if not self.is_tied:
-            covariance = np.tensordot(self.weights @ self.sets, covariance, axes=1)
-        return neighbor_family(self.means, covariance, empty=self.box is not None)
+    def neighbor_family(self, counts: np.ndarray) -> FocalSets:
+        """Return single clusters and pairs of neighbors, and the empty set for a background."""
+        return neighbor_family(counts, empty=self.box is not None)
 
     def _check_loaded(self) -> None:
         if len(self.weights) != (self.components.cardinality > 0).sum():
@@ -487,15 +491,6 @@ def log_normalizer(degrees_of_freedom: float, p: int) -> float:
     return float(gammas - p / 2 * np.log(nu * np.pi))
 
 
-def neighbor_family(
-    means: np.ndarray, covariance: np.ndarray, *, empty: bool = False
-) -> FocalSets:
-    """Return single clusters and pairs of neighboring clusters, by Mahalanobis distances."""
-    values, vectors = np.linalg.eigh(covariance)
-    values = np.maximum(values, max(_MIN_EIGENVALUE * values[-1], np.finfo(float).tiny))
-    return FocalSets.neighbors(means @ (vectors / np.sqrt(values)), empty=empty)
-
-
 def sum_masses(
     rows: Array, weights: Array | None, model: EvidentialMixture, apply: Apply
 ) -> MixtureSums:
@@ -526,7 +521,9 @@ class OnlineMixture:
     origin: Annotated[np.ndarray, "p"]
     unit: float
     reg_covar: float  # parameter of `EGMM`
-    neighbors: bool  # whether pairs of neighboring clusters get mass
+    # numbers of objects between the clusters (`count_boundaries`), from which `to_model` selects
+    # pairs of neighbors; None if no pairs get mass
+    boundaries: Annotated[np.ndarray, "c c"] | None = None
     sums: MixtureSums | None = None  # None before the first block
     second: np.ndarray | float = 0.0  # (p, p), weighted sum of x x' over the rows x
     n: float = 0.0  # sum of the sample weights
@@ -556,6 +553,11 @@ class OnlineMixture:
             sums = self.sums.scaled(kept) + sums
             second = kept * self.second + second
             n = kept * self.n + n
+        boundaries = self.boundaries
+        if boundaries is not None:
+            boundaries = kept * boundaries + self.model.count_boundaries(
+                to_host(data), weights
+            )
         model = self.model
         if update:
             products = sums.second.sum(axis=0) if len(sums.second) else second
@@ -564,11 +566,15 @@ class OnlineMixture:
             scatter = float(np.trace(products)) - precision * float(mean @ mean)
             variance = max(scatter, 0.0) / n / len(mean)
             model = model.step(sums, second, n, self.reg_covar * variance)[1]
-        return replace(self, model=model, sums=sums, second=second, n=n)
+        return replace(
+            self, model=model, sums=sums, second=second, n=n, boundaries=boundaries
+        )
 
     def to_model(self) -> EvidentialMixture:
         """Return the mixture for rows in the original coordinates of X."""
-        doubtful = self.model.find_neighbors() if self.neighbors else None
+        doubtful = None
+        if self.boundaries is not None:
+            doubtful = self.model.neighbor_family(self.boundaries)
         return replace(
             self.model, origin=self.origin, unit=self.unit, doubtful=doubtful, ridge=0.0
         )
@@ -782,8 +788,10 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         component of its own, because a Gaussian between two clusters would often attract rows of a
         third cluster, or no rows at all.
         """
+        model = run.model
+        counts = model.count_boundaries(self.sample, self.sample_weights)
         return replace(
-            run, model=replace(run.model, doubtful=run.model.find_neighbors())
+            run, model=replace(model, doubtful=model.neighbor_family(counts))
         )
 
     def _run(
@@ -833,8 +841,11 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
 
         ``neighbors`` is True if pairs of clusters get mass.
         """
+        boundaries = None
+        if neighbors:
+            boundaries = np.zeros((self.n_clusters, self.n_clusters))
         return OnlineMixture(
-            model, self.origin, self.unit, self.estimator.reg_covar, neighbors
+            model, self.origin, self.unit, self.estimator.reg_covar, boundaries
         )
 
 
@@ -879,7 +890,7 @@ class EGMM(OnlineClusterer):
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
         Sets of clusters that may carry mass. Families given by name contain the empty set if
         ``distribution="t"``. "auto" fits single clusters; objects between two neighboring clusters
-        (with no third cluster between them) then get mass on the pair, computed from their
+        (with objects between them) then get mass on the pair, computed from their
         probabilities. "simple", "pairs" and "full" fit a component for each set. "selected" fits
         single clusters, then adds the pairs of mutually nearest clusters and continues.
     covariance : {"tied", "own"}, default="tied"

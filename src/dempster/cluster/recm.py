@@ -17,6 +17,7 @@ from dempster._types import ArrayLike, Metric, Seed
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
 from dempster.cluster._base import FitRequest
+from dempster.cluster._boundaries import count_boundaries, neighbor_family
 from dempster.cluster._mass_step import MassStep, project_masses
 from dempster.cluster._medoids import (
     RELATIONAL_RULES,
@@ -581,15 +582,14 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
         return self._run(self._means(family, run.model.weights), self.objects)
 
     def add_neighbor_pairs(self, run: Run[WeightedMeans]) -> Run[WeightedMeans]:
-        if self._delta is None:
-            costs, _ = run.model.costs(
-                self.objects.distances, run.model.weights.T, self.apply
-            )
-            nearest = np.sqrt(np.maximum(costs.min(axis=1), 0))
-            self._delta = outlier_distance(nearest, self.objects.all_weights)
-        family = FocalSets.neighbors(
-            squared_distances=self._squared_gaps(run.model, self.objects)
+        weights = self.objects.all_weights
+        costs, _ = run.model.costs(
+            self.objects.distances, run.model.weights.T, self.apply
         )
+        if self._delta is None:
+            nearest = np.sqrt(np.maximum(costs.min(axis=1), 0))
+            self._delta = outlier_distance(nearest, weights)
+        family = neighbor_family(count_boundaries(costs, weights))
         return replace(run, model=self._means(family, run.model.weights))
 
     def _run(

@@ -45,7 +45,7 @@ from dempster._random import as_generator
 from dempster._types import Seed
 from dempster._validation import check, choice, integer
 from dempster.belief import FocalSets
-from dempster.belief.focal_sets import gabriel_pairs
+from dempster.cluster._boundaries import count_boundaries, neighbor_family
 from dempster.cluster._mass_step import masses_from_plausibilities
 from dempster.cluster.evclus._pairs import WeightedPairs
 from dempster.cluster.explanation import ClusterEvidence
@@ -262,13 +262,11 @@ def neighboring_clusters(
     ``D`` contains dissimilarities, ``labels`` the clusters of the objects, and ``weights`` their
     weights.
     """
-    members = np.zeros((n_clusters, len(D)))
-    members[labels, np.arange(len(D))] = 1 if weights is None else weights
-    total = members.sum(axis=1)
-    squares = members @ np.square(D, dtype=float) @ members.T
-    with np.errstate(invalid="ignore"):
-        pairs = _neighbors(squares / np.outer(total, total))
-    return FocalSets.with_pairs(n_clusters, pairs, omega=False)
+    members = np.zeros((len(D), n_clusters))
+    members[np.arange(len(D)), labels] = 1 if weights is None else weights
+    squares = np.square(D, dtype=float) @ members
+    costs = _costs_of_clusters(squares, members.sum(axis=0), members)
+    return neighbor_family(count_boundaries(costs, weights))
 
 
 def neighbors_of_pairs(
@@ -278,32 +276,29 @@ def neighbors_of_pairs(
 
     Only the dissimilarities of some pairs of objects are known.
     """
-    clusters = labels[pairs.i], labels[pairs.j]
-    squares, counts = np.zeros((2, n_clusters, n_clusters))
-    np.add.at(squares, clusters, np.square(pairs.dissimilarity))
-    np.add.at(counts, clusters, 1)
-    with np.errstate(invalid="ignore"):
-        neighbors = _neighbors((squares + squares.T) / (counts + counts.T))
-    return FocalSets.with_pairs(n_clusters, neighbors)
+    squares, counts = np.zeros((2, len(labels), n_clusters))
+    for first, second in ((pairs.i, pairs.j), (pairs.j, pairs.i)):
+        np.add.at(squares, (first, labels[second]), np.square(pairs.dissimilarity))
+        np.add.at(counts, (first, labels[second]), 1)
+    members = np.eye(n_clusters)[labels]
+    costs = _costs_of_clusters(squares, counts, members)
+    return neighbor_family(count_boundaries(costs), omega=True)
 
 
-def _neighbors(mean: np.ndarray) -> list[tuple[int, int]]:
-    """Return the pairs of neighboring clusters.
+def _costs_of_clusters(
+    squares: np.ndarray, counts: np.ndarray, members: np.ndarray
+) -> np.ndarray:
+    """Return the costs of the clusters for the objects, infinite if they are unknown.
 
-    ``mean`` contains the mean squared dissimilarities between their members, shape (c, c). The
-    squared distance between two clusters is the mean between them
-    minus half of the mean within each of them. For Euclidean distances, this is the squared
-    distance between the centers. Clusters without members have NaN entries and no neighbors.
+    ``squares`` contains the sums of the squared dissimilarities of n objects to the members of c
+    clusters, and ``counts`` their numbers. The cost is the mean minus half of the mean within the
+    cluster. For Euclidean distances, this is the squared distance to the mean of the cluster.
+    ``members`` contains the weights of the objects in their clusters, shape (n, c).
     """
-    nonempty = np.flatnonzero(np.isfinite(np.diagonal(mean)))
-    among = mean[np.ix_(nonempty, nonempty)]
-    within = np.diagonal(among) / 2
-    apart = np.maximum(np.nan_to_num(among - within - within[:, None], nan=np.inf), 0)
-    pairs = []
-    for k, m in gabriel_pairs(apart):
-        if np.isfinite(apart[k, m]):
-            pairs.append((int(nonempty[k]), int(nonempty[m])))
-    return pairs
+    with np.errstate(invalid="ignore"):
+        mean = squares / counts
+        within = np.nansum(members * mean, axis=0) / members.sum(axis=0)
+        return np.nan_to_num(mean - within / 2, nan=np.inf)
 
 
 # ---- models --------------------------------------------------------------------------------------

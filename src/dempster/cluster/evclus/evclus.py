@@ -736,7 +736,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         the reasons.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
         Sets of clusters that may carry mass. "auto" fits single clusters, then adds masses on the
-        empty set and on pairs of neighboring clusters (with no third cluster between them) for
+        empty set and on pairs of neighboring clusters (with objects between them) for
         fixed clusters. "simple", "pairs" and "full" fit the whole family. "selected" fits single
         clusters, then adds the pairs of mutually nearest clusters and continues.
     metric : {"euclidean", "gower", "precomputed"}, str or callable, default="euclidean"

@@ -837,7 +837,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         the reasons.
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
         Sets of clusters that may carry mass. "auto" first trains the network with masses on single
-        clusters. Then masses on pairs of neighboring clusters (with no third cluster between them)
+        clusters. Then masses on pairs of neighboring clusters (with objects between them)
         and on the empty set are computed from the distances to the members of the clusters, and the
         network is trained on these masses. Rows with labels or constraints keep the masses of the
         first training. "simple", "pairs" and "full" train the whole family. "selected" uses single
