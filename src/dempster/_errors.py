@@ -8,7 +8,6 @@ need not parse the message.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 _NOT_GIVEN: Any = object()
@@ -35,10 +34,6 @@ class InvalidParameterError(InvalidInputError):
         name".
     message : str, optional
         Complete message, used instead of "<name> must be <expected>, got <value>".
-    settings : mapping, optional
-        Parameters that solve the problem, each with the value to set or a tuple of alternatives.
-        The message contains them as Python code (``missing='drop'``), and the command-line program
-        shows them as options.
     """
 
     def __init__(
@@ -49,11 +44,9 @@ class InvalidParameterError(InvalidInputError):
         *,
         must: str | None = None,
         message: str | None = None,
-        settings: Mapping[str, Any] | None = None,
     ):
         self.name = name
         self.expected = expected
-        self.settings = dict(settings or {})
         self.value = None if value is _NOT_GIVEN else value
         if message is None:
             message = f"{name} must {must or f'be {expected}'}"

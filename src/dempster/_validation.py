@@ -729,32 +729,26 @@ def has_missing(values: Array) -> bool:
         )
 
 
-def missing_value_advice(
-    estimator: Any, metric: Any = None
-) -> tuple[str, dict[str, str]] | None:
-    """Return advice about missing values and suggested parameters, or None if they are accepted."""
+def missing_value_advice(estimator: Any, metric: Any = None) -> str | None:
+    """Return advice about missing values, or None if they are accepted."""
     if metric is None:
         metric = getattr(estimator, "metric", "euclidean")
     if isinstance(metric, str) and metric == "precomputed":
-        return "a dissimilarity matrix must be complete", {}
-    settings = {"missing": "partial"}
+        return "a dissimilarity matrix must be complete"
     if "missing" not in vars(estimator):
         name = type(estimator).__name__
-        advice = (
+        return (
             f"{name} does not accept them; impute them, or "
             "use ECM or EVCLUS with missing='partial'"
         )
-        return advice, settings
     if not (isinstance(metric, str) and metric in PARTIAL_METRICS):
-        advice = (
+        return (
             f"metric={metric!r} does not accept them; impute them, "
             "or set metric='euclidean' and missing='partial'"
         )
-        return advice, settings
     if estimator.missing != "partial":
         return (
-            "set missing='partial' to use the values that are present, or impute them",
-            settings,
+            "set missing='partial' to use the values that are present, or impute them"
         )
     return None
 
@@ -762,7 +756,7 @@ def missing_value_advice(
 def check_missing(
     values: np.ndarray,
     X: Any,
-    advice: tuple[str, dict[str, str]] | None,
+    advice: str | None,
     *,
     learning: bool,
 ) -> None:
@@ -778,8 +772,10 @@ def check_missing(
     if advice is not None:
         count = int(missing.sum())
         where = _name_columns(np.flatnonzero(missing.any(axis=0)), columns)
-        message = f"X has {format_count(count, 'missing value')} (NaN) in {where}: {advice[0]}"
-        raise InvalidParameterError("X", message=message, settings=advice[1])
+        message = (
+            f"X has {format_count(count, 'missing value')} (NaN) in {where}: {advice}"
+        )
+        raise InvalidParameterError("X", message=message)
     empty = np.flatnonzero(missing.all(axis=0))
     if learning and len(empty):
         it = "it" if len(empty) == 1 else "them"

@@ -388,14 +388,16 @@ def test_message_of_contradictions():
     ]
     assert (
         repr(c.contradictions()[0])
-        == "0 and 5 must not link, but 0 - 3 - 5 are must-linked"
+        == "0 and 5 are in different clusters, but 0 - 3 - 5 are in the same cluster"
     )
     with pytest.raises(
-        ValueError, match=r"0 and 5 must not link, but 0 - 3 - 5 .*\(2 contradictions"
+        ValueError,
+        match=r"0 and 5 are in different clusters, but 0 - 3 - 5 .*\(2 contradictions",
     ):
         c.closure()
     with pytest.raises(
-        ContradictionError, match="1 and 2 must not link, but 1 - 2 are must-linked$"
+        ContradictionError,
+        match="1 and 2 are in different clusters, but 1 - 2 are in the same cluster$",
     ):
         Constraints([(1, 2)], [(2, 1)]).closure()
 

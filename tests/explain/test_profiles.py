@@ -412,7 +412,7 @@ def test_clustered_columns(iris):
 def test_note_on_double_dipping(iris):
     X, partition = iris
     assert "double dipping" in profile(partition, X, clustered=True).to_text()
-    assert "pass clustered=" in profile(partition, X).to_text()
+    assert "it is not known which attributes" in profile(partition, X).to_text()
     assert "p-values of" not in profile(partition, X, clustered=False).to_text()
 
 

@@ -330,7 +330,7 @@ TABLES = {
     "one column of decimal commas": ("a\n1,5\nNA\n2,25", {"a": [1.5, None, 2.25]}),
     "one column, a comma below": ("a\n1\n2\n-3,25", {"a": [1, 2, -3.25]}),
     "one column of powers of ten": ("a\n1,5e-05\n,25\n3,0", "decimal"),
-    "one column without a name": ("1,5\nNA\n2,25", "delimiter=',' or .* decimal=','"),
+    "one column without a name": ("1,5\nNA\n2,25", "delimiter=',.* or .*decimal=','"),
     "zeros behind commas without a name": ("1,05\n2,5", "decimal"),
     "whole numbers without names": ("1,5\n2,5", {"x1": [1, 2], "x2": [5, 5]}),
     "one column of two words": (
@@ -839,7 +839,7 @@ def test_columns_that_look_like_thousands(tmp_path, delimiter):
     path.write_text("\n".join(["age weight", *lines]).replace(" ", delimiter))
     assert read_table(path).to_numpy().tolist() == [[34, 120], [45, 180], [23, 155]]
     path.write_text("\n".join(lines).replace(" ", delimiter))
-    with pytest.raises(ValueError, match="23.155 can be read as .* with delimiter="):
+    with pytest.raises(ValueError, match="23.155 can be read as .* .delimiter="):
         read_table(path)
 
 

@@ -327,7 +327,9 @@ class EvidentialClusterer(
         ):
             constraints = per_row["constraints"]
             if constraints is not None:
-                constraints = validate_constraints(constraints, len(sample.values))
+                constraints = validate_constraints(
+                    constraints, len(sample.values), sample.index
+                )
             labels = reorder_like(per_row["y"], sample.index)
             dissimilarities = reorder_like(per_row["dissimilarities"], sample.index)
             n_clusters = self._find_n_clusters(sample, apply)

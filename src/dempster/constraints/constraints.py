@@ -8,7 +8,7 @@ the same component.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -18,6 +18,7 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._random import as_generator
+from dempster._text import format_count
 from dempster._validation import (
     as_labels,
     as_list,
@@ -178,15 +179,34 @@ class Contradiction:
     --------
     >>> from dempster.constraints import Contradiction
     >>> Contradiction((0, 5), (0, 3, 5))
-    0 and 5 must not link, but 0 - 3 - 5 are must-linked
+    0 and 5 are in different clusters, but 0 - 3 - 5 are in the same cluster
     """
 
     cannot_link: tuple[int, int]
     chain: tuple[int, ...]
 
     def __repr__(self) -> str:
-        i, j = self.cannot_link
-        return f"{i} and {j} must not link, but {' - '.join(map(str, self.chain))} are must-linked"
+        return self.describe()
+
+    def describe(self, names: Sequence[Any] | None = None) -> str:
+        """Return a sentence about the objects.
+
+        Parameters
+        ----------
+        names : sequence, optional
+            Names of all objects. By default, the objects are named by their indices.
+
+        Returns
+        -------
+        str
+        """
+        chain = list(map(str, self.chain))
+        if names is not None:
+            chain = [str(names[k]) for k in self.chain]
+        return (
+            f"{chain[0]} and {chain[-1]} are in different clusters, "
+            f"but {' - '.join(chain)} are in the same cluster"
+        )
 
 
 class ContradictionError(InvalidInputError):
@@ -464,7 +484,7 @@ class Constraints:
     >>> constraints.closure().must_link.tolist(), constraints.closure().cannot_link.tolist()
     ([[0, 3], [3, 5], [0, 5]], [[1, 5], [0, 1], [1, 3]])
     >>> (constraints | Constraints(cannot_link=[(0, 5)])).contradictions()
-    [0 and 5 must not link, but 0 - 3 - 5 are must-linked]
+    [0 and 5 are in different clusters, but 0 - 3 - 5 are in the same cluster]
     >>> selected = Constraints([(0, 3), (3, 5)], n_objects=6)[3:]
     >>> selected.must_link.tolist()  # the last three objects, renumbered
     [[0, 2]]
@@ -840,7 +860,9 @@ def links(
     return symmetric_pairs(n, np.concatenate([must, cannot]), sign)[:3]
 
 
-def validate_constraints(constraints: Any, n: int) -> Constraints:
+def validate_constraints(
+    constraints: Any, n: int, names: Sequence[Any] | None = None
+) -> Constraints:
     """Return validated constraints between n objects. None stands for no constraints.
 
     A pair that is both a must-link and a cannot-link raises an error. A contradiction through a
@@ -856,11 +878,13 @@ def validate_constraints(constraints: Any, n: int) -> Constraints:
     contradictions = constraints.contradictions()
     direct = [c for c in contradictions if len(c.chain) == 2]
     if direct:
-        raise ContradictionError(f"constraints contradict each other: {direct[0]!r}")
+        raise ContradictionError(
+            f"constraints contradict each other: {direct[0].describe(names)}"
+        )
     if contradictions:
         warnings.warn(
-            f"{len(contradictions)} cannot-links contradict the must-links, for example "
-            f"{contradictions[0]!r}",
+            f"constraints contradict each other in {format_count(len(contradictions), 'case')}: "
+            f"{contradictions[0].describe(names)}",
             ContradictionWarning,
             stacklevel=5,
         )

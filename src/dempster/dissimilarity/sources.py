@@ -451,10 +451,7 @@ def check_square(
         if not symmetrize:
             i, j = np.unravel_index(np.abs(D - D.T).argmax(), D.shape)
             got = f"X[{i}, {j}] = {D[i, j]:.6g} and X[{j}, {i}] = {D[j, i]:.6g}"
-            settings = {"symmetrize": True}
-            raise InvalidParameterError(
-                "X", must=f"be symmetric, got {got}{remedy}", settings=settings
-            )
+            raise InvalidParameterError("X", must=f"be symmetric, got {got}{remedy}")
         D = (D + D.T) / 2
     largest = float(D.max())
     if 0 < largest < SMALLEST:

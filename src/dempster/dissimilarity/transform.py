@@ -248,11 +248,7 @@ def pairs_of_sparse(
         a, b = divmod(int(unique[worst]), n)
         got = f"{low[worst]:.6g} and {high[worst]:.6g} for the pair ({a}, {b})"
         advice = "set symmetrize=True to use the mean of the two"
-        raise InvalidParameterError(
-            "X",
-            must=f"be symmetric, got {got}; {advice}",
-            settings={"symmetrize": True},
-        )
+        raise InvalidParameterError("X", must=f"be symmetric, got {got}; {advice}")
     pairs = np.column_stack([unique // n, unique % n])
     return pairs, count.astype(float), np.add.reduceat(d, first) / count
 

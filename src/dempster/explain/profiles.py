@@ -59,7 +59,7 @@ _DOUBLE_DIPPING = (
 )
 _UNKNOWN = (
     "p-values of clustered attributes are too small; "
-    "pass clustered= to mark these attributes."
+    "it is not known which attributes were clustered."
 )
 
 

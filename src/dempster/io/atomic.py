@@ -7,11 +7,14 @@ is unchanged.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import errno
 import os
 import secrets
 import shutil
+import sys
+import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -76,16 +79,28 @@ def as_path(path: FilePath, name: str = "path") -> Path:
 
 
 def as_file(path: FilePath, name: str = "path") -> Path:
-    """Return the path of a file to read.
+    """Return the path of a file to read, which for "-" is a copy of the standard input.
 
     Raise an OSError for pipes, devices and files that cannot be opened.
     """
     file = as_path(path, name)
+    if str(file) == "-":
+        return _copy_standard_input()
     if file.exists() and not file.is_dir() and not file.is_file():
         raise OSError(errno.EINVAL, "is not a regular file", str(path))
     with open(file, "rb"):
         pass
     return file
+
+
+def _copy_standard_input() -> Path:
+    """Copy the standard input to a temporary text file, because readers need a regular file."""
+    folder = Path(tempfile.mkdtemp(prefix="dempster-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    copy = folder / "stdin.csv"
+    with copy.open("wb") as opened:
+        shutil.copyfileobj(sys.stdin.buffer, opened)
+    return copy
 
 
 @contextmanager
@@ -105,9 +120,7 @@ def wrap_read_errors(path: Path) -> Iterator[None]:
         ) from error
     except InvalidParameterError as error:
         message = f"cannot read {path.name}: {error}"
-        raise InvalidParameterError(
-            error.name, message=message, settings=error.settings
-        ) from error
+        raise InvalidParameterError(error.name, message=message) from error
     except Exception as error:
         if isinstance(error, OSError) and error.filename is not None:
             raise  # The error comes from the file system, not from the content of the file.

@@ -39,8 +39,8 @@ _SAMPLE_LINES = 100
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _FRACTION = re.compile(r"[-+]?\d*[, ](\d+(?:[eE][-+]?\d+)?)")
 _ADVICE = (
-    "remove comments, fill missing cells, quote names, or set delimiter "
-    "(';' if there is a single column)"
+    "remove comments, fill missing cells, quote names, or name the delimiter "
+    "(delimiter=';' if there is a single column)"
 )
 _OTHER_FORMATS = {
     "a drawn table": re.compile(r"\s*\|.*[^\W\d].*\|\s*"),
@@ -359,12 +359,10 @@ def _ambiguous(
         for one in (best, rival)
     ]
     (name, value), (other_name, other_value) = options
-    settings = {name: (value, other_value)} if name == other_name else dict(options)
     return InvalidParameterError(
         name,
-        message=f"the line {lines[-1].strip()[:60]} can be read as {shown[0]} with "
-        f"{name}={value!r} or as {shown[1]} with {other_name}={other_value!r}; set one of them",
-        settings=settings,
+        message=f"the line {lines[-1].strip()[:60]} can be read as {shown[0]} "
+        f"({name}={value!r}) or as {shown[1]} ({other_name}={other_value!r})",
     )
 
 
@@ -410,9 +408,8 @@ def has_header(
     if is_title or (row_names and _starts_with_names(rows)):
         raise InvalidParameterError(
             "header",
-            message="the first line may be a title or comment above the header; remove it, "
-            "or set header=True if it is the header",
-            settings={"header": True},
+            message="the first line may be a title or comment above the header; remove it "
+            "(header=True if it is the header)",
         )
     words = [word for word in first if word]
     repeated = [
@@ -443,9 +440,8 @@ def _is_pandas_header(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bo
 def _ambiguous_header(cell: str) -> InvalidParameterError:
     return InvalidParameterError(
         "header",
-        message=f"the first line, which contains {cell}, can be read as column names with "
-        "header=True or as a row with header=False; set header",
-        settings={"header": (True, False)},
+        message=f"the first line, which contains {cell}, can be read as column names "
+        "(header=True) or as a row (header=False)",
     )
 
 

@@ -173,9 +173,8 @@ def _ambiguous_mark(cell: str) -> InvalidParameterError:
     other = ",.".replace(mark, "")
     return InvalidParameterError(
         "decimal",
-        message=f"{cell} can be read as {cell.replace(mark, '.')} with decimal={mark!r} "
-        f"or as {cell.replace(mark, '')} with decimal={other!r}; set decimal",
-        settings={"decimal": (mark, other)},
+        message=f"{cell} can be read as {cell.replace(mark, '.')} (decimal={mark!r}) "
+        f"or as {cell.replace(mark, '')} (decimal={other!r})",
     )
 
 

@@ -70,7 +70,8 @@ def read_table(
     ----------
     path : path
         File with the extension ``.csv``, ``.tsv`` or ``.txt`` (also ``.gz``), ``.parquet``,
-        ``.feather``, ``.npy`` (a numeric 2-D array), or ``.xlsx``. Delimiter, decimal mark, header
+        ``.feather``, ``.npy`` (a numeric 2-D array), or ``.xlsx``; "-" reads text from the standard
+        input. Delimiter, decimal mark, header
         line and encoding (UTF-8, UTF-16 or Windows-1252) of a text file are detected. A text column
         is converted to numbers if all its cells are missing values (``?``) or numbers with the same
         unit (``12 %``); thousands separators (``1 234``) are allowed. A warning lists text columns

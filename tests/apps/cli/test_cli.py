@@ -312,7 +312,7 @@ def test_notes_on_ignored_columns(tmp_path):
     assert lines == [
         "note: left out the columns species (text, 1 different value), nothing (empty), flag (true or false), "
         "nearly (1 cell of 60 not a number, such as 'many')",
-        "note: to use 'nearly', correct the cells that are not numbers, or set na_values",
+        "note: to use 'nearly', correct the cells that are not numbers, or delete them (--na-values many)",
         "note: left out constant columns: always",
     ]
     assert cluster(tmp_path / "data.csv", "-c", 3, "-q").output == ""
@@ -342,7 +342,7 @@ def test_missing_values(tmp_path, method):
     for text in (
         "3 rows of 60 with missing values (in 'length', 'width', 'depth')",
         "--missing partial",
-        "--exclude",
+        "--missing drop",
     ):
         assert text in failed.stderr
     partial = cluster(
@@ -399,5 +399,5 @@ def test_warnings_are_one_line(data):
     result = cluster(data, "-c", 3, "--max-iter", 1)
     assert result.exit_code == 0
     assert result.stderr.splitlines() == [
-        "dempster: warning: ECM did not converge in max_iter=1 iterations; increase max_iter or tol"
+        "dempster: warning: ECM did not converge in 1 iterations (increase --max-iter 1)"
     ]

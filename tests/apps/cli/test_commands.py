@@ -1,6 +1,5 @@
 """All commands: output, files and JSON documents."""
 
-import itertools
 import json
 import shlex
 import sys
@@ -506,7 +505,7 @@ def test_ask_and_use_answers(folder):  # noqa: F811
         "ask", "flowers.csv", "-c", 3, "--index", "name", "--answers", "odd.csv"
     )
     assert (
-        "contradiction: f000 and f002 are different, but f000 - f001 - f002 are the same"
+        "contradiction: f000 and f002 are in different clusters, but f000 - f001 - f002"
         in shown.stderr
     )
     assert (
@@ -589,13 +588,71 @@ def test_default_report_overwrites_nothing(saved):
     assert (saved / "ecm.html").read_bytes() != before
 
 
-def test_examples_name_columns_of_the_example_table(tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", sorted(set(COMMANDS) - {"studio", "example"}))
+def test_examples_of_the_help(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
-    run("example", "flowers.csv")
-    columns = set(pd.read_csv("flowers.csv").columns)
-    for name in ("cluster", "ask", "explain", "report"):
-        for line in program.get_command(None, name).examples:
-            words = shlex.split(line)
-            for option, value in itertools.pairwise(words):
-                if option in ("--index", "--columns", "--truth"):
-                    assert set(value.split(",")) <= columns, line
+    run("example", "flowers.csv", "new-flowers.csv")
+    examples = program.get_command(None, name).examples
+    assert examples
+    for line in examples:
+        words = shlex.split(line.split(" < ")[0])
+        assert words[0] == "dempster"
+        redirected = line.partition(" < ")[2].split(" > ")[0]
+        given = (tmp_path / redirected).read_bytes() if redirected else None
+        run(*words[1:], input=given)
+
+
+def test_contradictions_name_the_objects(folder):  # noqa: F811
+    (folder / "k.csv").write_text("f000,f001,same\nf000,f001,different\n")
+    options = "--index", "name", "-c", 3, "--constraints", "k.csv"
+    result = run("cluster", "flowers.csv", *options, code=1)
+    assert "f000 and f001 are in different clusters" in result.stderr
+
+
+def test_pipes(folder):  # noqa: F811
+    options = "-c", 3, "--method", "ecm", "--n-init", 1
+    given = (folder / "flowers.csv").read_bytes()
+    result = run("cluster", "-", *options, "-o", "-", input=given)
+    (folder / "piped.csv").write_text(result.stdout, encoding="utf-8")
+    assert "60 objects" in result.stderr
+    run("cluster", "flowers.csv", *options)
+    expected = read_partition("flowers.partition.csv").masses
+    np.testing.assert_array_equal(read_partition("piped.csv").masses, expected)
+    assert "--output" in run("cluster", "-", *options, input=given, code=2).stderr
+    assert "--json" in run("cluster", "-", "-o", "-", "--json", code=2).stderr
+
+
+def test_append(folder):  # noqa: F811
+    flowers().assign(cluster="mine", width=[np.nan, *range(59)]).to_csv(
+        "t.csv", index=False
+    )
+    options = "--index", "name", "-c", 3, "--method", "ecm", "--missing", "drop"
+    run("cluster", "t.csv", *options, "--append", "full.csv")
+    full = pd.read_csv("full.csv", index_col="name", dtype={"cluster_": str})
+    partition = read_partition("t.partition.csv")
+    assert full.columns.tolist()[-4:] == [
+        "cluster",
+        "cluster_",
+        "possible clusters",
+        "doubt",
+    ]
+    assert full["cluster"].eq("mine").all()
+    assert full.iloc[0, -3:].isna().all()
+    assert full["cluster_"].tolist()[1:] == list(map(str, partition.labels))
+    assert full.index.tolist()[1:] == partition.index.tolist()
+
+
+def test_errors_as_json():
+    found = json.loads(run("cluster", "no.csv", "--json", code=1).stdout)
+    assert found == {"error": "no.csv: No such file or directory", "exit_code": 1}
+
+
+def test_new_rows_need_no_names(saved):
+    flowers().drop(columns="name").to_csv("new.csv", index=False)
+    assert document("predict", "ecm.dempster", "new.csv")["n_objects"] == 60
+
+
+def test_options_without_effect_are_refused(folder):  # noqa: F811
+    for option in (("-c", 4), ("--truth", "color"), ("--labels", "color")):
+        assert "no such option" in run("select", "flowers.csv", *option, code=2).stderr
+    assert "--curve" in run("select", "flowers.csv", "--method", "ecm", code=2).stderr

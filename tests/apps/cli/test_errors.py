@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -138,7 +139,7 @@ WRONG_USE = {
     "cluster t.csv --method magic": "must be one of bootclus",
     "cluster t.csv -c 3 --method evclus --focal-sets some": "--focal-sets must be 'auto'",
     "cluster t.csv -c 3 --delta 3": "method credal has no option --delta; bpec",
-    "cluster t.csv -c 3 --method eknnclus": "-c: method eknnclus selects the number of clusters itself; use -c auto",
+    "cluster t.csv -c 3 --method eknnclus": "-c: method eknnclus selects the number of clusters itself (-c auto)",
     "cluster t.csv --method ecm --constraints p.csv": "--constraints: method ecm cannot use constraints",
     "cluster t.csv --confidence 1": "'--confidence': 1.0 is not in the range 0<x<1",
     "cluster t.csv --confidence 0.95 -c 3": "--confidence 0.95 needs at least 80 objects, got 60",
@@ -201,7 +202,7 @@ INVALID_FILES = {
     "cluster ragged.csv -c 3": "cannot read ragged.csv",
     "cluster text.csv -c 3": "no numeric column to cluster; left out: a, b (text",
     "cluster missing-values.csv -c 3": "1 row of 3 with missing values (in 'b')",
-    "cluster no-complete-row.csv -c 1 --missing drop": "would leave no row",
+    "cluster no-complete-row.csv -c 1 --missing drop": "no row is complete",
     "cluster infinite.csv -c 3": "1 row of 3 with infinite values (in 'b')",
     "cluster constant.csv -c 3": "constant",
     "cluster huge.csv -c 3": "column 'a' cannot be standardized",
@@ -595,3 +596,49 @@ def test_formulas_are_escaped(folder):
     for name in ("f.answers.csv", "d.csv"):
         cells = pd.read_csv(name, dtype=str, header=None).fillna("").to_numpy().ravel()
         assert not [cell for cell in cells if cell[:1] in "=+@" and cell]
+
+
+# ---- hints ---------------------------------------------------------------------------------------
+
+HINTS = {
+    "cluster missing-values.csv -c 1 --method ecm": 2,
+    "cluster text.csv -c 1": 1,
+    "cluster t.csv -c 3 --columns a,kind": 1,
+    "cluster t.csv -c 3 --method eknnclus": 1,
+    "cluster t.csv -c 3 --method ecm --max-iter 1": 1,
+    "cluster t.csv -c 3 --method egmm --missing partial": 1,
+    "cluster years.csv -c 1": 2,
+    "cluster thousands.csv -c 1": 2,
+    "cluster codes.csv -c 2 --method ecm --missing drop": 1,
+    "cluster nearly.csv -c 2 --method ecm --missing drop": 1,
+    "cluster mostly-text.csv -c 2": 1,
+    "predict m.dempster missing-values.csv": 1,
+}
+
+
+@pytest.mark.parametrize("command", HINTS)
+def test_hints_can_be_followed(folder, command):
+    Path("years.csv").write_text("a,2019\n1,2\n3,4\n5,7\n")
+    Path("thousands.csv").write_text("a;b\n1.234;5\n2.345;6\n5;7\n9;8\n")
+    n = range(40)
+    numbers = table().head(40)
+    numbers.assign(c=[-999 if k % 9 == 0 else k % 7 for k in n]).to_csv(
+        "codes.csv", index=False
+    )
+    numbers.assign(c=["bad, worse" if k == 5 else k % 7 for k in n]).to_csv(
+        "nearly.csv", index=False
+    )
+    texts = {f"t{j}": ["xyz"[k % 3] * j for k in n] for j in (1, 2, 3)}
+    numbers.assign(**texts).to_csv("mostly-text.csv", index=False)
+    message = run(*command.split()).stderr
+    hints = re.findall(r"\((?:increase )?(--?[^()]*)\)", message)
+    assert len(hints) == HINTS[command], message
+    for hint in hints:
+        words = [*command.split(), *shlex.split(hint)]
+        if hint.startswith("--max-iter"):
+            words[-1] = "1000"
+        again = run(*words, "-o", "new.csv")
+        assert again.exit_code == 0, again.output
+        assert hint not in again.stderr
+    for word in ("=", "_"):  # no names of Python arguments
+        assert word not in message.replace("missing_values", "")

@@ -45,7 +45,8 @@ def test_informative_columns_are_selected():
         assert words in found.notes[0]
     assert (
         found.notes[1]
-        == "to use 'mostly', correct the cells that are not numbers, or set na_values"
+        == "to use 'mostly', correct the cells that are not numbers, or delete "
+        "them (na_values=['?'])"
     )
     assert found.notes[-1] == "left out constant columns: constant"
 
@@ -57,7 +58,7 @@ def test_notes_on_codes_totals_and_text():
     )
     notes = choose_attributes(table).notes
     assert notes == [
-        "-999 in 'b' may mean missing values; if so, set na_values",
+        "-999 in 'b' may mean missing values; if so, delete these cells (na_values=['-999'])",
         "the last row contains the sum of the other rows in 'a'; remove it if it is a total",
     ]
     quiet = pd.DataFrame(
@@ -65,7 +66,7 @@ def test_notes_on_codes_totals_and_text():
     )
     assert choose_attributes(quiet).notes == []
     text = table.assign(c=list("xyxyxyxyx"), d=list("xxyyxxyyx"), e=list("yyxxxyyyy"))
-    assert "set categories" in choose_attributes(text).notes[1]
+    assert "categories=['all']" in choose_attributes(text).notes[1]
 
 
 def test_named_columns_are_selected():
@@ -91,7 +92,7 @@ def test_missing_values():
     table.loc[5, ["length, cm", "width", "depth"]] = np.nan
     with pytest.raises(
         ValueError,
-        match="2 rows of 60 with missing values .*missing='partial'.*missing='drop'",
+        match="2 rows of 60 with missing values .*missing='drop'.*missing='partial'",
     ):
         choose_attributes(table)
     dropped = choose_attributes(table, missing="drop")

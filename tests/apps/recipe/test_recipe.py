@@ -215,7 +215,7 @@ def test_invalid_recipes():
         ({"confidence": 0.9, "missing": "partial"}, "confidence: .*missing values"),
         (
             {"confidence": 0.9, "method": "bootclus"},
-            "confidence: method bootclus has its own .*-p confidence=",
+            "confidence: method bootclus has its own parameter",
         ),
         ({"clusters": 0}, "clusters must be 'auto' or an integer of at least 1, got 0"),
         (

@@ -407,7 +407,7 @@ def test_local_parameters_are_rejected(iris, tmp_path):
             "/runs", {"columns": columns, "method": "ecm", "parameters": {name: value}}
         )
         assert answer.status == 422
-        assert name in answer.json()["error"]
+        assert name.replace("_", " ") in answer.json()["error"]
     assert list(tmp_path.iterdir()) == []
 
 

@@ -48,7 +48,7 @@ MAX_PRINTED_CHANGES = 10
     cls=RecipeCommand,
     examples=(
         "dempster ask flowers.csv -c 3 --index flower",
-        "dempster ask flowers.csv -c 3 --answers flowers.answers.csv --partition new.csv",
+        "dempster ask flowers.csv -c 3 --index flower --answers flowers.answers.csv",
     ),
 )
 @recipe_options
@@ -98,9 +98,7 @@ def ask(ctx: click.Context, screen: Screen, **options: Any) -> None:
     if options["answers"] is not None:
         questions.read_answers(options["answers"])
         for contradiction in questions.contradictions():
-            screen.note(
-                f"contradiction: {questions.describe_contradiction(contradiction)}"
-            )
+            screen.note(f"contradiction: {contradiction}")
     elif sys.stdin.isatty() and not screen.as_json:
         _ask_by_keys(questions, screen)
     partition = result.partition
@@ -135,9 +133,7 @@ def ask(ctx: click.Context, screen: Screen, **options: Any) -> None:
         list(outputs.values()),
         recipe=recipe.to_dict(),
         questions=table.to_dict("records"),
-        contradictions=[
-            str(contradiction) for contradiction in questions.contradictions()
-        ],
+        contradictions=questions.contradictions(),
         changed=None if changes is None else changes.to_dict("records"),
         partition=partition_document(partition),
     )
@@ -191,9 +187,10 @@ class _Questions:
         different = self.pairs[[answer is False for answer in self.answers]]
         return self._former | Constraints(same, different, n_objects=len(self._names))
 
-    def contradictions(self) -> list[Any]:
-        """Return the contradictions among the constraints from the recipe and from the answers."""
-        return self.constraints().contradictions()
+    def contradictions(self) -> list[str]:
+        """Describe the contradictions of the constraints from the recipe and the answers."""
+        found = self.constraints().contradictions()
+        return [contradiction.describe(self._names) for contradiction in found]
 
     def read_answers(self, path: Path) -> None:
         """Read a table whose columns are two objects and an answer, which may be empty."""
@@ -221,12 +218,6 @@ class _Questions:
         row = attributes.table.iloc[position]
         cells = [f"{column} {format_cell(value)}" for column, value in row.items()]
         return f"{name}: {', '.join(cells)}"
-
-    def describe_contradiction(self, contradiction: Any) -> str:
-        """Return a sentence about a pair and the chain of pairs that contradicts it."""
-        first, second = (self._names[k] for k in contradiction.cannot_link)
-        chain = " - ".join(str(self._names[k]) for k in contradiction.chain)
-        return f"{first} and {second} are different, but {chain} are the same"
 
     def to_frame(self) -> pd.DataFrame:
         """Return the questions as a table with the columns ``object``, ``other`` and ``answer``."""
@@ -278,8 +269,9 @@ def _ask_by_keys(questions: _Questions, screen: Screen) -> None:
         elif key in _KEYS:
             questions.answers[number] = {"y": True, "n": False}.get(key)
             for contradiction in questions.contradictions():
-                text = questions.describe_contradiction(contradiction)
-                click.echo(f"  contradiction: {text}; press u to undo", err=True)
+                click.echo(
+                    f"  contradiction: {contradiction}; press u to undo", err=True
+                )
             number += 1
         else:
             click.echo(f"     {_KEYS_HELP}")

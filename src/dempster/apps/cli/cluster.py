@@ -26,11 +26,14 @@ from dempster.apps.cli.shared import (
     recipe_options,
     save_model_option,
     screen_options,
+    truth_option,
+    write_table,
 )
 from dempster.apps.cli.shared.drawing import draw_partition
 
 if TYPE_CHECKING:
     import numpy as np
+    import pandas as pd
 
     from dempster.apps.recipe import Recipe, RecipeResult
     from dempster.cluster import ConformalClustering
@@ -42,12 +45,12 @@ if TYPE_CHECKING:
         "dempster cluster flowers.csv",
         "dempster cluster flowers.csv -c 3 --index flower --plot flowers.png --report page.html",
         "dempster cluster flowers.csv -c 3 --method ecm --columns 'petal length,petal width'",
-        "dempster cluster flowers.csv -c 3 --method egmm --confidence 0.95",
-        "dempster cluster distances.mtx --dissimilarities -c 4",
-        "dempster cluster more-than-memory.parquet -c 3 --method ecm -o masses",
+        "dempster cluster flowers.csv -c 3 --method ecm --confidence 0.95",
+        "dempster cluster - -c 3 -o - < flowers.csv > partition.csv",
     ),
 )
 @recipe_options
+@truth_option
 @confidence_option(
     "Also compute a set of clusters for each row that contains its cluster with this probability, "
     "under the conditions that are printed; the method is fitted 13 times."
@@ -68,6 +71,12 @@ if TYPE_CHECKING:
     "File of the partition: .csv, .tsv, .parquet or .npz; an existing file is overwritten. "
     "A name without extension is a new folder; a Parquet FILE is then read in blocks. "
     "[default: FILE.partition.csv, overwritten only if dempster created it]"
+)
+@click.option(
+    "--append",
+    type=PATH,
+    help="Also write the columns of FILE with the cluster, the set of possible clusters and the "
+    "doubt of each row (0 certain, 1 ambiguous, above 1 an outlier): .csv or .tsv.",
 )
 @plot_option()
 @click.option("--report", type=PATH, help="Write an HTML report: .html.")
@@ -114,6 +123,9 @@ def cluster(ctx: click.Context, screen: Screen, **options: Any) -> None:
         reason = "a folder of Parquet files needs an --output without extension"
         raise UserError(f"{file} is a folder; {reason}")
     outputs.add("partition", options["output"] or default_path(file, ".partition.csv"))
+    outputs.add("append", options["append"], [".csv", ".tsv"], "--append")
+    if options["append"] is not None and recipe.kind != "table":
+        raise WrongUse("--append needs a table")
     outputs.add_options(options)
     result = run_recipe(recipe, screen)
     with screen.progress("writing"):
@@ -210,6 +222,33 @@ def describe_result(result: RecipeResult) -> str:
     )
 
 
+def append_clusters(result: RecipeResult) -> pd.DataFrame:
+    """Return the table of a run with its result, which is empty for rows that were left out."""
+    import pandas as pd
+
+    from dempster.explain import doubt_scores
+
+    partition = result.partition
+    texts = [
+        " or ".join(str(partition.frame[k]) for k in clusters) or "outlier"
+        for clusters in partition.focal_sets
+    ]
+    columns = {
+        "cluster": [str(partition.frame[k]) for k in partition.labels],
+        "possible clusters": [texts[k] for k in partition.best_set],
+        "doubt": doubt_scores(partition).round(4),
+    }
+    assert result.table is not None
+    assert result.attributes is not None
+    table = result.table.copy()
+    for name, values in columns.items():
+        while name in table:
+            name += "_"
+        cells = pd.Series(values, index=result.attributes.rows)
+        table[name] = cells.reindex(range(len(table))).to_numpy()
+    return table
+
+
 def _write(outputs: Outputs, result: RecipeResult) -> None:
     from dempster.io import write_partition
     from dempster.persistence import save
@@ -227,6 +266,7 @@ def _write(outputs: Outputs, result: RecipeResult) -> None:
             "partition": lambda path: write_partition(
                 result.partition, path, sets=sets
             ),
+            "append": lambda path: write_table(append_clusters(result), path),
             "plot": lambda path: draw_partition(result, path, title),
             "report": write_report,
             "model": lambda path: save(result.model, path),

@@ -36,7 +36,12 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    cls=Command, examples=("dempster compare ecm.csv evclus.csv --plot map.png",)
+    cls=Command,
+    examples=(
+        "dempster cluster flowers.csv -c 3 -o three.csv",
+        "dempster cluster flowers.csv -c 4 -o four.csv",
+        "dempster compare three.csv four.csv --plot map.png",
+    ),
 )
 @click.argument("files", nargs=-1, type=PATH, metavar="FILE FILE...")
 @plot_option("Plot an embedding of the partitions: .png, .svg or .pdf.")

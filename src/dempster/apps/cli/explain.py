@@ -38,6 +38,7 @@ _Explanation = tuple[dict[str, Any], Callable[[Any], Any]]
 @click.command(
     cls=Command,
     examples=(
+        "dempster cluster flowers.csv -c 3 --index flower --save-model flowers.dempster",
         "dempster explain flowers.dempster flowers.csv --object 'iris 70'",
         "dempster explain flowers.partition.csv flowers.csv --cluster 2",
         "dempster explain flowers.partition.csv flowers.csv --pair 0,2",

@@ -44,9 +44,8 @@ OR = " or "
 @reading_options
 @click.option(
     "--missing",
-    type=click.Choice(["refuse", "drop", "partial"]),
-    help="Missing values: raise an error, drop the rows, or use the values that are present. "
-    "[default: as in training]",
+    type=click.Choice(["refuse", "drop"]),
+    help="Missing values: raise an error, or drop the rows. [default: as in training]",
 )
 @screen_options
 def predict(
@@ -144,4 +143,4 @@ def write_decisions(masses: Any, decisions: Any, path: Path) -> None:
         expected = ".csv, .tsv or .parquet for a classifier"
         raise WrongUse(f"--output: the extension must be {expected}, got .npz")
     else:
-        write_table(table, path, index=True)
+        write_table(table, path)

@@ -35,8 +35,9 @@ if TYPE_CHECKING:
 @click.command(
     cls=Command,
     examples=(
+        "dempster cluster flowers.csv -c 3 --index flower --save-model flowers.dempster",
         "dempster report flowers.dempster flowers.csv",
-        "dempster report flowers.partition.csv flowers.csv -o flowers.html --truth species",
+        "dempster report flowers.partition.csv flowers.csv -o page.html --truth species",
     ),
 )
 @click.argument("subject", type=PATH)

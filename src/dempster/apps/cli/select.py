@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from dempster._text import format_count
 from dempster.apps.cli.shared import (
@@ -19,8 +20,8 @@ from dempster.apps.cli.shared import (
     list_input_files,
     output_option,
     plot_option,
-    recipe_options,
     screen_options,
+    table_options,
 )
 from dempster.apps.cli.shared.drawing import draw_picture
 
@@ -32,7 +33,7 @@ from dempster.apps.cli.shared.drawing import draw_picture
         "dempster select flowers.csv --from 2 --to 6 --curve --method ecm",
     ),
 )
-@recipe_options
+@table_options
 @click.option(
     "--from", "low", type=WholeNumber(2), help="Smallest number. [default: 2]"
 )
@@ -64,6 +65,9 @@ def select(ctx: click.Context, screen: Screen, **options: Any) -> None:
         raise WrongUse("--from needs the option --to")
     if low is not None and low > high:
         raise WrongUse(f"--from must be at most --to {high}, got {low}")
+    has_method = ctx.get_parameter_source("method") is ParameterSource.COMMANDLINE
+    if has_method and not options["curve"]:
+        raise WrongUse("--method has an effect only with --curve")
     recipe = build_recipe(ctx, options)
     outputs = Outputs(list_input_files(recipe))
     outputs.add_options(options)

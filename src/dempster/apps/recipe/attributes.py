@@ -298,11 +298,14 @@ def choose_attributes(
             name for name, kind, _ in selection.left_out if kind == "nearly numeric"
         ]
         if nearly:
-            cells = "correct the cells that are not numbers"
-            notes.append(f"to use {quote_names(nearly)}, {cells}, or set na_values")
+            cells = [str(_text_cells(table[name].dropna()).iloc[0]) for name in nearly]
+            notes.append(
+                f"to use {quote_names(nearly)}, correct the cells that are not numbers, or delete "
+                f"them (na_values={list(dict.fromkeys(cells))})"
+            )
         n_texts = sum(kind == "text" for _, kind, _ in selection.left_out)
         if not selection.categories and n_texts > len(selection.numbers):
-            advice = "set categories to use text as categories"
+            advice = "it can be used as categories (categories=['all'])"
             notes.append(f"most columns are text, which was not used; {advice}")
     for name in selection.categories:
         if table[name].dtype.kind in "OTU":
@@ -312,7 +315,8 @@ def choose_attributes(
     converted = _convert_columns(table, selection)
     _note_suspicious_values(converted[selection.numbers], notes.append)
     row_notes: list[str] = []
-    positions = _select_rows(converted, missing, row_notes.append)
+    advice = ", or use the values that are present (missing='partial')"
+    positions = _select_rows(converted, missing, row_notes.append, advice)
     rows = converted
     if len(positions) < len(converted):
         rows = converted.iloc[positions]
@@ -456,7 +460,10 @@ def _select_columns(
             selection.left_out.append((name, *_describe(column)))
     if selection.left_out and wanted:
         name, _, reason = selection.left_out[0]
-        message = f"columns: column '{name}' is not numeric {reason}"
+        message = (
+            f"columns: column '{name}' is not numeric {reason}; "
+            f"use it as categories (categories=[{str(name)!r}])"
+        )
         raise InvalidParameterError("columns", message=message)
     if not wanted:
         _drop_repeated(table, selection)
@@ -485,11 +492,9 @@ def _no_column_error(
 ) -> InvalidParameterError:
     message = "the table has no numeric column to cluster; left out: "
     message += ", ".join(selection.reasons()[:8]) or quote_names(exclude)
-    settings = {}
     if any(kind in ("text", "like numbers") for _, kind, _ in selection.left_out):
-        message += "; use text as categories with categories=['all']"
-        settings = {"categories": ["all"]}
-    return InvalidParameterError("table", message=message, settings=settings)
+        message += "; use text as categories (categories=['all'])"
+    return InvalidParameterError("table", message=message)
 
 
 def _is_category(column: pd.Series) -> bool:
@@ -542,7 +547,7 @@ def _describe(column: pd.Series) -> tuple[str, str]:
     filled = column[column.notna()].astype(str)
     if len(filled) == 0:
         return "empty", "(empty)"
-    text = filled[pd.to_numeric(filled, errors="coerce").isna()]
+    text = _text_cells(filled)
     if 0 < len(text) <= len(filled) / 2:
         counts = f"{format_count(len(text), 'cell')} of {len(filled):,}"
         return "nearly numeric", f"({counts} not a number, such as '{text.iloc[0]}')"
@@ -550,6 +555,10 @@ def _describe(column: pd.Series) -> tuple[str, str]:
     if cell is not None:
         return "like numbers", f"(text that looks like numbers, such as '{cell}')"
     return "text", f"(text, {format_count(filled.nunique(), 'different value')})"
+
+
+def _text_cells(filled: pd.Series) -> pd.Series:
+    return filled[pd.to_numeric(filled, errors="coerce").isna()]
 
 
 def _are_dates(column: pd.Series) -> bool:
@@ -619,9 +628,10 @@ def _note_suspicious_values(numbers: pd.DataFrame, note: Note) -> None:
         ):
             totals.append(name)
     if codes:
-        cells = ", ".join(sorted({f"{code:.0f}" for code in codes.values()}))
+        cells = sorted({f"{code:.0f}" for code in codes.values()})
         note(
-            f"{cells} in {quote_names(codes)} may mean missing values; if so, set na_values"
+            f"{', '.join(cells)} in {quote_names(codes)} may mean missing values; if so, delete "
+            f"these cells (na_values={cells})"
         )
     if totals:
         names = quote_names(totals)
@@ -632,7 +642,9 @@ def _note_suspicious_values(numbers: pd.DataFrame, note: Note) -> None:
 # ---- rows ----------------------------------------------------------------------------------------
 
 
-def _select_rows(rows: pd.DataFrame, missing: str, note: Note) -> np.ndarray:
+def _select_rows(
+    rows: pd.DataFrame, missing: str, note: Note, other_advice: str = ""
+) -> np.ndarray:
     """Return the positions of the rows to use; raise an error for infinite values."""
     is_missing = rows.isna().to_numpy()
     is_incomplete = np.asarray(is_missing.any(axis=1))
@@ -650,33 +662,23 @@ def _select_rows(rows: pd.DataFrame, missing: str, note: Note) -> np.ndarray:
     elif is_incomplete.any():
         columns = list(rows.columns[np.asarray(is_missing.any(axis=0))])
         text = f"{left_out} with missing values (in {quote_names(columns)})"
-        names = ",".join(columns)
         if missing == "refuse":
-            message = (
-                f"{text}; compare rows by the values that are present with missing='partial', "
-                f"drop the rows with missing='drop', or ignore the columns with exclude={names!r}"
-            )
-            settings = {"missing": ("partial", "drop"), "exclude": names}
-            raise InvalidParameterError("table", message=message, settings=settings)
+            message = f"{text}; leave the rows out (missing='drop'){other_advice}"
+            raise InvalidParameterError("table", message=message)
         if not len(kept):
-            message = f"{text}; missing='drop' would leave no row"
-            raise InvalidParameterError(
-                "table", message=message, settings={"missing": "drop"}
-            )
+            message = f"{text}; no row is complete"
+            raise InvalidParameterError("table", message=message)
         note(f"left out {text}")
     numbers = rows.iloc[kept].select_dtypes("float")
     is_infinite = np.isinf(numbers.to_numpy())
     if is_infinite.any():
         columns = list(numbers.columns[is_infinite.any(axis=0)])
         count = format_count(int(is_infinite.any(axis=1).sum()), "row")
-        names = ",".join(columns)
         message = (
             f"{count} of {len(kept):,} with infinite values (in {quote_names(columns)}); "
-            f"correct them, or ignore the columns with exclude={names!r}"
+            "correct or delete them"
         )
-        raise InvalidParameterError(
-            "table", message=message, settings={"exclude": names}
-        )
+        raise InvalidParameterError("table", message=message)
     return kept
 
 

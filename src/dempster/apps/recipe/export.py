@@ -30,7 +30,7 @@ def to_command(recipe: Any) -> str:
     for name in ("columns", "exclude", "categories", "na_values"):
         names = getattr(recipe, name)
         if names:
-            words += [f"--{name.replace('_', '-')}", ",".join(map(_quote_name, names))]
+            words += [f"--{name.replace('_', '-')}", ",".join(map(quote_name, names))]
     for name in (
         "index",
         "delimiter",
@@ -74,7 +74,7 @@ def _parameter_words(recipe: Any, name: str, value: Any) -> list[str]:
     return [option, text]
 
 
-def _quote_name(name: str) -> str:
+def quote_name(name: str) -> str:
     """Quote the name of a column if it contains characters that separate names."""
     if set(name) & set(',"\n') or name != name.strip():
         return '"' + name.replace('"', '""') + '"'

@@ -211,14 +211,12 @@ class Recipe:
         if self._can("images") and self.kind != "dissimilarities":
             self._set("kind", "image")
         elif self.kind == "image":
-            self._reject(
-                "kind", f"an image needs method='secm', got {method}", method="secm"
-            )
+            self._reject("kind", f"an image needs method='secm', got {method}")
         if len(self.files) > 1 and not self._can("views"):
             reason = (
                 f"several tables of the same objects need method='wmvec', got {method}"
             )
-            self._reject("files", reason, method="wmvec")
+            self._reject("files", reason)
         for name in _TABLE_FIELDS.get(self.kind, ()):
             if getattr(self, name) not in (None, ()):
                 self._reject(
@@ -243,7 +241,7 @@ class Recipe:
         if self._info.parameter("confidence"):
             reason = (
                 f"method {self.method} has its own parameter confidence; "
-                "set it with -p confidence=..."
+                "set it among the parameters"
             )
         elif self.constraints is not None or self.labels is not None:
             reason = "sets of clusters cannot be computed with constraints or labels"
@@ -264,10 +262,8 @@ class Recipe:
             names = ", ".join(dict.fromkeys(others))
             self._reject(name, f"method {self.method} {reason}; use one of {names}")
 
-    def _reject(self, name: str, reason: str, **settings: Any) -> NoReturn:
-        raise InvalidParameterError(
-            name, message=f"{name}: {reason}", settings=settings
-        )
+    def _reject(self, name: str, reason: str) -> NoReturn:
+        raise InvalidParameterError(name, message=f"{name}: {reason}")
 
     @property
     def _info(self) -> MethodInfo:
@@ -296,11 +292,8 @@ class Recipe:
         if self._info.parameter("n_clusters"):
             settings["n_clusters"] = self.clusters
         elif self.clusters != "auto":
-            reason = (
-                f"method {self.method} selects the number of "
-                "clusters itself; use clusters='auto'"
-            )
-            self._reject("clusters", reason, clusters="auto")
+            reason = f"method {self.method} selects the number of clusters itself"
+            self._reject("clusters", f"{reason} (clusters='auto')")
         if self._info.parameter("random_state"):
             settings["random_state"] = self.seed
         if self.kind == "dissimilarities":
@@ -316,10 +309,10 @@ class Recipe:
             elif settings.get("metric") != "gower":
                 others = ", ".join(methods_that("missing"))
                 reason = (
-                    f"method {self.method} needs complete rows; use missing='drop', "
-                    f"or one of the methods {others}"
+                    f"method {self.method} needs complete rows; leave out the others "
+                    f"(missing='drop'), or use one of the methods {others}"
                 )
-                self._reject("missing", reason, missing="drop")
+                self._reject("missing", reason)
         return settings | dict(self.parameters)
 
     def estimator(self) -> Any:

@@ -6,9 +6,12 @@ import re
 import sys
 import traceback
 from pathlib import Path
+from typing import Any
 
 from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
+
+from dempster.apps.hints import rewrite_message
 
 FOLDER_PREFIX = "dempster-studio-"
 # The path of a folder of a session, such as ~/.cache/dempster/dempster-studio-sessions/0f/1/, is
@@ -61,4 +64,14 @@ def describe_error(error: Exception) -> tuple[int, str]:
         traceback.print_exception(error, file=sys.stderr)
         status = 500
         message = "Internal error; see the terminal in which the studio was started."
-    return status, _FOLDER.sub("", message).encode("utf-8", "replace").decode()
+    message = rewrite_for_page(_FOLDER.sub("", message))
+    return status, message.encode("utf-8", "replace").decode()
+
+
+def rewrite_for_page(message: str) -> str:
+    """Replace arguments in a message of the library by the labels of fields."""
+
+    def render(name: str, value: Any) -> str | None:
+        return name.replace("_", " ") if value is None else None
+
+    return rewrite_message(" ".join(message.split()), render)

@@ -21,7 +21,7 @@ from dempster._text import format_count
 from dempster.apps.map import name_sets, pack_objects
 from dempster.apps.recipe import Recipe, choose_attributes
 from dempster.apps.recipe.model import rename_clusters
-from dempster.apps.studio.errors import GoneError
+from dempster.apps.studio.errors import GoneError, rewrite_for_page
 from dempster.apps.studio.jobs import Finish, Job, Json, Workers
 from dempster.apps.studio.planes import MapPlane
 from dempster.constraints import Constraints
@@ -69,6 +69,7 @@ class Source:
         except ValueError as error:
             suggested = set()
             notes = [str(error)]
+        notes = list(map(rewrite_for_page, notes))
         return {
             "name": self.name,
             "rows": len(self.table),

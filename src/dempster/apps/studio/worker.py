@@ -22,7 +22,7 @@ import sklearn.cluster  # noqa: F401  # The first task needs it.
 from dempster._errors import InvalidInputError
 from dempster._progress import report_progress_to
 from dempster.apps.recipe import Attributes, Recipe, prepare
-from dempster.apps.studio.errors import describe_error
+from dempster.apps.studio.errors import describe_error, rewrite_for_page
 from dempster.apps.studio.planes import MapPlane, Progress, scaling_plane, umap_plane
 from dempster.cluster import BeliefPeaks
 from dempster.io.atomic import as_file
@@ -66,7 +66,7 @@ def cluster(progress: Progress, recipe: dict[str, Any]) -> dict[str, Any]:
         "preparation": attributes.preparation,
         "rows": np.asarray(attributes.rows),
         "notes": [
-            *notes,
+            *map(rewrite_for_page, notes),
             *(f"{name}: {reason}" for name, reason in outcome.choices.items()),
         ],
         "seconds": outcome.seconds,
@@ -194,7 +194,7 @@ def _run_task(
         except Exception as error:
             return "failed", describe_error(error)[1]
     messages = [
-        " ".join(str(one.message).split())
+        rewrite_for_page(str(one.message))
         for one in caught
         if issubclass(one.category, UserWarning)
     ]

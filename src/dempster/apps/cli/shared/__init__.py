@@ -31,6 +31,7 @@ from dempster.apps.cli.shared.options import (
     seed_option,
     settings_option,
     split_names,
+    table_options,
     truth_option,
 )
 from dempster.apps.cli.shared.output import (
@@ -80,6 +81,7 @@ __all__ = [
     "select_rows",
     "settings_option",
     "split_names",
+    "table_options",
     "truth_option",
     "write_table",
 ]

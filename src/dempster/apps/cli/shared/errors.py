@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import difflib
 import errno
+import json
 import os
 import shlex
 import signal
@@ -27,6 +28,7 @@ from click.core import ParameterSource
 
 from dempster._errors import InvalidInputError, MissingExtraError
 from dempster._text import printable
+from dempster.apps.hints import rewrite_message
 
 DEBUG_VARIABLE = "DEMPSTER_DEBUG"
 EXIT_DATA = 1
@@ -134,6 +136,8 @@ class Program(click.Group):
                 if os.environ.get(DEBUG_VARIABLE, "0") not in ("", "0"):
                     traceback.print_exc()
                 click.echo(f"dempster: {printable(line)}", err=True)
+                if "--json" in (sys.argv[1:] if args is None else args):
+                    click.echo(json.dumps({"error": line, "exit_code": code}))
         for stream in (sys.stdout, sys.stderr):
             try:
                 stream.flush()
@@ -162,30 +166,22 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            with print_warnings():
+            with print_warnings(ctx):
                 return super().invoke(ctx)
         except InvalidInputError as error:
-            raise translate_error(error, ctx, self.get_params(ctx)) from error
+            raise translate_error(error, ctx) from error
         except MissingExtraError as error:
             raise UserError(str(error)) from error
 
 
-def translate_error(
-    error: InvalidInputError, ctx: click.Context, parameters: list[click.Parameter]
-) -> UserError:
+def translate_error(error: InvalidInputError, ctx: click.Context) -> UserError:
     """Rewrite an input error of the library in terms of the options of a command.
 
     The result is `WrongUse` if ``error.name`` is FILE or an option on the command line, otherwise
-    `UserError`. In the message, the name of the argument and suggested settings are replaced by
-    options (``missing='drop'`` becomes ``--missing drop``).
+    `UserError`. In the message, the names and values of arguments are replaced by options
+    (``missing='drop'`` becomes ``--missing drop``).
     """
-    options: dict[str, click.Parameter] = {}
-    for parameter in parameters:
-        if isinstance(parameter, click.Option) or parameter.name == "files":
-            options[(parameter.name or "").removeprefix("set_")] = parameter
-    options |= {
-        alias: options[name] for alias, name in _ALIASES.items() if name in options
-    }
+    options = _options_by_argument(ctx)
     text = str(error)
     name = getattr(error, "name", "")
     at_fault = options.get(name)
@@ -204,13 +200,32 @@ def translate_error(
             )
         elif is_wrong_use:
             text = f"{_option_name(at_fault)}: {text}"
-    for setting, values in getattr(error, "settings", {}).items():
-        for value in values if isinstance(values, tuple) else (values,):
-            if setting in options:
-                text = text.replace(
-                    f"{setting}={value!r}", _type_setting(options[setting], value)
-                )
-    return (WrongUse if is_wrong_use else UserError)(text)
+    return (WrongUse if is_wrong_use else UserError)(name_options(text, ctx))
+
+
+def name_options(text: str, ctx: click.Context) -> str:
+    """Replace the arguments in a message of the library by the options of a command."""
+    options = _options_by_argument(ctx)
+
+    def render(name: str, value: Any) -> str | None:
+        option = options.get(name)
+        if option is None or not isinstance(option, click.Option):
+            return None
+        return _option_name(option) if value is None else _type_setting(option, value)
+
+    return rewrite_message(text, render)
+
+
+def _options_by_argument(ctx: click.Context) -> dict[str, click.Parameter]:
+    """Return the options of a command, and FILE, by the names of arguments of the library."""
+    options: dict[str, click.Parameter] = {}
+    for parameter in ctx.command.get_params(ctx):
+        if isinstance(parameter, click.Option) or parameter.name == "files":
+            options[(parameter.name or "").removeprefix("set_")] = parameter
+    aliases = {
+        alias: options[name] for alias, name in _ALIASES.items() if name in options
+    }
+    return options | aliases
 
 
 def _option_name(parameter: click.Parameter) -> str:
@@ -225,11 +240,13 @@ def _type_setting(parameter: click.Parameter, value: Any) -> str:
     """Return a setting as on the command line, such as ``--missing drop`` or ``--no-header``."""
     if isinstance(parameter, click.Option) and parameter.secondary_opts:
         return (parameter.opts if value else parameter.secondary_opts)[0]
+    from dempster.apps.recipe.export import quote_name
+
     text = str(value)
-    if isinstance(value, list):
-        text = ",".join(map(str, value))
-    elif isinstance(value, bool):
+    if isinstance(value, bool):
         text = text.lower()
+    elif isinstance(value, list):
+        text = ",".join(map(quote_name, value))
     return f"{_option_name(parameter)} {shlex.quote(text)}"
 
 
@@ -277,14 +294,14 @@ def _describe_system_error(error: OSError) -> str:
 
 
 @contextmanager
-def print_warnings() -> Iterator[None]:
+def print_warnings(ctx: click.Context) -> Iterator[None]:
     """Print each distinct warning of the library once, as one line."""
     seen: set[str] = set()
 
     def show(
         message: Warning | str, category: type[Warning], *where: Any, **more: Any
     ) -> None:
-        line = " ".join(str(message).split())
+        line = name_options(" ".join(str(message).split()), ctx)
         if line not in seen:
             seen.add(line)
             click.echo(f"dempster: warning: {printable(line)}", err=True)

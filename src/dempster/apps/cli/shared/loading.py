@@ -88,7 +88,8 @@ def load_result(path: Path) -> SavedResult:
 def read_rows(path: Path, options: dict[str, Any], recipe: str = "") -> pd.DataFrame:
     """Read a table.
 
-    The index column, the sheet and na_values are those of the recipe (TOML text) by default.
+    The index column (if the table has it), the sheet and na_values are those of the recipe (TOML
+    text) by default.
     """
     from dempster.apps.cli.shared.options import split_names
     from dempster.apps.recipe import Recipe
@@ -102,12 +103,18 @@ def read_rows(path: Path, options: dict[str, Any], recipe: str = "") -> pd.DataF
         "na_values": split_names(options["na_values"], "na-values") or None,
     }
     settings = {name: value for name, value in settings.items() if value is not None}
-    if recipe:
-        defaults = Recipe.from_toml(recipe).reading_options()
-        for name in ("index_col", "sheet", "na_values"):
-            if name in defaults:
-                settings.setdefault(name, defaults[name])
-    return read_table(path, **settings)
+    if not recipe:
+        return read_table(path, **settings)
+    defaults = Recipe.from_toml(recipe).reading_options()
+    for name in ("sheet", "na_values"):
+        if name in defaults:
+            settings.setdefault(name, defaults[name])
+    table = read_table(path, **settings)
+    index = defaults.get("index_col")
+    if "index_col" not in settings and index in table.columns:
+        # Identifiers such as 007 must be read as text, not as numbers.
+        table = read_table(path, **settings, index_col=index)
+    return table
 
 
 def select_rows(

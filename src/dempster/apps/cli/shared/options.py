@@ -14,7 +14,7 @@ from click.core import ParameterSource
 
 from dempster._errors import InvalidInputError
 from dempster.apps.cli.shared.errors import Command, UserError, WrongUse
-from dempster.apps.cli.shared.output import Screen
+from dempster.apps.cli.shared.output import STDOUT, Screen
 from dempster.apps.cli.shared.param_types import (
     NONE,
     PATH,
@@ -72,7 +72,11 @@ def _combine(*decorators: Decorator) -> Decorator:
 def _with_screen(function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)
     def run(*args: Any, quiet: bool, as_json: bool, **options: Any) -> Any:
-        return function(*args, screen=Screen(quiet=quiet, as_json=as_json), **options)
+        to_stderr = options.get("output") == STDOUT
+        if to_stderr and as_json:
+            raise WrongUse("--json and --output - would both write to stdout")
+        screen = Screen(quiet=quiet, as_json=as_json, to_stderr=to_stderr)
+        return function(*args, screen=screen, **options)
 
     return run
 
@@ -177,15 +181,8 @@ save_model_option = click.option(
     "--save-model", type=PATH, help="Save the model for dempster predict: .dempster."
 )
 
-recipe_options = _combine(
+table_options = _combine(
     click.argument("files", nargs=-1, type=FileName(), metavar="FILE..."),
-    click.option(
-        "-c",
-        "--clusters",
-        type=NumberOrAuto(1),
-        default="auto",
-        help="Number of clusters; auto selects it and prints the reason.",
-    ),
     click.option(
         "--method",
         type=MethodName("cluster"),
@@ -215,6 +212,24 @@ recipe_options = _combine(
     ),
     scale_option,
     seed_option,
+    settings_option,
+    click.option(
+        "--config",
+        type=PATH,
+        help="Read the options from a TOML file; other options override it.",
+    ),
+    click.option("--save-config", type=PATH, help="Write the options to a TOML file."),
+)
+
+recipe_options = _combine(
+    table_options,
+    click.option(
+        "-c",
+        "--clusters",
+        type=NumberOrAuto(1),
+        default="auto",
+        help="Number of clusters; auto selects it and prints the reason.",
+    ),
     click.option(
         "--constraints",
         type=FileName(),
@@ -225,14 +240,6 @@ recipe_options = _combine(
         metavar="COLUMN|PATH",
         help="Known labels of some rows, used for clustering.",
     ),
-    truth_option,
-    settings_option,
-    click.option(
-        "--config",
-        type=PATH,
-        help="Read the options from a TOML file; other options override it.",
-    ),
-    click.option("--save-config", type=PATH, help="Write the options to a TOML file."),
 )
 
 

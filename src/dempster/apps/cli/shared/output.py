@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dempster._text import format_count, printable, to_plain
-from dempster.apps.cli.shared.errors import UserError, WrongUse
+from dempster.apps.cli.shared.errors import UserError, WrongUse, name_options
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,6 +38,7 @@ _MARKERS = {
     ".html": ('<meta name="generator" content="dempster"',),
 }
 
+STDOUT = Path("-")  # as an output file
 _PARTITION_EXTENSIONS = (".csv", ".tsv", ".parquet", ".npz")
 EXTENSIONS = {
     "--plot": (".png", ".svg", ".pdf"),
@@ -53,9 +55,12 @@ class Screen:
     With ``--json`` print only a JSON document.
     """
 
-    def __init__(self, *, quiet: bool = False, as_json: bool = False):
+    def __init__(
+        self, *, quiet: bool = False, as_json: bool = False, to_stderr: bool = False
+    ):
         self.is_silent = quiet or as_json
         self.as_json = as_json
+        self.to_stderr = to_stderr  # whether stdout is an output file
         self.notes: list[str] = []
         self._status: Any = None
 
@@ -67,7 +72,7 @@ class Screen:
         from rich.text import Text
 
         lines = "\n".join(map(printable, text.split("\n")))
-        console = Console(highlight=False)
+        console = Console(highlight=False, stderr=self.to_stderr)
         # Lines are wrapped only on a terminal, not in a pipe or file.
         console.print(Text(lines, style=style), soft_wrap=not console.is_terminal)
 
@@ -80,6 +85,7 @@ class Screen:
 
     def note(self, text: str) -> None:
         """Print a note that is not part of the result."""
+        text = name_options(text, click.get_current_context())
         self.notes.append(text)
         if self.is_silent:
             return
@@ -232,6 +238,11 @@ class Outputs(dict[str, Path]):
         """
         if path is None:
             return
+        if path == STDOUT and extensions is not _PARTITION_EXTENSIONS:
+            raise WrongUse(f"{option}: only a partition can be written to stdout (-)")
+        if path == STDOUT:
+            self[name] = path
+            return
         check_extension(option, path, extensions)
         real = Path(os.path.realpath(path))
         if str(real) in self._inputs:
@@ -267,12 +278,20 @@ class Outputs(dict[str, Path]):
         """
         from dempster.io.atomic import atomic_writes
 
+        files = {name: path for name, path in self.items() if path != STDOUT}
         try:
-            with atomic_writes(list(self.values())) as temporaries:
-                for name, temporary in zip(self, temporaries, strict=True):
+            with (
+                tempfile.TemporaryDirectory() as folder,
+                atomic_writes(list(files.values())) as temporaries,
+            ):
+                for name, temporary in zip(files, temporaries, strict=True):
                     writers[name](temporary)
                 if also is not None:
                     also()
+                for name in self.keys() - files:
+                    copy = Path(folder, "stdout.csv")
+                    writers[name](copy)
+                    click.echo(copy.read_bytes(), nl=False)
         except OSError as error:
             names = ", ".join(map(str, self.values()))
             reason = error.strerror or error
@@ -297,6 +316,9 @@ def default_path(file: Path, ending: str) -> Path:
 
     Refuse files that dempster did not write.
     """
+    if file == STDOUT:
+        advice = "name the output with --output (- for standard output)"
+        raise WrongUse(f"FILE is the standard input; {advice}")
     stem = file.stem
     if file.suffix.lower() == ".gz":
         stem = Path(stem).stem
@@ -317,8 +339,11 @@ def default_path(file: Path, ending: str) -> Path:
     return path
 
 
-def write_table(table: pd.DataFrame, path: Path, *, index: bool = False) -> None:
-    """Write a table as CSV or TSV; escape names that a spreadsheet would evaluate as formulas."""
+def write_table(table: pd.DataFrame, path: Path) -> None:
+    """Write a table as CSV or TSV for a spreadsheet, with the names of the rows if they have any.
+
+    Names that a spreadsheet would evaluate as formulas are escaped.
+    """
     from dempster.io.partitions import encode_cell
 
     def encode(cell: Any) -> Any:
@@ -329,5 +354,8 @@ def write_table(table: pd.DataFrame, path: Path, *, index: bool = False) -> None
         if dtype.kind not in "biuf":
             encoded.isetitem(position, list(map(encode, encoded.iloc[:, position])))
     encoded.to_csv(
-        path, index=index, sep="\t" if path.suffix.lower() == ".tsv" else ","
+        path,
+        index=table.index.name is not None,
+        sep="\t" if path.suffix.lower() == ".tsv" else ",",
+        encoding="utf-8-sig",
     )

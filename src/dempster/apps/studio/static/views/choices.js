@@ -8,7 +8,7 @@ export const choices = {
   columns: new Set(),
   categories: new Set(),
   scale: true,
-  missing: "drop",
+  missing: "refuse",
   method: "auto", // The server selects the method.
   clusters: "auto",
   seed: 0,
@@ -37,7 +37,7 @@ export function restoreChoices() {
     resetChoices();
     return;
   }
-  Object.assign(choices, kept, { missing: kept.missing === "refuse" ? "drop" : kept.missing, columns: new Set(kept.columns), categories: new Set(kept.categories || []) });
+  Object.assign(choices, kept, { columns: new Set(kept.columns), categories: new Set(kept.categories || []) });
   notifyAll();
 }
 
@@ -57,7 +57,6 @@ export function storeChoices() {
 }
 
 export function settings() {
-  const complete = !get("session")?.source?.missing;
   const { turn, ...chosen } = choices;
-  return { ...chosen, columns: [...choices.columns], categories: [...choices.categories], missing: complete ? "refuse" : choices.missing };
+  return { ...chosen, columns: [...choices.columns], categories: [...choices.categories] };
 }

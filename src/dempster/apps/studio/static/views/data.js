@@ -117,7 +117,7 @@ function scaling() {
 
 function missing(source) {
   if (!source.missing) return null;
-  const options = [["drop", "leave the rows out"], ["partial", "use the values that are present"], ["refuse", "stop with an error"]];
+  const options = [["refuse", "stop with an error"], ["drop", "leave the rows out"], ["partial", "use the values that are present"]];
   return el("label", { class: "field" }, el("span", {}, "Rows with missing values"),
     el("select", { onchange: (event) => { choices.missing = event.target.value; storeChoices(); } },
       options.map(([value, words]) => el("option", { value, selected: choices.missing === value }, words))));

@@ -121,7 +121,7 @@ export function convergencePanel(host) {
       const finite = found.history.filter((v) => v > 0);
       const log = finite.length === found.history.length && Math.max(...finite) > 20 * Math.min(...finite);
       const subject = run.has_candidates ? "The selected candidate" : "The method";
-      const ended = found.converged === false ? `${subject} did not converge.${run.has_candidates ? "" : " Increase max_iter."}` : `${subject} converged after ${formatCount(found.iterations ?? steps.length, "iteration")}.`;
+      const ended = found.converged === false ? `${subject} did not converge.${run.has_candidates ? "" : " Increase max iter (All parameters)."}` : `${subject} converged after ${formatCount(found.iterations ?? steps.length, "iteration")}.`;
       replace(host, el("p", { class: found.converged === false ? "lead bad" : "lead" }, ended),
         steps.length > 1 ? el("div", { style: { maxWidth: "640px" } }, chart({
           lines: [{ x: steps, y: found.history }, ...(found.validation.length ? [{ x: found.validation.map((_, k) => k + 1), y: found.validation, kind: "second" }] : [])],
