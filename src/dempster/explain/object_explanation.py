@@ -390,7 +390,7 @@ def _base_sentence(e: ObjectExplanation) -> str:
     if abs(difference) <= 0.25 * np.abs(e.between()).sum():
         return ""
     favored = format_cluster(e.clusters[int(difference > 0)])
-    return f"Independently of the attributes, the model favors {favored}."
+    return f"Even without the attributes, {favored} would be more likely."
 
 
 def _exemplar_sentence(e: ObjectExplanation) -> str:

@@ -2,7 +2,9 @@
 
 import base64
 import hashlib
+import itertools
 import re
+import time
 
 import numpy as np
 import pandas as pd
@@ -16,7 +18,7 @@ from dempster.apps.recipe import Recipe
 from dempster.apps.report import Report, make_report
 from dempster.cluster import ECM, EVCLUS, WMVEC, ConformalClustering, CredalClustering
 from dempster.datasets import load_wine
-from dempster.explain import doubt_scores, stability
+from dempster.explain import RetentionCurve, doubt_scores, stability
 from dempster.io import read_partition, write_partition
 from tests.apps.report.cases import (
     HOSTILE,
@@ -115,9 +117,6 @@ def test_limitations():
     assert "7 values are missing, in 7 rows" in report_text(
         make_report(model.fit(frame), frame, stability=False)
     )
-    assert "at most 0 s were allowed" in report_text(
-        make_report(model, frame, seconds=0.0)
-    )
     stopped = ECM(3, max_iter=1, random_state=0)
     with pytest.warns(match="converge"):
         stopped.fit(points(60, spread=4.0))
@@ -134,6 +133,36 @@ def test_known_classes():
     without = make_report(model, X, stability=False)
     assert "Retention curve" in report_text(with_y)
     np.testing.assert_equal(map_data(with_y), map_data(without))
+
+
+def test_content_does_not_depend_on_the_clock(monkeypatch):
+    X = points(80)
+    model = ECM(3, n_init=1, random_state=0).fit(X)
+    expected = report_text(make_report(model, X))
+    assert "The method was refitted 5 times" in expected
+    clock = itertools.count(0, 1000)
+    for name in ("perf_counter", "process_time", "monotonic"):
+        monkeypatch.setattr(time, name, lambda: float(next(clock)))
+    assert report_text(make_report(model, X)) == expected
+
+
+@pytest.mark.parametrize(
+    ("best", "verdict"),
+    [
+        (0.55, "does not identify errors"),
+        (0.61, "few errors"),
+        (0.8, "identifies errors"),
+    ],
+)
+def test_size_of_the_effect_of_doubt(monkeypatch, best, verdict):
+    X = points(80)
+    model = ECM(3, n_init=1, random_state=0).fit(X)
+    monkeypatch.setattr(
+        RetentionCurve, "at", lambda self, share: 0.57 if share == 1 else best
+    )
+    text = report_text(make_report(model, X, y=np.arange(80) % 3, stability=False))
+    assert verdict in text
+    assert ("from 25% on" in text) == (best > 0.57)
 
 
 def test_the_selected_number_and_shape_are_explained():
@@ -265,7 +294,7 @@ def test_map_coordinates():
 @pytest.mark.parametrize("subject", SUBJECTS, ids=str)
 def test_all_clusterers(subject):
     model = subject.fitted()
-    report = make_report(model, subject.data, seconds=0.0, n_explained=1)
+    report = make_report(model, subject.data, stability=False, n_explained=1)
     assert [
         section.attributes["id"] for section in read(report.to_html()).all("section")
     ] == SECTIONS
@@ -306,7 +335,7 @@ def test_landmark_scaling():
 def test_several_views():
     X = points(60, p=4)
     views = {"left": X[:, :2], "right": X[:, 2:]}
-    report = make_report(WMVEC(3, random_state=0).fit(views), views, seconds=0.0)
+    report = make_report(WMVEC(3, random_state=0).fit(views), views, stability=False)
     assert any(axis["name"].startswith("left: ") for axis in map_data(report)["axes"])
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -38,7 +37,6 @@ from dempster.model_selection import NumberOfClusters
 from dempster.partition import CredalPartition
 
 MAX_LISTED_OBJECTS = 200
-MAX_EXPLAINING_SECONDS = 8.0
 # number of explanations that name the changes that would make the object certain
 _N_WITH_CHANGES = 5
 
@@ -66,7 +64,6 @@ class Facts:
         self,
         data: ReportInput,
         stability: bool | Stability,
-        seconds: float,
         n_explained: int,
         max_points: int,
         rng: np.random.Generator,
@@ -83,7 +80,6 @@ class Facts:
         self.outliers = _rank_doubtful(
             data, data.partition.outliers, explainer, n_explained
         )
-        self.explaining_stopped = explainer.stopped
         self.explaining_error = explainer.error
         linked = {obj.position for obj in (*self.ambiguous, *self.outliers)}
         if self.profiles is not None:
@@ -91,7 +87,7 @@ class Facts:
                 linked.update(self.profiles.typical(g))
         shown = np.array(sorted(linked), dtype=np.intp)
         self.coordinates = place_objects(data, self.profiles, max_points, shown, rng)
-        self.trust = measure_trust(data, labelled, classes, stability, seconds, rng)
+        self.trust = measure_trust(data, labelled, classes, stability, rng)
 
     @property
     def number(self) -> NumberOfClusters | None:
@@ -185,10 +181,6 @@ class Explainer:
 
     def __init__(self, data: ReportInput):
         self._data = data
-        self._seconds = 0.0
-        self.stopped = (
-            False  # whether an object was not explained because the time was exceeded
-        )
         self.error: str | None = None  # message of the error that prevents explanations
         self._units = None
         if data.features is not None and data.frame is not None:
@@ -202,21 +194,15 @@ class Explainer:
         return _use_names(explanation, names)
 
     def reasons(self, position: int, *, changes: bool) -> list[str]:
-        """Return the sentences of an explanation, or none after `MAX_EXPLAINING_SECONDS`."""
+        """Return the sentences of an explanation, or none if the model cannot be explained."""
         if self._data.X is None or self.error is not None:
             return []
-        if self._seconds > MAX_EXPLAINING_SECONDS:
-            self.stopped = True
-            return []
-        start = time.perf_counter()
         try:
             # The first line names the set of the object, which is a column of the table.
             return self.explain(position, changes=changes).to_text().splitlines()[1:]
         except (ValueError, TypeError, NotImplementedError) as error:
             self.error = str(error)
             return []
-        finally:
-            self._seconds += time.perf_counter() - start
 
     def _explain(
         self, i: int, changes: bool
@@ -340,13 +326,8 @@ def _fit_line(scaled: np.ndarray, own: np.ndarray) -> tuple[float, float] | None
 # maximum numbers of objects with a silhouette, and of differences of attributes for them
 MAX_SILHOUETTES = 3000
 MAX_SILHOUETTE_DIFFERENCES = 2e9
-MAX_RESAMPLED_OBJECTS = 500
-# candidate numbers of resamples; the first that fits into the time limit is used
-_RESAMPLES = (10, 5)
-_TOO_SLOW = (
-    "Stability was not computed, because one fit to {:,} objects takes {:.1f} s of processor time, "
-    "and at most {:g} s were allowed."
-)
+MAX_RESAMPLED_OBJECTS = 200
+N_RESAMPLES = 5
 
 
 @dataclass(eq=False)
@@ -372,7 +353,6 @@ def measure_trust(
     labelled: CredalPartition,
     y: Any,
     requested: bool | Stability,
-    seconds: float,
     rng: np.random.Generator,
 ) -> Trust:
     """Compute all measures for which data are available.
@@ -384,7 +364,7 @@ def measure_trust(
         trust.left_out.append("Silhouettes and stability need at least two clusters.")
     else:
         _add_silhouette(trust, data, rng)
-        _add_stability(trust, data, requested, seconds, rng)
+        _add_stability(trust, data, requested, rng)
     if y is not None:
         trust.kept = retention_curve(labelled, y)
         trust.n_labelled = len(labelled)
@@ -449,7 +429,6 @@ def _add_stability(
     trust: Trust,
     data: ReportInput,
     requested: bool | Stability,
-    seconds: float,
     rng: np.random.Generator,
 ) -> None:
     n = len(data.partition)
@@ -483,17 +462,8 @@ def _add_stability(
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            start = time.process_time()
-            clone(method).fit(X, **fit_params)
-            fit_seconds = time.process_time() - start
-            resamples = next(
-                (r for r in _RESAMPLES if fit_seconds * (r + 1) <= seconds), 0
-            )
-            if not resamples:
-                trust.left_out.append(_TOO_SLOW.format(len(rows), fit_seconds, seconds))
-                return
             result = stability(
-                method, X, resamples, random_state=seed, n_jobs=1, **fit_params
+                method, X, N_RESAMPLES, random_state=seed, n_jobs=1, **fit_params
             )
     except (ValueError, TypeError) as error:
         trust.left_out.append(f"Stability could not be computed: {error}.")

@@ -36,7 +36,6 @@ def make_report(
     title: str | None = None,
     names: Any = None,
     stability: bool | Stability = True,
-    seconds: float = 8.0,
     n_explained: int = 12,
     max_points: int = 20_000,
     fit_params: Mapping[str, Any] | None = None,
@@ -73,12 +72,8 @@ def make_report(
     names : sequence or mapping, optional
         Names of all clusters, or a mapping from names in the partition to new names.
     stability : bool or Stability, default=True
-        Whether to measure stability by refits to samples, or the result of
-        `dempster.explain.stability`.
-    seconds : float, default=8
-        Maximum processor time of the refits. They use at most 500 objects (or 10 per cluster, if
-        this is more). There are ten refits, or five if ten would take too long, or none if five
-        would take too long.
+        Whether to measure stability by five refits to samples of at most 200 objects (or 10 per
+        cluster, if this is more), or the result of `dempster.explain.stability`.
     n_explained : int, default=12
         Number of ambiguous objects, and of outliers, that are explained.
     max_points : int, default=20,000
@@ -88,7 +83,7 @@ def make_report(
         Further arguments of `fit` (``constraints``, ``y``, ``sample_weight``), which the refits
         need. A `RecipeResult` already contains these arguments.
     random_state : int, RandomState, Generator or None, default=0
-        Seed of all samples. The report is reproducible unless ``seconds`` limits the refits.
+        Seed of all samples.
 
     Returns
     -------
@@ -113,7 +108,6 @@ def make_report(
     rule.check(recipe, "recipe", none | rule.kind(Recipe, words="a Recipe"))
     rule.check(title, "title", none | rule.kind(str, words="text"))
     rule.check(stability, "stability", _STABILITY)
-    rule.check(seconds, "seconds", rule.real(0))
     rule.check(n_explained, "n_explained", rule.integer(0))
     rule.check(max_points, "max_points", rule.integer(1))
     rule.check(fit_params, "fit_params", none | rule.kind(Mapping, words="a mapping"))
@@ -128,9 +122,7 @@ def make_report(
         names=names,
         metric=metric,
     )
-    facts = Facts(
-        data, stability, float(seconds), int(n_explained), int(max_points), rng
-    )
+    facts = Facts(data, stability, int(n_explained), int(max_points), rng)
     if title is None or not title.strip():
         objects = short_name(data.file_names or format_count(len(data.partition)))
         title = f"{format_count(data.partition.n_clusters, 'cluster')} of {objects}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import datetime
 import hashlib
 import inspect
 import platform
@@ -112,6 +113,7 @@ def render_page(facts: Facts, title: str) -> str:
         advice=advice,
         sections=[_section(name, content) for name, content in sections.items()],
         version=dempster.__version__,
+        date=f"{datetime.date.today()}",
         data=coordinates and _encode(pack_coordinates(facts.data, coordinates)),
         script=Html(script),
     )
@@ -470,10 +472,10 @@ _AMBIGUOUS = _DoubtTable(
 _OUTLIERS = _DoubtTable(
     name="outlier-table",
     noun="outlier",
-    order="by decreasing mass on the empty set",
+    order="by decreasing evidence that the object belongs to no cluster",
     answer_heading="Nearest cluster",
     answer="label",
-    measure_heading="Mass",
+    measure_heading="Evidence",
     measure="mass",
 )
 

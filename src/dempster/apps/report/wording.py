@@ -18,6 +18,8 @@ _UNSTABLE = 0.6
 _SEPARATED = 0.5
 _OVERLAPPING = 0.25
 _KEPT_SHARE = 0.8
+# share of the possible improvement of the adjusted Rand index, from which doubt identifies errors
+_IDENTIFYING_GAIN = 0.25
 # a number of clusters is close to the best if it has at least this share of its support
 _CLOSE_SUPPORT = 0.9
 MAX_LISTED_CLUSTERS = 6
@@ -29,10 +31,13 @@ _STABILITY = (
     "The method was refitted {n} times, each time to 80% of {objects}. On average, objects stayed "
     "in their cluster in {mean:.0%} of the refits."
 )
-_WEAK_CLUSTERS = " Do not rely on {clusters} (Jaccard index below {limit})."
+_WEAK_CLUSTERS = (
+    " Do not rely on {clusters}: less than {limit:.0%} of the objects are common to the cluster "
+    "and to its counterparts in the refits."
+)
 _WEAKEST_CLUSTER = (
-    " The least stable cluster has a Jaccard index "
-    "of {jaccard:.2f} (stable from {limit})."
+    " The least stable cluster has {jaccard:.0%} of the objects in common with its counterparts in "
+    "the refits (a cluster with {limit:.0%} is stable)."
 )
 _LOST_CLUSTERS = " {clusters} of this report did not occur in the sample."
 _SILHOUETTES = (
@@ -48,6 +53,10 @@ _METRICS = {
 _AGREEMENT = (
     "The adjusted Rand index of clusters and known classes is {whole:.2f} for {objects} (1 is "
     "perfect, 0 is chance), and {best:.2f} for the {share:.0%} with the least doubt."
+)
+_GAIN = (
+    " This is {gain:.0%} of the possible improvement; from {limit:.0%} on, the doubt is said to "
+    "identify errors."
 )
 _NUMBER = (
     "The number was estimated by four criteria (silhouettes, two likelihoods, density peaks). The "
@@ -66,9 +75,7 @@ _TRANSFORMED = (
     "This report shows the original values."
 )
 _MISSING_VALUES = "{:,} values are missing, in {}. Means ignore them."
-_NOT_CONVERGED = (
-    "The method did not converge. More iterations (max_iter) may change the result."
-)
+_NOT_CONVERGED = "The method did not converge. More iterations may change the result."
 _ESTIMATED_NUMBER = (
     "The number of clusters was estimated; see the second best number above."
 )
@@ -80,10 +87,6 @@ _SELECTED_COLUMNS = (
     "Only the {:,} of {:,} columns that differ most between the clusters are described."
 )
 _SAMPLED_MAP = "The map shows a sample of {:,} of the {:,} objects."
-_STOPPED_EXPLAINING = (
-    "Only the first objects are explained, because "
-    "explanations take long for these data."
-)
 _NOT_EXPLAINED = "Objects could not be explained: {}."
 _POSITIONS = "Objects are named by their position in the table, starting from 0."
 _CIRCULAR = (
@@ -237,9 +240,13 @@ def _judge_doubt(facts: Facts) -> tuple[str, str] | None:
     text = _AGREEMENT.format(whole=whole, objects=objects, best=best, share=_KEPT_SHARE)
     if whole > 0.995:
         return "Clusters and known classes agree", text
-    if best > whole + 0.005:
+    gain = (best - whole) / (1 - whole)
+    if gain <= 0:
+        return "The doubt does not identify errors", text
+    text += _GAIN.format(gain=gain, limit=_IDENTIFYING_GAIN)
+    if gain >= _IDENTIFYING_GAIN:
         return "The doubt identifies errors", text
-    return "The doubt does not identify errors", text
+    return "The doubt identifies few errors", text
 
 
 def _judge_number(facts: Facts) -> tuple[str, str] | None:
@@ -303,8 +310,6 @@ def caveats(facts: Facts) -> list[str]:
     if facts.number is not None:
         listed.append(_ESTIMATED_NUMBER)
     listed += _caveats_of_samples(facts)
-    if facts.explaining_stopped:
-        listed.append(_STOPPED_EXPLAINING)
     if facts.explaining_error is not None:
         listed.append(_NOT_EXPLAINED.format(facts.explaining_error))
     if data.index is None:
