@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -115,7 +116,8 @@ def growth(quick: bool) -> list[Row]:
 
 def _search(n: int, kind: str) -> Task:
     """Sweep from random labels on a given graph until no label changes."""
-    from dempster.cluster.eknnclus import Evidence, NeighborGraph, neighbor_distances
+    from dempster.cluster._neighbor_graph import NeighborGraph
+    from dempster.cluster.eknnclus import Evidence, neighbor_distances
     from dempster.dissimilarity.neighbors import make_finder
     from dempster.dissimilarity.sources import AttributeSource
     from dempster.optimize.blocks import block_map
@@ -130,9 +132,7 @@ def _search(n: int, kind: str) -> Task:
         )
         graph = NeighborGraph.from_weights(weights, "union", apply)
     if kind == "watchful":  # Visit every object in every sweep.
-        graph = NeighborGraph(
-            graph.indptr, graph.indices, graph.weights, symmetric=False
-        )
+        graph = replace(graph, symmetric=False)
 
     def run() -> Any:
         rng = np.random.default_rng(0)

@@ -35,6 +35,13 @@ def is_network(obj: Any) -> bool:
     return torch is not None and isinstance(obj, torch.nn.Module)
 
 
+def is_graph(obj: Any) -> bool:
+    """Return whether an object is a graph of networkx or igraph, without importing them."""
+    libraries = [sys.modules.get(name) for name in ("networkx", "igraph")]
+    kinds = [getattr(library, "Graph", ()) for library in libraries]
+    return isinstance(obj, tuple(kinds))
+
+
 def module_of(values: Any) -> str:
     """Return the name of the top-level package that defines the type of a value."""
     return str(type(values).__module__ or "").split(".")[0]

@@ -21,6 +21,7 @@ from dempster._arrays import (
     Array,
     cast_like,
     column_bounds,
+    is_graph,
     is_tensor,
     library_of,
     module_of,
@@ -697,6 +698,9 @@ def validate_wrapped(estimator: Any, X: Any, wrapped: Any, *, reset: bool) -> An
 
 def to_supported_type(estimator: Any, X: Any) -> Any:
     """Convert tensors to arrays and columns of tables to NumPy types, for scikit-learn."""
+    if is_graph(X):
+        must = f"be a table or a matrix for {type(estimator).__name__}, got a graph"
+        raise InvalidParameterError("X", must=f"{must}; EKNNClus clusters its nodes")
     X = to_array_with_shape(X)
     if isinstance(X, np.ndarray):
         if X.dtype.kind == "O":
@@ -874,6 +878,8 @@ def validating_table(table: Any, name: str) -> Iterator[None]:
     if module_of(table) == "pyarrow":
         expected = "an array or a pandas or polars table; call its to_pandas() method"
         raise InvalidParameterError(name, expected)
+    if is_graph(table):
+        raise InvalidParameterError(name, "an array or a table, not a graph")
     with naming_table(name):
         yield
 

@@ -1,5 +1,6 @@
 """EK-NNclus: reference values, monotone plausibility, starts, prediction."""
 
+from dataclasses import replace
 from itertools import combinations
 from types import SimpleNamespace
 
@@ -17,9 +18,9 @@ from sklearn.neighbors import KNeighborsTransformer, kneighbors_graph
 from dempster import CredalPartition, FocalSets, MassFunctions
 from dempster.cluster import ECM, EKNNClus
 from dempster.cluster import eknnclus as _method
+from dempster.cluster._neighbor_graph import NeighborGraph
 from dempster.cluster.eknnclus import (
     Evidence,
-    NeighborGraph,
     nearest_stored,
     neighbor_distances,
 )
@@ -178,9 +179,7 @@ def test_skipping_rows_without_changes(blobs):
     )
     weights = Evidence.from_neighbors(neighbors, 0.9, 2).weight_graph(neighbors, inline)
     graph = NeighborGraph.from_weights(weights, "union", inline)
-    complete = NeighborGraph(
-        graph.indptr, graph.indices, graph.weights, symmetric=False
-    )
+    complete = replace(graph, symmetric=False)
     ends = [
         g.search(np.arange(len(X)), np.random.default_rng(3), 100)
         for g in (graph, complete)

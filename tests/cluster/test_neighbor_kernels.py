@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from dempster.cluster._peaks import add_up_belief, first_higher, follow
-from dempster.cluster.eknnclus import (
+from dempster.cluster._neighbor_graph import (
     agreement,
     neighbor_masses,
     relabel,
     symmetrize_graph,
 )
+from dempster.cluster._peaks import add_up_belief, first_higher, follow
 
 # ---- the graph of EK-NNclus ----------------------------------------------------------------------
 
@@ -45,7 +45,7 @@ def test_symmetrized_graph(n):
         assert abs(found - wanted).max() == 0
 
 
-def naive_sweep(W, symmetric, order, labels, awake, n_labels, settle):
+def naive_sweep(W, strengths, symmetric, order, labels, awake, n_labels, settle):
     moves = 0
     total = 0.0
     for i in order:
@@ -53,9 +53,12 @@ def naive_sweep(W, symmetric, order, labels, awake, n_labels, settle):
             continue
         awake[i] = not symmetric
         own = labels[i]
-        support = np.bincount(labels, W[i], minlength=n_labels)
+        others = np.where(np.arange(len(W)) == i, 0, strengths)
+        totals = np.bincount(labels, others, minlength=n_labels)
+        support = np.bincount(labels, W[i], minlength=n_labels) - strengths[i] * totals
+        candidates = np.union1d(labels[W[i] > 0], own)
         if W[i].any():
-            best = int(support.argmax())
+            best = int(candidates[support[candidates].argmax()])
         elif settle:
             best = 0
         else:
@@ -73,26 +76,31 @@ def naive_sweep(W, symmetric, order, labels, awake, n_labels, settle):
 @pytest.mark.parametrize("integer", [np.int32, np.int64])
 @pytest.mark.parametrize("symmetric", [False, True])
 @pytest.mark.parametrize("settle", [False, True])
-def test_sweeps_against_naive_loops(settle, symmetric, integer):
+@pytest.mark.parametrize("against", [0.0, 0.5])
+def test_sweeps_against_naive_loops(against, settle, symmetric, integer):
     for seed in range(5):
         rng = np.random.default_rng(seed)
         W, rows = graph(seed, symmetric=symmetric, integer=integer)
+        # Multiples of a half are exact, so that ties are ties.
+        strengths = against * rng.integers(0, 3, len(W)) * W.any(axis=1)
         labels = rng.integers(0, 6, len(W)).astype(np.int32)
         wanted = labels.copy()
+        totals = np.bincount(labels, strengths, minlength=6)
         awake = np.ones(len(W), bool)
         still = np.ones(len(W), bool)
         support = np.zeros(6)
         gained = np.empty(1)
         for _ in range(4):
-            order = rng.permutation(len(W))
-            moves = relabel(
-                *rows, symmetric, order, labels, awake, support, settle, gained
-            )
+            order = rng.permutation(len(W))[:35]
+            state = labels, totals, awake, support
+            moves = relabel(*rows, strengths, symmetric, order, *state, settle, gained)
             assert (moves, gained[0]) == naive_sweep(
-                W, symmetric, order, wanted, still, 6, settle
+                W, strengths, symmetric, order, wanted, still, 6, settle
             )
             np.testing.assert_array_equal(labels, wanted)
             np.testing.assert_array_equal(awake, still)
+            expected = np.bincount(labels, strengths, minlength=6)
+            np.testing.assert_array_equal(totals, expected)
             assert not support.any()
         together = labels[:, None] == labels[None]
         assert agreement(*rows, labels) == pytest.approx(W[together].sum() / 2)
@@ -116,11 +124,12 @@ def test_indices_of_a_graph_are_checked():
     W, (indptr, indices, weights) = graph(0)
     n = len(W)
     labels = np.zeros(len(W), np.int32)
-    rest = np.arange(n), labels, np.ones(n, bool), np.zeros(1), False, np.empty(1)
+    state = labels, np.zeros(1), np.ones(n, bool), np.zeros(1)
+    rest = np.arange(n), *state, False, np.empty(1)
     wrong = indices.copy()
     wrong[5] = n
     with pytest.raises(ValueError, match=r"\bindices\b"):
-        relabel(indptr, wrong, weights, True, *rest)
+        relabel(indptr, wrong, weights, np.zeros(n), True, *rest)
     with pytest.raises(ValueError, match=r"\bindices\b"):
         neighbor_masses(indptr, wrong, weights, labels, 1, np.empty((n, 3)))
     with pytest.raises(ValueError, match=r"\blabels\b"):
@@ -128,7 +137,7 @@ def test_indices_of_a_graph_are_checked():
             indptr, indices, weights, labels + np.int32(1), 1, np.empty((n, 3))
         )
     with pytest.raises(ValueError, match=r"\border\b"):
-        relabel(indptr, indices, weights, True, np.array([-1]), *rest[1:])
+        relabel(indptr, indices, weights, np.zeros(n), True, np.array([-1]), *rest[1:])
 
 
 # ---- belief peaks --------------------------------------------------------------------------------

@@ -64,7 +64,7 @@ from dempster.data.device import import_torch, to_tensor
 from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource
 from dempster.optimize.blocks import Apply, block_map
 from dempster.optimize.descent import Run
-from dempster.partition import CredalPartition
+from dempster.partition import CredalPartition, LazyCredalPartition
 from dempster.partition.credal_partition import compute_labels
 
 COMMON_RULES: Mapping[str, rule.Rule] = {
@@ -369,7 +369,8 @@ class EvidentialClusterer(
         ``n_iter`` is the number of iterations, by default the length of the history.
         """
         run = result.run
-        if result.masses is not None:
+        is_lazy = isinstance(result.masses, Blocks)
+        if result.masses is not None and not is_lazy:
             check_masses(result.masses)
         if not np.isfinite(run.objective):
             message = f"the objective is {run.objective}; scale X or use less extreme parameters"
@@ -384,6 +385,10 @@ class EvidentialClusterer(
         metadata = _make_metadata(self, auto_params)
         masses = result.masses
         if masses is None:
+            return metadata
+        if is_lazy:
+            family = self.focal_sets_
+            self.credal_partition_ = LazyCredalPartition(masses, family, metadata)
             return metadata
         if sample.device is not None:
             masses = to_tensor(masses, sample.device)
@@ -585,7 +590,7 @@ def _writable_masses(partition: Any) -> Any:
 def _outlier_warnings(result: FitResult) -> list[str]:
     """Return a warning if most objects are outliers."""
     empty = result.model.family.empty_index
-    if result.masses is None or empty is None:
+    if empty is None or result.masses is None:
         return []
     best_set = result.masses.argmax(1)  # an array or a tensor
     share = float((best_set == empty).sum()) / len(best_set)

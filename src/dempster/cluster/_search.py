@@ -194,7 +194,7 @@ class FitResult:
 
     run: Run[Any]  # objective after every iteration, and whether the run converged
     model: Any  # `MassModel` that computes the masses of new rows
-    masses: Any  # (n, f) array or tensor, masses of the rows of the fit
+    masses: Any  # (n, f) array, tensor or blocks, masses of the rows of the fit
     warnings: tuple[str, ...] = ()  # warnings for the user
 
 

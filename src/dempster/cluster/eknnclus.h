@@ -2,16 +2,18 @@
 
 /* Do one sweep, in which every row in turn takes the label with the largest support of its neighbors.
  *
- * The support u_k of label k is the sum of the weights of the neighbors in cluster k. The plausibility that the row
- * belongs to cluster k is proportional to exp(u_k) (Denoeux, Kanjanatarakul and Sriboonchitta, 2015). A row changes its
- * label if its support increases. If `settle` is true, it also changes to a lower label with equal support.
+ * The support u_k of label k is the sum of the weights of the neighbors in cluster k, less the evidence against the
+ * cluster, strengths[i] * (sum of the strengths of the other rows in cluster k). The plausibility that the row belongs
+ * to cluster k is proportional to exp(u_k) (Denoeux, Kanjanatarakul and Sriboonchitta, 2015). A row changes its label
+ * if its support increases. If `settle` is true, it also changes to a lower label with equal support.
  *
- * `labels` and `awake` are modified in place. In a symmetric graph, a row is skipped until the label of a neighbor
- * changes. `support` is work space with one zero for each label. `gained` receives the total increase of the support.
- * The result is the number of changed labels. */
+ * `labels`, `totals` (the sums of the strengths in the clusters) and `awake` are modified in place. In a symmetric
+ * graph, a row is skipped until the label of a neighbor changes. `support` is work space with one zero for each label.
+ * `gained` receives the total increase of the support. The result is the number of changed labels. */
 KERNEL TYPED(relabel)(index_t n, index_t e, index_t visits, index_t n_labels, const integer *indptr,
-                      const integer *indices, const double *weights, bool symmetric, const index_t *order,
-                      int32_t *labels, bool *awake, double *support, bool settle, double *gained, index_t *result) {
+                      const integer *indices, const double *weights, const double *strengths, bool symmetric,
+                      const index_t *order, int32_t *labels, double *totals, bool *awake, double *support, bool settle,
+                      double *gained, index_t *result) {
     (void)n, (void)e, (void)n_labels;
     index_t n_moves = 0;
     double total = 0.0;
@@ -25,16 +27,26 @@ KERNEL TYPED(relabel)(index_t n, index_t e, index_t visits, index_t n_labels, co
         if (!awake[i]) continue;
         awake[i] = !symmetric;
         const int32_t own = labels[i];
+        const double strength = strengths[i];
         int32_t best = begin == end && settle ? 0 : own; /* A row without neighbors has no support. */
+        totals[own] -= strength;
         for (index_t a = begin; a < end; a++) support[labels[indices[a]]] += weights[a];
+        double most = support[best] - strength * totals[best];
+        const double previous = support[own] - strength * totals[own];
         for (index_t a = begin; a < end; a++) {
             const int32_t k = labels[indices[a]];
-            if (support[k] > support[best] || (support[k] == support[best] && k < best)) best = k;
+            const double found = support[k] - strength * totals[k];
+            if (found > most || (found == most && k < best)) {
+                most = found;
+                best = k;
+            }
         }
-        const double gain = support[best] - support[own];
+        const double gain = most - previous;
         for (index_t a = begin; a < end; a++) support[labels[indices[a]]] = 0.0;
-        if (!(gain > MIN_GAIN || (settle && gain >= 0 && best < own))) continue;
-        labels[i] = best;
+        const bool moves = gain > MIN_GAIN || (settle && gain >= 0 && best < own);
+        if (moves) labels[i] = best;
+        totals[labels[i]] += strength;
+        if (!moves) continue;
         n_moves++;
         total += gain;
         for (index_t a = begin; a < end && symmetric; a++) awake[indices[a]] = true;

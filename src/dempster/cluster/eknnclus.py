@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import accumulate
 from typing import Annotated, Any, Self
 
 import numpy as np
@@ -13,10 +11,10 @@ from scipy import sparse
 from sklearn.base import clone
 
 from dempster import _validation as rule
+from dempster._arrays import is_graph
 from dempster._errors import InvalidParameterError
-from dempster._native import kernel
 from dempster._random import as_generator
-from dempster._types import ArrayLike, Metric, Seed, TableLike
+from dempster._types import ArrayLike, Index, MaybeUnset, Metric, Seed, TableLike
 from dempster._validation import as_labels, reorder_like
 from dempster.belief import FocalSets
 from dempster.cluster._base import (
@@ -25,8 +23,17 @@ from dempster.cluster._base import (
     FitRequest,
     Support,
 )
+from dempster.cluster._communities import (
+    MAX_DENSE_MASSES,
+    Communities,
+    CommunityModel,
+    Edges,
+    encode_known_labels,
+)
+from dempster.cluster._neighbor_graph import NeighborGraph, renumber
 from dempster.cluster._search import FitResult, Method, Sample
 from dempster.cluster.explanation import ClusterEvidence
+from dempster.dissimilarity.graphs import GraphInput, GraphSource, read_graph
 from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput, mark_tags
 from dempster.dissimilarity.neighbors import (
     ExactFinder,
@@ -45,71 +52,6 @@ from dempster.optimize.blocks import Apply, block_map, row_blocks
 from dempster.optimize.descent import Run
 from dempster.optimize.projection import approach_known_masses, approach_radii
 from dempster.partition import CredalPartition
-
-relabel = kernel("""relabel(
-    indptr: integer[n + 1] offsets in e, indices: integer[e] below n, weights: float64[e],
-    symmetric: bool, order: int64[visits] below n, labels: int32[n] below n_labels out,
-    awake: bool[n] out, support: float64[n_labels] out, settle: bool,
-    gained: float64[1] out) -> int""")
-# Return half the sum of the weights of edges between rows with the same label. In a symmetric
-# graph, every pair of rows has two edges, so the result is the sum over pairs.
-agreement = kernel("""agreement(
-    indptr: integer[n + 1] offsets in e, indices: integer[e] below n, weights: float64[e],
-    labels: int32[n]) -> float""")
-neighbor_masses = kernel("""neighbor_masses(
-    indptr: integer[n + 1] offsets in e, indices: integer[e] below m, weights: float64[e],
-    labels: int32[m] below n_clusters, n_clusters: int, out: float64[n, n_clusters + 2] out)""")
-_transposed_rows = kernel("""transposed_rows(
-    indptr: integer[n + 1] offsets in e, indices: integer[e] below n, weights: float64[e],
-    turned_indptr: integer[n + 1] out, turned_indices: integer[e] out,
-    turned_weights: float64[e] out)""")
-_union_sizes = kernel("""union_sizes(
-    indptr: integer[n + 1], indices: integer[e], turned_indptr: integer[n + 1],
-    turned_indices: integer[e], start: int up to stop, stop: int up to n, sizes: integer[n] out)""")
-_union_rows = kernel("""union_rows(
-    indptr: integer[n + 1], indices: integer[e], weights: float64[e], turned_indptr: integer[n + 1],
-    turned_indices: integer[e], turned_weights: float64[e], mean: bool, start: int up to stop,
-    stop: int up to n, union_indptr: integer[n + 1], union_indices: integer[u] out,
-    union_weights: float64[u] out)""")
-
-
-def symmetrize_graph(
-    indptr: np.ndarray,
-    indices: np.ndarray,
-    weights: np.ndarray,
-    mean: bool,
-    apply: Apply,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return ``indptr``, ``indices`` and weights of a symmetric graph, given a directed graph.
-
-    The new weights are (w_ij + w_ji) / 2 if ``mean`` is True, and max(w_ij, w_ji) otherwise. A
-    missing edge has weight zero. In each row, edges of the directed graph come first, so that the
-    result is the same for any number of threads.
-    """
-    n = len(indptr) - 1
-    e = len(indices)
-    dtype = np.int32 if 2 * e < 2**31 else np.int64  # There may be twice as many edges.
-    indptr = np.ascontiguousarray(indptr, dtype)
-    indices = np.ascontiguousarray(indices, dtype)
-    transposed = np.empty(n + 1, dtype), np.empty(e, dtype), np.empty(e)
-    _transposed_rows(indptr, indices, weights, *transposed)
-    sizes = np.empty(n, dtype)
-    blocks = row_blocks(n)
-    apply(
-        _union_sizes,
-        [(indptr, indices, *transposed[:2], a, b, sizes) for a, b in blocks],
-    )
-    union = np.concatenate([[0], np.cumsum(sizes)]).astype(dtype)
-    entries = np.empty(union[-1], dtype), np.empty(union[-1])
-    apply(
-        _union_rows,
-        [
-            (indptr, indices, weights, *transposed, mean, a, b, union, *entries)
-            for a, b in blocks
-        ],
-    )
-    return union, *entries
-
 
 Source = DissimilaritySource | SparseSource
 # These bounds limit the weights to [1e-6, 20.7].
@@ -184,155 +126,6 @@ class Evidence:
         return sparse.csr_matrix(
             (w, neighbors.indices, neighbors.indptr), neighbors.shape
         )
-
-
-@dataclass(frozen=True)
-class NeighborGraph:
-    """Weights of evidence between rows of X, in compressed sparse row format.
-
-    The neighbors of row i of the graph are ``indices[indptr[i]:indptr[i + 1]]``. The rows of the
-    graph may be sorted so that neighbors are close in memory, which makes sweeps faster. Row i of
-    the graph is then row ``order[i]`` of X; ``order`` is None if the rows are not sorted.
-    """
-
-    indptr: np.ndarray
-    indices: np.ndarray
-    weights: np.ndarray
-    symmetric: bool
-    order: np.ndarray | None = None
-
-    @classmethod
-    def from_weights(
-        cls,
-        weights: sparse.csr_matrix,
-        graph: str,
-        apply: Apply,
-        order: np.ndarray | None = None,
-    ) -> NeighborGraph:
-        """Create the graph from weights between rows and their neighbors.
-
-        ``graph`` is the parameter of `EKNNClus`.
-        """
-        indices = weights.indices
-        if order is not None:
-            rank = _ranks(order).astype(indices.dtype)
-            weights = weights[order]
-            indices = rank[weights.indices]
-        parts = weights.indptr, indices, weights.data
-        if graph != "directed":
-            parts = symmetrize_graph(*parts, graph == "mean", apply)
-        return cls(*parts, graph != "directed", order)
-
-    def __len__(self) -> int:
-        return len(self.indptr) - 1
-
-    def agreement(self, labels: np.ndarray) -> float:
-        """Return the sum of weights inside clusters: the log-plausibility up to a constant."""
-        labels = self._to_graph_order(labels)
-        return float(agreement(self.indptr, self.indices, self.weights, labels))
-
-    @cached_property
-    def _rank(self) -> np.ndarray | None:
-        """Index in the graph of each row of X; None if the rows of the graph are not sorted."""
-        if self.order is None:
-            return None
-        return _ranks(self.order)
-
-    def _to_graph_order(self, labels: np.ndarray) -> np.ndarray:
-        if self.order is None:
-            return labels
-        return labels[self.order]
-
-    def _to_row_order(self, labels: np.ndarray) -> np.ndarray:
-        if self._rank is None:
-            return labels
-        return labels[self._rank]
-
-    def search(
-        self, labels: np.ndarray, rng: np.random.Generator, max_iter: int
-    ) -> tuple[np.ndarray, list[float], bool]:
-        """Relabel the rows in sweeps until no label changes.
-
-        In a sweep, every row in turn, in random order, gets the label that its neighbors support
-        most. The plausibility that a row belongs to cluster k is proportional to exp(u_k), where
-        u_k is the sum of the weights of its neighbors in cluster k (Denoeux, Kanjanatarakul and
-        Sriboonchitta, 2015). Return the labels 0..c-1, the value of `agreement` after every sweep,
-        and whether the search converged.
-        """
-        n = len(self)
-        labels = renumber(labels)
-        agreement = self.agreement(labels)
-        labels = self._to_graph_order(labels)
-        gains, converged = self._relabel(labels, lambda: rng.permutation(n), max_iter)
-        history = list(accumulate(gains, initial=agreement))[1:]
-        if self.symmetric and converged:
-            # Resolve ties in favor of the lowest label, which is the rule of partitions.
-            labels = renumber(labels)
-            gains, _ = self._relabel(
-                labels, lambda: np.arange(n), max_iter, settle=True
-            )
-            for gain in gains:
-                history[-1] += gain
-        return renumber(self._to_row_order(labels)), history, converged
-
-    def _relabel(
-        self,
-        labels: np.ndarray,
-        next_order: Callable[[], np.ndarray],
-        max_iter: int,
-        *,
-        settle: bool = False,
-    ) -> tuple[list[float], bool]:
-        """Relabel the rows in place, in sweeps until no label changes.
-
-        Return the increase of the agreement in every sweep, and whether the sweeps converged.
-        """
-        awake = np.ones(len(self), dtype=bool)
-        support = np.zeros(int(labels.max()) + 1)
-        graph = (self.indptr, self.indices, self.weights, self.symmetric)
-        gained = np.empty(1)
-        gains = []
-        for _ in range(max_iter):
-            order = next_order()
-            if self._rank is not None:
-                order = self._rank[order]
-            n_moves = relabel(*graph, order, labels, awake, support, settle, gained)
-            gains.append(float(gained[0]))
-            if n_moves == 0:
-                return gains, True
-        return gains, False
-
-    def masses(self, labels: np.ndarray, n_clusters: int, apply: Apply) -> np.ndarray:
-        """Return the masses of all rows on the empty set, the clusters and the frame.
-
-        Dempster's rule combines the evidence of the neighbors. Let r_k = exp(u_k) - 1, where u_k is
-        the sum of the weights of the neighbors in cluster k. Then m({k}) = r_k / (1 + sum r) and
-        m(frame) = 1 / (1 + sum r).
-        """
-        n = len(self)
-        out = np.empty((n, n_clusters + 2))
-        labels = self._to_graph_order(labels)
-
-        def write(start: int, stop: int) -> None:
-            first = self.indptr[start]
-            last = self.indptr[stop]
-            rows = self.indptr[start : stop + 1] - first
-            entries = self.indices[first:last], self.weights[first:last]
-            neighbor_masses(rows, *entries, labels, n_clusters, out[start:stop])
-
-        apply(write, row_blocks(n))
-        return self._to_row_order(out)
-
-
-def _ranks(order: np.ndarray) -> np.ndarray:
-    ranks = np.empty_like(order)
-    ranks[order] = np.arange(len(order))
-    return ranks
-
-
-def renumber(labels: np.ndarray) -> np.ndarray:
-    """Return the labels replaced by 0..c-1, in the order of their values."""
-    return np.unique(labels, return_inverse=True)[1].astype(np.int32).reshape(-1)
 
 
 # ---- neighbors and model -------------------------------------------------------------------------
@@ -739,10 +532,95 @@ class NeighborMethod(Method[LabelStart, LabelResult]):
             searches=run.model.searches,
         )
         result = FitResult(run, model, masses.astype(self.source.dtype, copy=False))
-        if n_clusters > 1:
+        return self._warn_single(result, "decrease n_neighbors or q")
+
+    @staticmethod
+    def _warn_single(result: FitResult, advice: str) -> FitResult:
+        if result.model.family.n_clusters > 1:
             return result
-        warning = "found only a single cluster; decrease n_neighbors or q to find more"
+        warning = f"found only a single cluster; {advice} to find more"
         return replace(result, warnings=(warning,))
+
+
+class CommunityMethod(NeighborMethod):
+    """EK-NNclus on the edges of a graph, with evidence against a common community."""
+
+    def __init__(
+        self,
+        params: EKNNClus,
+        source: GraphSource,
+        rng: np.random.Generator,
+        apply: Apply,
+        init: Any,
+        known: np.ndarray,
+    ):
+        self.params = params
+        self.rng = rng
+        self.apply = apply
+        self.init = init
+        self.n = len(source)
+        self.edges = Edges.from_source(source, known)
+        resolution = None
+        if not isinstance(params.resolution, str):
+            resolution = float(params.resolution)
+        self.first = self.edges.select_evidence(resolution, rng, params.max_iter)
+        self.graph = self.edges.graph(self.first.evidence)
+
+    def draw_starts(self, family: FocalSets) -> list[LabelStart]:
+        if not isinstance(self.init, str):
+            known = self.edges.known
+            starts = super().draw_starts(family)
+            # The known labels come first.
+            return [
+                replace(start, labels=np.where(known < 0, self.n + start.labels, known))
+                for start in starts
+            ]
+        rngs = map(
+            np.random.default_rng, self.rng.integers(2**63, size=self.params.n_init)
+        )
+        distinct = self.edges.distinct_labels()
+        starts = [LabelStart(distinct, rng) for rng in rngs]
+        starts[0] = LabelStart(self.first.labels, starts[0].rng)
+        return starts
+
+    def select_run(
+        self, runs: Iterable[Run[LabelResult]], tol: float
+    ) -> Run[LabelResult]:
+        """Return the run that describes the graph best, or has the best objective.
+
+        For a given resolution, the objective can compare different numbers of communities.
+        """
+        runs = list(runs)
+        searches = tuple(search for run in runs for search in run.model.searches)
+        best = Method.select_run(self, runs, tol)
+        if self.params.resolution == "auto":
+            best = max(runs, key=lambda run: self._describe(run).rank)
+        return replace(best, model=replace(best.model, searches=searches))
+
+    def _describe(self, run: Run[LabelResult]) -> Communities:
+        return Communities.compare(self.edges, run.model.labels, self.first.evidence)
+
+    def result(self, run: Run[LabelResult]) -> FitResult:
+        labels = run.model.labels
+        n_clusters = int(labels.max()) + 1
+        model = CommunityModel(
+            family=FocalSets.with_pairs(n_clusters, [], empty=False),
+            labels=labels,
+            totals=np.bincount(labels, self.graph.strengths),
+            evidence=self.first.evidence,
+            searches=run.model.searches,
+        )
+        nested = model.nested_masses(self.edges.adjacency, labels)
+        nested = nested.with_known(self.edges.known)
+        pairs = nested.pairs(n_clusters)
+        family = FocalSets.with_pairs(n_clusters, pairs.tolist(), empty=False)
+        masses: Any
+        if self.n * len(family) <= MAX_DENSE_MASSES:
+            masses = nested.masses(family)
+        else:
+            masses = nested.lazy_masses(family, self.params.n_jobs)
+        result = FitResult(run, replace(model, family=family), masses)
+        return self._warn_single(result, "increase the resolution")
 
 
 class SampledNeighborMethod(NeighborMethod):
@@ -833,6 +711,33 @@ class EKNNClus(EvidentialClusterer):
     Time and memory grow with the number of objects times the number of neighbors. No n x n matrix
     is computed.
 
+    **Graphs.** If X is a graph, its edges replace the search for neighbors. Let :math:`m` be the
+    number of edges, and :math:`k_i` the weight of all edges of node i, relative to the mean weight
+    of an edge. An edge of relative weight :math:`a_{ij}` is evidence for a common community, and
+    its expectation in a random graph with the same degrees is evidence against it:
+
+    .. math::
+
+        w_{ij} = \log\frac{\omega_1}{\omega_0}
+        \left(a_{ij} - \mathrm{resolution}\,\frac{k_i k_j}{2m}\right),
+
+    where :math:`\omega_1` and :math:`\omega_0` are the weight of the edges inside and between
+    communities, divided by its expectation. The log-plausibility is proportional to the modularity
+    with this resolution. The search moves nodes as above and then whole communities. With
+    ``resolution="auto"``, the communities describe the graph best: they maximize the likelihood of
+    the edges less the entropy of the labels.
+
+    Let :math:`u_k` be the sum of the evidence of a node for community k. With the largest support
+    :math:`u_1`, the plausibility of community k is :math:`2 u_k / (u_1 + u_k)`, or 0 if
+    :math:`u_k < 0`. The masses are nested sets with these plausibilities, where more than two
+    communities are replaced by the frame, discounted by :math:`\exp(-u_1)`. A node between two
+    communities has mass on the pair. A node with few edges has mass on the frame, and an isolated
+    node has nothing else; its label, 0, has no meaning. Self-loops are ignored, and the weights of
+    parallel edges are added. The masses of a new node are computed from its edges to the nodes of
+    `fit`; `predict_mass` takes a graph, whose nodes that were not in `fit` are new, or a matrix
+    with a row for each new node. If there are more than 2^25 masses, ``credal_partition_`` is a
+    `LazyCredalPartition`.
+
     Parameters
     ----------
     metric : {"euclidean", "gower", "precomputed"}, str or callable, default="euclidean"
@@ -854,6 +759,9 @@ class EKNNClus(EvidentialClusterer):
         q-quantile of d^power over all pairs of neighbors.
     power : float > 0, default=2
         Exponent of the distances in phi(d); the papers use 1 or 2.
+    resolution : float > 0 or "auto", default="auto"
+        If X is a graph, factor of the evidence against a common community; larger values give more
+        communities. "auto" selects the value whose communities describe the graph best.
     graph : {"union", "mean", "directed"}, default="union"
         Neighbor graph, which determines the objects that are evidence for an object. "union" uses
         its neighbors and the objects that have it as a neighbor. "mean" uses the same objects, with
@@ -891,7 +799,8 @@ class EKNNClus(EvidentialClusterer):
     ----------
     credal_partition_ : CredalPartition
         Masses of the empty set (always zero), the single clusters and the frame. Equal objects have
-        the same masses.
+        the same masses. For a graph, masses of the single communities, of the pairs between which a
+        node lies, and of the frame.
     labels_ : ndarray of shape (n_samples,)
         Cluster with the largest plausibility.
     focal_sets_ : FocalSets
@@ -906,6 +815,12 @@ class EKNNClus(EvidentialClusterer):
         Number of neighbors used.
     scale_ : float
         Distance s at which the degree of support is exp(-1).
+    resolution_ : float
+        Value of ``resolution`` that was used for a graph, which has no ``n_neighbors_`` and no
+        ``scale_``.
+    separated_ : bool
+        For a graph, whether the communities make its description shorter. Otherwise, they may be
+        due to chance.
     n_iter_ : int
     converged_ : bool
     n_clusters_ : int
@@ -915,6 +830,9 @@ class EKNNClus(EvidentialClusterer):
     ----------
     T. Denoeux, O. Kanjanatarakul and S. Sriboonchitta (2015). EK-NNclus: a clustering procedure
     based on the evidential K-nearest neighbor rule. Knowledge-Based Systems 88.
+
+    M. E. J. Newman (2016). Equivalence between modularity optimization and maximum likelihood
+    methods for community detection. Physical Review E 94.
 
     Examples
     --------
@@ -926,11 +844,23 @@ class EKNNClus(EvidentialClusterer):
     3
     >>> model.predict_mass([[6, 1], [40, 40]]).masses[:, -1].round(2)  # mass of the frame
     array([0., 1.])
+
+    A graph of two triangles, and node 6 with an edge to each of them:
+
+    >>> from scipy.sparse import csr_array
+    >>> edges = [(0, 1), (0, 2), (1, 2), (3, 4), (3, 5), (4, 5), (0, 6), (3, 6)]
+    >>> A = csr_array((np.ones(8), np.transpose(edges)), shape=(7, 7))
+    >>> partition = EKNNClus(resolution=1, random_state=0).fit(A + A.T).credal_partition_
+    >>> partition.labels[:6], partition.ambiguous
+    (array([0, 0, 0, 1, 1, 1]), array([6]))
     """
 
-    _model: NeighborModel
-    _input: Annotated[DissimilarityInput, ".origin n_features"]
-    scale_: float
+    _model: NeighborModel | CommunityModel
+    _input: Annotated[DissimilarityInput | GraphInput, ".origin n_features"]
+    n_neighbors_: MaybeUnset[int]
+    scale_: MaybeUnset[float]
+    resolution_: MaybeUnset[float]
+    separated_: MaybeUnset[bool]
     n_clusters_found_: Annotated[np.ndarray, "s"]
     objectives_found_: Annotated[np.ndarray, "s"]
 
@@ -940,6 +870,7 @@ class EKNNClus(EvidentialClusterer):
         "n_neighbors": rule.choice("auto") | rule.integer(1),
         "q": rule.real(0, 1, open_low=True),
         "power": rule.real(0, open_low=True),
+        "resolution": rule.choice("auto") | rule.real(0, open_low=True),
         "graph": rule.choice("union", "mean", "directed"),
         "neighbors": rule.choice("auto", "exact", "approximate"),
         "init": rule.choice("auto", "distinct", "sample")
@@ -962,6 +893,7 @@ class EKNNClus(EvidentialClusterer):
         n_neighbors: int | str = "auto",
         q: float = 0.9,
         power: float = 2.0,
+        resolution: float | str = "auto",
         graph: str = "union",
         neighbors: str = "auto",
         init: str | int | ArrayLike | CredalPartition = "auto",
@@ -976,6 +908,7 @@ class EKNNClus(EvidentialClusterer):
         self.n_neighbors = n_neighbors
         self.q = q
         self.power = power
+        self.resolution = resolution
         self.graph = graph
         self.neighbors = neighbors
         self.init = init
@@ -985,21 +918,26 @@ class EKNNClus(EvidentialClusterer):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: TableLike, y: None = None) -> Self:
+    def fit(self, X: TableLike, y: ArrayLike = None) -> Self:
         """Cluster the objects.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features) or (n_samples, n_samples)
+        X : array-like of shape (n_samples, n_features) or (n_samples, n_samples), or graph
             Objects, or dissimilarities if ``metric="precomputed"``. The results keep the index of a
-            DataFrame.
-        y : ignored
+            DataFrame. A graph is an undirected graph of networkx or igraph, whose edges may have
+            the attribute "weight", or, unless ``metric="precomputed"``, a SciPy sparse matrix of
+            the weights of the edges. The results keep the names of the nodes.
+        y : array-like of shape (n_samples,) or mapping of nodes to labels, optional
+            Known labels of some nodes of a graph, with -1 or a missing value for other nodes. Nodes
+            with the k-th known label, in sorted order, stay in cluster k. Ignored if X is not a
+            graph.
 
         Returns
         -------
         self
         """
-        return self._fit(X)
+        return self._fit(X, y if self._is_network(X) else None)
 
     def log_plausibility(self, X: TableLike, labels: ArrayLike) -> float:
         """Return the log-plausibility of any partition of the rows of X.
@@ -1033,7 +971,7 @@ class EKNNClus(EvidentialClusterer):
         reader._check_parameters()
         source = reader._read(X, reset=True)
         clusters = renumber(
-            as_labels(reorder_like(labels, self._row_names(X)), "labels")
+            as_labels(reorder_like(labels, reader._row_names(X)), "labels")
         )
         if len(clusters) != len(source):
             raise InvalidParameterError(
@@ -1045,7 +983,22 @@ class EKNNClus(EvidentialClusterer):
             ).graph
         return graph.agreement(clusters) - graph.agreement(np.zeros_like(clusters))
 
+    def _is_network(self, X: Any) -> bool:
+        """Return whether X is a graph or a sparse matrix of the weights of edges."""
+        return is_graph(X) or (sparse.issparse(X) and self.metric != "precomputed")
+
+    def _row_names(self, X: TableLike) -> Index:
+        reader = getattr(self, "_input", None)
+        if isinstance(reader, GraphInput):
+            return reader.row_names(X)
+        return super()._row_names(X)
+
     def _read(self, X: TableLike, *, reset: bool) -> Any:
+        if reset and self._is_network(X):
+            source = read_graph(X, symmetrize=self.symmetrize)
+            self._input = GraphInput(tuple(source.names))
+            self.n_features_in_ = len(source)
+            return source
         if reset:
             self._input = DissimilarityInput(
                 self.metric,
@@ -1064,12 +1017,20 @@ class EKNNClus(EvidentialClusterer):
         return 1  # The value is not used, because the searches determine the number of clusters.
 
     def _make_method(
-        self, sample: Sample[Source], request: FitRequest
+        self, sample: Sample[Source | GraphSource], request: FitRequest
     ) -> NeighborMethod:
         source = sample.values
         rng = as_generator(self.random_state)
         n_neighbors = None if isinstance(self.n_neighbors, str) else self.n_neighbors
         init = self.init
+        if isinstance(source, GraphSource):
+            if isinstance(init, str) and init == "sample":
+                must = "not be 'sample' if X is a graph"
+                raise InvalidParameterError("init", must=must)
+            known = encode_known_labels(request.labels, source.names)
+            communities = CommunityMethod(self, source, rng, request.apply, init, known)
+            self.separated_ = communities.first.saving > 0
+            return communities
         if isinstance(init, str) and init == "auto":
             init = default_init(source)
         method: type[NeighborMethod] = NeighborMethod
@@ -1086,9 +1047,18 @@ class EKNNClus(EvidentialClusterer):
         self, method: NeighborMethod, model: NeighborModel
     ) -> dict[str, Any]:
         counts, objectives = zip(*model.searches, strict=True)
-        return {
+        found = {
             "n_clusters_found_": np.array(counts),
             "objectives_found_": np.array(objectives),
+        }
+        if isinstance(method, CommunityMethod):
+            return {
+                **found,
+                "labels_": model.labels.astype(np.int64),
+                "resolution_": method.first.evidence.resolution,
+            }
+        return {
+            **found,
             "n_neighbors_": method.n_neighbors,
             "scale_": method.evidence.scale,
         }

@@ -22,7 +22,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from dempster._arrays import module_of, row_mean
+from dempster._arrays import is_graph, module_of, row_mean
 from dempster._errors import InvalidParameterError
 from dempster._random import as_generator
 from dempster._types import Seed
@@ -220,7 +220,7 @@ def comes_in_blocks(X: Any) -> bool:
         return True
     if isinstance(X, list | tuple):
         return len(X) > 0 and all(len(getattr(block, "shape", ())) == 2 for block in X)
-    if isinstance(X, bytes | Mapping | set | frozenset | range | type):
+    if isinstance(X, bytes | Mapping | set | frozenset | range | type) or is_graph(X):
         return False
     if module_of(X) == "pyarrow":
         return True

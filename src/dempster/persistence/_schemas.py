@@ -77,6 +77,7 @@ def _constraints() -> tuple[Schema, ...]:
 def _dissimilarity() -> tuple[Schema, ...]:
     from dempster.dissimilarity.categories import CategoryEncoder
     from dempster.dissimilarity.gower import GowerData, GowerEncoder
+    from dempster.dissimilarity.graphs import GraphInput
     from dempster.dissimilarity.input import DissimilarityInput
     from dempster.dissimilarity.neighbors import PointTree
     from dempster.dissimilarity.pca import DissimilarityPCA
@@ -92,6 +93,7 @@ def _dissimilarity() -> tuple[Schema, ...]:
         Schema.from_class(CategoryEncoder),
         Schema.from_class(DissimilarityInput),
         Schema.from_class(GowerData),
+        Schema.from_class(GraphInput),
         Schema.from_class(References),
         Schema.from_estimator(DissimilarityPCA),
         Schema.from_estimator(GowerEncoder),
