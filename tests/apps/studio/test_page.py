@@ -230,11 +230,31 @@ def test_shepard_diagram(page):
     page.wait_for_selector("#panel-fit >> text=pairs of objects")
 
 
+def test_focus_stays_on_the_heading_that_sorts(same_page):
+    open_tab(same_page, "objects")
+    heading = same_page.locator("#panel-objects [role=columnheader] button").nth(1)
+    heading.press("Enter")
+    same_page.wait_for_selector("[aria-sort=ascending] >> text=assigned to")
+    focused = "document.activeElement.textContent"
+    assert same_page.evaluate(focused) == "assigned to ↑"
+
+
+def test_another_table_after_a_run(iris_page, tmp_path):
+    rng = np.random.default_rng(0)
+    table = np.concatenate([rng.normal(size=(20, 2)), rng.normal(size=(20, 2)) + 9])
+    np.save(tmp_path / "few.npy", table)
+    iris_page.set_input_files("input[type=file]", str(tmp_path / "few.npy"))
+    iris_page.wait_for_selector(".setup >> text=few.npy")
+    cluster(iris_page, "2")  # The fixture fails if a script fails.
+    wait_until(lambda: counts(iris_page)[0] > 30)
+
+
 def test_start_from_peaks(page):
     load_example(page, "fourclass")
     open_tab(page, "peaks")
     page.click("#find-peaks")
     page.wait_for_selector("#start-bpec:enabled")
+    assert page.locator("#panel-peaks .scatter").bounding_box()["height"] >= 240
     drag(page, "#panel-peaks .scatter", (0.62, 0.02), (0.99, 0.55))
     page.wait_for_timeout(200)
     chosen = int(

@@ -106,6 +106,12 @@ def test_profiles_curve_history_and_candidates(iris):
     assert {one["shape"] for one in table} >= {"compact", "elongated"}
     labels = found["labels"].reshape(len(found["shown"]), -1)
     assert len(found["points"]) == 2 * labels.shape[1]
+    plane = unpack(tab.get(f"/runs/{run['id']}/plane?kind=pca").content)["points"]
+    quantiles = [
+        np.quantile(np.reshape(points, (-1, 2)), [0.1, 0.3, 0.7, 0.9], axis=0)
+        for points in (plane, found["points"])
+    ]
+    np.testing.assert_allclose(*quantiles, atol=0.2)  # in the orientation of the map
     selected = found["shown"].index([one["selected"] for one in table].index(True))
     for k, shown in enumerate(found["shown"]):
         assert adjusted_rand_score(labels[k], labels[selected]) == pytest.approx(

@@ -600,12 +600,27 @@ def _candidates(run: Run, params: Json) -> bytes:
         matched = np.stack([match_labels(labels[k], labels[selected]) for k in shown])
         matched = np.asarray(run.partition.frame)[matched]
         arrays = {
-            "points": model.candidate_points_.astype(np.float32),
+            "points": _orient(run, model.candidate_points_).astype(np.float32),
             "labels": matched.astype(np.int32),
         }
     return pack(
         arrays, candidates=table, shown=shown, reasons=run.partition.metadata["choices"]
     )
+
+
+def _orient(run: Run, points: np.ndarray) -> np.ndarray:
+    """Return principal components with the signs that they have on the map.
+
+    Both show nearly the same objects, so that the quantiles of each axis agree.
+    """
+    if run.numbers.shape[1] < 3:  # The points are attributes, which have a direction.
+        return points
+    shares = np.linspace(0, 1, 101)
+    expected = np.quantile(_get_plane(run, {"kind": "pca"}).points, shares, axis=0)
+    found = np.quantile(points, shares, axis=0)
+    same = np.abs(expected - found).sum(axis=0)
+    mirrored = np.abs(expected + found[::-1]).sum(axis=0)
+    return points * np.where(mirrored < same, -1, 1)
 
 
 # ---- comparison of runs --------------------------------------------------------------------------

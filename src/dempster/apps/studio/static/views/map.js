@@ -183,7 +183,7 @@ export function mapView(host) {
     if (!run || !get("planeChoice")) return;
     const plane = get("plane");
     const badge = plane && plane.distortion
-      ? el("button", { type: "button", class: "badge", "data-grade": plane.distortion.grade, title: plane.distortion.words, "aria-label": plane.distortion.words,
+      ? el("button", { type: "button", class: "badge", "data-grade": plane.distortion.grade, title: plane.distortion.words,
         onclick: () => showWords(plane.distortion.words) },
       `${plane.distortion.grade} · ${Math.round(10 * plane.distortion.kept)}/10 neighbors`)
       : null;

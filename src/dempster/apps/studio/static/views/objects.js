@@ -42,11 +42,14 @@ export function objectsPanel(host) {
   function drawHead() {
     const titles = [["name", "object"], ["set", "assigned to"], ["doubt", "doubt"], ...columns.map((name, k) => [`column:${k}`, name])];
     Object.assign(head.style, { gridTemplateColumns: template(), minWidth: rowWidth() });
-    replace(head, titles.map(([by, title], k) => el("button", {
-      type: "button", role: "columnheader", class: k > 2 ? "right" : "", "data-sorted": sort.by === by, title: `Sort by ${title}`,
-      "aria-sort": sort.by === by ? (sort.down ? "descending" : "ascending") : "none",
+    const focused = [...head.children].findIndex((one) => one.contains(document.activeElement));
+    replace(head, titles.map(([by, title], k) => el("span", {
+      role: "columnheader", "aria-sort": sort.by === by ? (sort.down ? "descending" : "ascending") : "none",
+    }, el("button", {
+      type: "button", class: k > 2 ? "right" : "", "data-sorted": sort.by === by, title: `Sort by ${title}`,
       onclick: () => { sort = { by, down: sort.by === by ? !sort.down : by === "doubt" }; load(); },
-    }, title, sort.by === by ? (sort.down ? " ↓" : " ↑") : "")));
+    }, title, sort.by === by ? (sort.down ? " ↓" : " ↑") : ""))));
+    head.children[focused]?.firstChild.focus();
   }
 
   async function load() {
@@ -84,6 +87,8 @@ export function objectsPanel(host) {
   }
 
   function draw() {
+    const n = get("objects")?.n;
+    if (n === undefined || order.length !== n || get("codes")?.length !== n) return; // A new run is loading.
     const first = firstSeen();
     const last = Math.min(shown.length, first + Math.ceil(grid.clientHeight / HEIGHT) + 2 * SPARE);
     const full = shown.length * HEIGHT;

@@ -18,8 +18,8 @@ export function summaryPanel(host) {
   const sliders = el("div");
   const curveBox = el("div");
   const bars = el("div", { class: "bars" });
-  const notes = el("details", {}, el("summary", {}, "Details"), el("div", { class: "fields" }));
-  const whole = el("div", {}, head, numbers, sliders, curveBox, el("h3", {}, "Sets of clusters"), bars, el("h3", {}), notes);
+  const notes = el("details", { style: { marginTop: "16px" } }, el("summary", {}, "Details"), el("div", { class: "fields" }));
+  const whole = el("div", {}, head, numbers, sliders, curveBox, el("h3", {}, "Sets of clusters"), bars, notes);
   const nothing = empty("After the first run, this panel counts certain objects, ambiguous objects and outliers.");
   host.append(nothing, whole);
   let curve = null;
