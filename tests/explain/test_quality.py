@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 
 from dempster import io
 from dempster._errors import InvalidInputError
-from dempster.cluster import ECM
+from dempster.cluster import ECM, EKNNClus
 from dempster.explain import (
     credal_silhouette,
     doubt_scores,
@@ -109,3 +109,24 @@ def test_fitted_estimators_instead_of_partitions(measure):
         measure(ECM(3))
     with pytest.raises(TypeError, match="^partition must"):
         measure(StandardScaler().fit(X))
+
+
+def test_modularity_of_a_graph():
+    networkx = pytest.importorskip("networkx")
+    graph = networkx.karate_club_graph()
+    partition = EKNNClus(random_state=0).fit(graph).credal_partition_
+    table = quality(partition, graph, random_state=0).to_frame()
+    A = networkx.to_numpy_array(graph)
+    k = A.sum(axis=1)
+    p = partition.pignistic()
+    expected = ((A - np.outer(k, k) / k.sum()) * (p @ p.T)).sum() / k.sum()
+    assert table.loc["modularity", "partition"] == pytest.approx(expected)
+    communities = [np.flatnonzero(partition.labels == c) for c in (0, 1)]
+    alone = networkx.community.modularity(graph, communities)
+    assert table.loc["modularity", "labels alone"] == pytest.approx(alone)
+    assert abs(table.loc["modularity", "shuffled"]) < 0.1
+    assert "silhouette" not in table.index
+    sparse_graph = networkx.to_scipy_sparse_array(graph)
+    assert quality(partition, sparse_graph)["modularity"] == pytest.approx(expected)
+    with pytest.raises(ValueError, match="34 nodes of the partition, got 5"):
+        quality(partition, networkx.path_graph(5))

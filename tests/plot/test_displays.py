@@ -9,7 +9,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import NotFittedError
 
 from dempster import CredalPartition
-from dempster.cluster import ECM
+from dempster.cluster import ECM, EKNNClus
 from dempster.datasets import load_butterfly, load_iris, make_fourclass
 from dempster.partition import embed_partitions
 from dempster.plot import (
@@ -663,3 +663,41 @@ def test_invalid_maps():
     with pytest.raises(ValueError, match="coordinates must be"):
         PartitionMapDisplay(coordinates=np.zeros((2, 3)), names=["a", "b"])
     assert plt.get_fignums() == []
+
+
+def test_network():
+    networkx = pytest.importorskip("networkx")
+    graph = networkx.planted_partition_graph(3, 10, 0.7, 0.02, seed=0)
+    graph.add_edges_from([("between", 0), ("between", 1), ("between", 10)])
+    graph.add_edge("between", 11)
+    partition = EKNNClus(random_state=0).fit(graph).credal_partition_
+    display = partition.plot(graph)
+    assert len(display.edge_artist_.get_segments()) == graph.number_of_edges()
+    assert display.ambiguous.tolist() == [30]
+    assert len(display.ambiguous_artists_) == 1
+    assert not display.upper_patches_
+    assert not display.ax_.axison
+    points = display.points
+    y = np.repeat([0, 1, 2], 10)
+    distances = np.linalg.norm(points[:30, None] - points[:30], axis=2)
+    same = y[:, None] == y
+    assert distances[same].mean() < 0.5 * distances[~same].mean()
+    with pytest.raises(ValueError, match="31 objects of the partition, got 4"):
+        partition.plot(networkx.path_graph(4))
+
+
+def test_large_network(monkeypatch):
+    networkx = pytest.importorskip("networkx")
+    monkeypatch.setattr("dempster.plot.plane._MAX_FORCE_NODES", 20)
+    graph = networkx.planted_partition_graph(3, 10, 0.7, 0.02, seed=0)
+    graph.add_node("isolated")
+    points = CredalPartitionDisplay.from_partition(
+        np.repeat([0, 1, 2, 0], [10, 10, 10, 1]), graph
+    ).points
+    assert np.isfinite(points).all()
+    centers = points[:30].reshape(3, 10, 2).mean(axis=1)
+    spread = points[:30].reshape(3, 10, 2).std(axis=1).max()
+    assert (
+        min(np.linalg.norm(centers[[0, 0, 1]] - centers[[1, 2, 2]], axis=1))
+        > 2 * spread
+    )

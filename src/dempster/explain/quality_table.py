@@ -7,12 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
+from dempster._arrays import is_graph
 from dempster._errors import InvalidParameterError
 from dempster._random import as_generator
 from dempster._types import ArrayLike, Metric, Seed, TableLike
 from dempster._validation import check_choice
 from dempster.belief import FocalSets
+from dempster.dissimilarity.graphs import read_graph
 from dempster.dissimilarity.views import joined_views
 from dempster.explain.inputs import resolve_input
 from dempster.explain.resamples import Stability
@@ -35,6 +38,7 @@ _MEASURES = {
     "silhouette": ("higher", "credal silhouette, all but outliers"),
     "silhouette_certain": ("higher", "credal silhouette, certain objects"),
     "silhouette_weighted": ("higher", "credal silhouette, weighted by doubt"),
+    "modularity": ("higher", "modularity of the graph"),
     "nonspecificity": ("lower", "nonspecificity N*"),
     "ambiguous": ("", "share of ambiguous objects"),
     "outliers": ("", "share of outliers"),
@@ -119,6 +123,15 @@ class Quality:
         return f"Quality({measures})"
 
 
+def modularity(adjacency: sparse.csr_array, partition: CredalPartition) -> float:
+    """Return the modularity of the pignistic probabilities of the communities."""
+    probabilities = partition.pignistic()
+    total = adjacency.sum()
+    inside = float((probabilities * (adjacency @ probabilities)).sum()) / total
+    shares = adjacency.sum(axis=0) @ probabilities / total
+    return inside - float(shares @ shares)
+
+
 def quality(
     partition: CredalPartition | ArrayLike,
     X: TableLike | None = None,
@@ -140,9 +153,10 @@ def quality(
     ----------
     partition : CredalPartition, fitted estimator or pipeline that has one, or array-like of labels
         Partition to evaluate.
-    X : table, array or square matrix of dissimilarities, optional
+    X : table, array, square matrix of dissimilarities or graph, optional
         Objects, or a list or dictionary of several tables or matrices. With X, the table includes
-        the silhouettes (`credal_silhouette`).
+        the silhouettes (`credal_silhouette`). If X is a graph of networkx or igraph, or a sparse
+        adjacency matrix, the table includes the modularity instead.
     y : array-like of shape (n,), optional
         Known classes. With y, the table includes the agreement of labels with classes (the adjusted
         Rand index of all objects and of the least doubtful 80 %, see `retention_curve`) and the
@@ -159,6 +173,13 @@ def quality(
     Returns
     -------
     Quality
+
+    Notes
+    -----
+    The modularity of a partition of a graph with the adjacency matrix A, the degrees k_i and the
+    pignistic probabilities p_ik is the sum over all pairs of nodes of (A_ij - k_i k_j / (2 m)) / (2
+    m) times the probability that they are in the same community, the sum of p_ik p_jk over k. For
+    labels it is Newman's modularity.
 
     Examples
     --------
@@ -185,6 +206,13 @@ def quality(
                 "stability",
                 must=f"have the {n} objects of the partition, got {len(stability)}",
             )
+    graph = None
+    if is_graph(X) or (sparse.issparse(X) and metric != "precomputed"):
+        graph = read_graph(X).adjacency
+        if graph.shape[0] != n:
+            must = f"have the {n} nodes of the partition, got {graph.shape[0]}"
+            raise InvalidParameterError("X", must=must)
+        X = None
     X = joined_views(X, metric)
     rng = as_generator(random_state)
     classes = None if y is None else validate_classes(y, credal)
@@ -194,6 +222,8 @@ def quality(
     ) -> dict[str, float]:
         one = CredalPartition.unchecked(masses, focal_sets, credal.index, credal.frame)
         measures = {}
+        if graph is not None:
+            measures["modularity"] = modularity(graph, one)
         if X is not None:
             silhouette = credal_silhouette(
                 one, X, metric=metric, sample_size=size, random_state=rng

@@ -477,9 +477,10 @@ class CredalPartition(MassFunctions):
 
         Parameters
         ----------
-        X : array-like or table of shape (n, p), or (n,)
+        X : array-like or table of shape (n, p), or (n,), or graph
             Attributes of the objects. One attribute is drawn as a strip, two attributes are the
-            axes, and more attributes are reduced to two principal components.
+            axes, and more attributes are reduced to two principal components. A graph of networkx
+            or igraph, or a sparse adjacency matrix, is drawn as a network.
         ax : Matplotlib axes, optional
             By default the axes of a new figure.
         **keywords

@@ -153,6 +153,8 @@ class CredalPartitionDisplay(Display):
         Names of the horizontal and the vertical axis.
     is_strip : bool, default=False
         Whether the data have one attribute, so that the second coordinate has no meaning.
+    edges : integer array of shape (m, 2), optional
+        Pairs of objects to connect by lines, the edges of a graph.
 
     Attributes
     ----------
@@ -171,8 +173,8 @@ class CredalPartitionDisplay(Display):
         Hulls of the lower and upper approximations.
     certain_artists_, ambiguous_artists_ : lists of collections
         Markers of the certain and the ambiguous objects.
-    outlier_artist_, center_artist_, legend_ : artists or None
-        Markers of the outliers, markers of the centers, and the legend.
+    outlier_artist_, center_artist_, edge_artist_, legend_ : artists or None
+        Markers of the outliers, markers of the centers, lines of the edges, and the legend.
 
     References
     ----------
@@ -200,6 +202,7 @@ class CredalPartitionDisplay(Display):
         centers: Any = None,
         axis_names: tuple[str, str] = ("", ""),
         is_strip: bool = False,
+        edges: Any = None,
     ):
         self.points = validate_points(points, "points")
         self.assignment = as_boolean(assignment, "assignment")
@@ -213,6 +216,7 @@ class CredalPartitionDisplay(Display):
         self.centers = validate_optional(validate_points, centers, "centers", (c, 2))
         self.axis_names = tuple(validate_names(axis_names, "axis_names", 2))
         self.is_strip = is_strip
+        self.edges = edges
 
     @classmethod
     def from_partition(
@@ -235,7 +239,8 @@ class CredalPartitionDisplay(Display):
             Attributes of the objects. One attribute is drawn as a strip, two attributes are the
             axes, and more attributes are reduced to two principal components (standardize columns
             with different units first). The column names of a table are the names of the axes.
-            Missing values (NaN) are imputed from similar objects.
+            Missing values (NaN) are imputed from similar objects. A graph of networkx or igraph, or
+            a sparse adjacency matrix, is drawn as a network.
         rule : {"max_mass", "interval_dominance"}
             How objects are assigned to sets of clusters, see `CredalPartition.assignment`. Objects
             whose largest mass is on the empty set are outliers under both rules.
@@ -265,6 +270,7 @@ class CredalPartitionDisplay(Display):
             centers=cluster_centers,
             axis_names=plane.axis_names,
             is_strip=plane.n_attributes == 1,
+            edges=plane.edges,
         )
         return display.plot(**options)
 
@@ -399,7 +405,7 @@ class CredalPartitionDisplay(Display):
         lower, upper : bool
             Whether to draw the hulls of the lower and upper approximations. ``upper="auto"`` draws
             the upper hulls of at most ten clusters, because an object that may belong to every
-            cluster extends all upper hulls.
+            cluster extends all upper hulls, and none in a network.
         centers : bool
             Whether to draw the cluster centers, if there are any.
         labels : bool or "auto"
@@ -429,10 +435,11 @@ class CredalPartitionDisplay(Display):
         size = marker_size or float(
             np.clip(400 / np.sqrt(max(len(self.points), 1)), 1, 34)
         )
+        self.edge_artist_ = self._draw_edges()
         self.lower_patches_ = self.upper_patches_ = []
         if lower:
             self.lower_patches_ = self._draw_lower_hulls()
-        if resolve_auto(upper, not is_many):
+        if resolve_auto(upper, not is_many and self.edges is None):
             self.upper_patches_ = self._draw_upper_hulls()
         self.certain_artists_ = self._draw_certain(size)
         self.ambiguous_artists_ = self._draw_ambiguous(size)
@@ -463,6 +470,9 @@ class CredalPartitionDisplay(Display):
         if self.is_strip:
             ax.set_yticks([])
             ax.spines["left"].set_visible(False)
+        if self.edges is not None:  # The coordinates of a network have no meaning.
+            set_equal_units(ax, "datalim")
+            ax.set_axis_off()
         if with_legend:
             self.legend_ = self._draw_legend(is_outside)
         return self
@@ -487,6 +497,22 @@ class CredalPartitionDisplay(Display):
             # Matplotlib computes the location "best" from all points, which is slow for many.
             style["loc"] = "upper right"
         return draw_legend(self.ax_, handles, **style)
+
+    def _draw_edges(self) -> Any:
+        if self.edges is None:
+            return None
+        from matplotlib.collections import LineCollection
+
+        opacity = float(np.clip(500 / len(self.edges), 0.03, 1))
+        lines = LineCollection(
+            self.points[self.edges],
+            colors=[GREY],
+            linewidths=0.8,
+            alpha=opacity,
+            zorder=1.8,
+            rasterized=self._is_crowded,
+        )
+        return self.ax_.add_collection(lines)
 
     def _draw_lower_hulls(self) -> list[Any]:
         """Draw filled hulls of the lower approximations."""
