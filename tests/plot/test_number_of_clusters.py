@@ -12,8 +12,8 @@ def numbers():
     return NumberOfClusters(
         n_clusters=np.array([2, 3, 4]),
         silhouette=np.array([0.4, 0.6, 0.5]),
-        likelihood_one_size=np.array([-3.0, -1, -2]),
-        likelihood_own_sizes=np.array([-3.0, -2, -1]),
+        likelihood_round=np.array([-3.0, -1, -2]),
+        likelihood_elongated=np.array([-3.0, -2, -1]),
         n_peaks=3,
         n_objects=90,
     )

@@ -23,8 +23,8 @@ class PooledModel:
     in the models, where the most plausible cluster of each model has plausibility one. An object
     that the models assign to two neighboring clusters therefore gets mass on the pair.
 
-    Mixtures give no mass to the empty set, because they do not detect outliers. Therefore, the mass
-    on the empty set is that of the first model.
+    The mass on the empty set is the largest of the models, because each of them detects other
+    outliers.
     """
 
     family: FocalSets
@@ -65,6 +65,7 @@ class PooledModel:
     def pool(self, masses: list[np.ndarray]) -> np.ndarray:
         """Compute the masses of n rows from their masses in each model."""
         contour = np.zeros((len(masses[0]), self.family.n_clusters), masses[0].dtype)
+        outlying = np.zeros(len(contour), contour.dtype)
         for model, weight, order, part in zip(
             self.models, self.weights, self.orders, masses, strict=True
         ):
@@ -72,7 +73,8 @@ class PooledModel:
             largest = plausibilities.max(axis=1, keepdims=True)
             largest = np.maximum(largest, np.finfo(np.float32).tiny)
             contour += plausibilities / largest * part.dtype.type(weight)
-        outlying = masses[0][:, self.models[0].family.cardinality == 0].sum(axis=1)
+            empty = part[:, model.family.cardinality == 0].sum(axis=1)
+            outlying = np.maximum(outlying, empty)
         return masses_from_plausibilities(contour, self.family, outlying)
 
     def evidence(self, values: np.ndarray, itself: int) -> ClusterEvidence:

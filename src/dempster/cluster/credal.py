@@ -1,20 +1,30 @@
 """Clustering with automatic selection of the shape and the number of clusters.
 
-`ComparedRows` fits candidates to a sample of the rows. `select` returns a `Selection` of them, and
-`pool_weights` the candidates whose fits to all rows `CredalClustering` averages.
+The rule, on a sample of the rows:
+
+1. The number of clusters has the largest support (see `number_of_clusters`), unless it is given.
+2. Compact and elongated clusters are fitted to the sample and to halves of it. The weight of a
+   candidate is the square of its reproducibility, the agreement of the clusters of two halves. Of
+   two mixtures, the one is used that has the larger likelihood on the rows of the other half.
+3. Connected clusters, parts of a density tree, exclude all candidates with different clusters if
+   they are prominent in the tree and separate far fewer nearest neighbors. They are selected if no
+   candidate is left. A number that the tree separates very clearly replaces that of step 1.
+
+`ComparedRows` fits the candidates, and `select` applies the rule. `CredalClustering` fits the
+candidates to all rows, and averages their plausibilities.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from dempster import _validation as rule
@@ -33,11 +43,10 @@ from dempster.cluster._base import (
 from dempster.cluster._open_sample import open_sample, set_lazy_result
 from dempster.cluster._pool import PooledModel
 from dempster.cluster._search import FitResult, Sample
-from dempster.cluster.egmm import EGMM
+from dempster.cluster.egmm import EGMM, EvidentialMixture
 from dempster.cluster.evclus._model import DoubtModel, EvclusModel
 from dempster.cluster.evclus.evclus import EVCLUS
 from dempster.cluster.number_of_clusters import (
-    NumberOfClusters,
     compare_numbers,
     draw_complete_rows,
     find_isolated,
@@ -49,57 +58,34 @@ from dempster.dissimilarity.paths import DensityTree
 from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource
 from dempster.optimize.blocks import Apply, block_map, n_threads, run_fits_in_threads
 from dempster.optimize.descent import Run
+from dempster.partition import CredalPartition, LazyCredalPartition
 
 if TYPE_CHECKING:
     import pandas as pd
 
 SHAPES = ("compact", "elongated", "connected")
 _LOG = logging.getLogger("dempster")
-_MAX_ROWS = 1000  # rows on which the candidates are compared
-_TIE = 0.01  # difference of agreements below which compact clusters are preferred
-# coarser than in the final fit
-_TOLERANCE = 1e-5
-_N_LANDMARKS = 400
-_N_SPLITS = 2  # random splits of the rows into halves
+# The sample has this number of rows, or more if there are many clusters.
+_MAX_ROWS = 1000
+_ROWS_PER_CLUSTER = 20
 _MIN_ROWS_PER_CLUSTER = 4  # With fewer distinct rows, nothing is compared.
+_N_SPLITS = 2  # random splits of the rows into halves
 _N_INIT = 2  # starts of each method
-# starts of the mixtures that are fitted to all rows; half the number of clusters if this is larger
-_MIN_FINAL_INIT = 4
-_MAX_NUMBERS = 3  # numbers of clusters that are compared with each other
-_MAX_DISCRETE = (
-    10  # An attribute with at most this number of different values is discrete.
+_MIN_REPRODUCIBILITY = (
+    0.01  # is added to the reproducibilities, so that no weight is zero
 )
 _N_NEIGHBORS = 10  # neighbors of an object that should have its label
-# Connected clusters are accepted if the least prominent of them has this prominence per object of
-# an average cluster, if the next part of the density tree is less prominent by this factor, and if
-# the disagreement of neighbors is smaller than that of the other candidates by this factor.
+# An attribute with at most this number of different values is discrete.
+_MAX_DISCRETE = 10
+# Connected clusters exclude a candidate whose clusters are different (adjusted Rand index below
+# _SAME) if the least prominent of them has this prominence per object of an average cluster, and if
+# the disagreement of neighbors is smaller by this factor. The density tree selects the number if
+# the next part of the tree is less prominent by the factor _MIN_RATIO.
 _MIN_PROMINENCE = 0.5
-_MIN_RATIO = 1.35
 _MAX_ERROR = 0.65
-# If the tree also selects the number: smallest ratio of prominences, smallest effective number of
-# clusters relative to their number, and largest score of the number that is otherwise selected. The
-# score does not matter if the connected clusters have this prominence and the others separate so
-# many neighbors that they cut through dense regions.
-_MIN_OPEN_RATIO = 2.0
-_MIN_BALANCE = 0.85
-_MAX_SCORE = 1.33
-_CUT_PROMINENCE = 1.0
-_CUT_AGREEMENT = 0.95
-_SAME = 0.8  # adjusted Rand index above which two partitions are nearly the same
-_REG_COVAR = {
-    "own": 1e-3,
-    "tied": 1e-6,
-}  # A matrix for each cluster is estimated from fewer rows.
-# Clusters with own covariances follow t distributions, so that tails do not become clusters. With a
-# common covariance, t distributions are worse on public data (0.646 instead of 0.666).
-_DISTRIBUTION = {"own": "t", "tied": "gaussian"}
-_WEIGHT_OF_AGREEMENT = 0.5  # relative to the support of a number of clusters
-_CLOSE = (
-    0.05  # difference of the scores of two numbers that are almost equally plausible
-)
-_MIN_WEIGHT = (
-    0.1  # relative to the largest weight; mixtures with a smaller weight are left out
-)
+_SAME = 0.8
+_MIN_RATIO = 3.0
+_REG_COVAR = 1e-3  # of elongated clusters
 
 
 def _rand_index(first: np.ndarray, second: np.ndarray) -> float:
@@ -133,11 +119,12 @@ class Candidate:
     # (n,) arrays, clusters of the same rows after fits to halves of them; two for each random split
     refits: list[np.ndarray] = field(default_factory=list)
     # share of the nearest neighbors with the same label, corrected for chance
-    neighbors: float = np.nan
-    seconds: float = 0.0
-    agreement: float = (
+    neighbors: float = 0.0
+    likelihood: float = (
         np.nan
-    )  # mean adjusted Rand index with the other partitions of these rows
+    )  # mean log-density of rows that are left out, for mixtures
+    seconds: float = 0.0
+    weight: float = 0.0  # in the mean of the plausibilities
 
     @property
     def n_clusters(self) -> int:
@@ -155,6 +142,15 @@ class Candidate:
         if not scores:
             return np.nan
         return max(float(np.mean(scores)), 0.0)
+
+
+class Trial(NamedTuple):
+    """Result of a fit to some of the compared rows."""
+
+    labels: np.ndarray  # (n,), clusters of all compared rows
+    means: np.ndarray | None  # means of a mixture that is fitted to all of them
+    likelihood: float  # mean log-density of the other rows, for mixtures
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -228,64 +224,100 @@ class ComparedRows:
         params = self.params
         common: dict[str, Any] = {"random_state": self.seed, "n_jobs": params.n_jobs}
         if shape == "elongated":
-            common["n_init"] = max(_MIN_FINAL_INIT, n_clusters // 2)
-            common["reg_covar"] = _REG_COVAR[covariance]
-            common["distribution"] = _DISTRIBUTION[covariance]
-            return EGMM(n_clusters, covariance=covariance, **common)
+            if covariance == "tied":
+                return EGMM(n_clusters, **common)
+            # t distributions, so that tails do not become clusters
+            common["distribution"] = "t"
+            return EGMM(n_clusters, covariance="own", reg_covar=_REG_COVAR, **common)
         common["metric"] = params.metric
         common["missing"] = params.missing
         return EVCLUS(n_clusters, shape=shape, **common)
 
-    def fit(self, *members: tuple[str, str, Any]) -> list[Candidate]:
-        """Fit candidates (shape, method and estimator) to the rows and to halves of them.
-
-        Connected clusters, and mixtures with given initial means, are not fitted to halves.
-        """
-        tasks = []
-        for place, (shape, method, estimator) in enumerate(members):
-            _LOG.info("CredalClustering: %s, %d clusters", method, estimator.n_clusters)
-            parts = [np.arange(len(self))]
-            has_means = not isinstance(getattr(estimator, "init", "medoids"), str)
-            if shape != "connected" and not has_means:
-                parts += self.halves
-            tasks += [(place, estimator, rows) for rows in parts]
-        found: list[list[np.ndarray]] = [[] for _ in members]
-        seconds = np.zeros(len(members))
+    def fit(self, n_clusters: int) -> list[Candidate]:
+        """Fit compact and elongated clusters to the rows and to halves of them."""
+        shape = self.params.shape
+        members = []
+        if shape != "elongated":
+            members = [
+                ("compact", "EVCLUS", self.make_estimator("compact", n_clusters))
+            ]
+        if shape != "compact" and self.takes_mixtures:
+            own = self.make_estimator("elongated", n_clusters)
+            tied = self.make_estimator("elongated", n_clusters, "tied")
+            members += [
+                ("elongated", "EGMM", own),
+                ("elongated", "EGMM, common covariance", tied),
+            ]
+        parts = [np.arange(len(self))]
+        if len(members) > 1:
+            parts += self.halves
+        tasks = [(estimator, rows) for *_, estimator in members for rows in parts]
         threads = n_threads(self.params.n_jobs)
+        _LOG.info("CredalClustering: candidates with %d clusters", n_clusters)
         with one_blas_thread():  # The fits already run in threads.
-            for place, labels, time_taken in run_fits_in_threads(
-                self._predict, tasks, threads
-            ):
-                found[place].append(labels)
-                seconds[place] += time_taken
+            found = list(run_fits_in_threads(self._try, tasks, threads))
         candidates = []
         for place, (shape, method, estimator) in enumerate(members):
-            labels, *refits = found[place]
-            neighbors = self.neighbor_agreement(labels)
-            time_taken = float(seconds[place])
+            fits = found[place * len(parts) : (place + 1) * len(parts)]
+            labels, *refits = [fit.labels for fit in fits]
+            if shape == "elongated":
+                # The fit to all rows begins with the means of the fit to the sample.
+                estimator.set_params(init=fits[0].means)
             candidates.append(
                 Candidate(
-                    shape, method, estimator, labels, refits, neighbors, time_taken
+                    shape,
+                    method,
+                    estimator,
+                    labels,
+                    refits,
+                    self.neighbor_agreement(labels),
+                    float(np.mean([fit.likelihood for fit in fits[-len(refits) :]])),
+                    sum(fit.seconds for fit in fits),
                 )
             )
-            self.advance(f"{method}, {estimator.n_clusters} clusters")
-        return candidates
+            self.advance(f"{method}, {n_clusters} clusters")
+        return _weigh(candidates)
 
-    def fit_connected(self, n_clusters: int) -> Candidate:
+    def cut_tree(self, n_clusters: int) -> Candidate:
+        """Return the connected clusters of the density tree."""
+        began = time.perf_counter()
         estimator = self.make_estimator("connected", n_clusters)
-        return self.fit(("connected", "EVCLUS, path distances", estimator))[0]
+        labels = self.tree.cut(n_clusters)
+        return Candidate(
+            "connected",
+            "EVCLUS, path distances",
+            estimator,
+            labels,
+            neighbors=self.neighbor_agreement(labels),
+            seconds=time.perf_counter() - began,
+            weight=1.0,
+        )
 
-    def _predict(
-        self, place: int, estimator: Any, rows: np.ndarray
-    ) -> tuple[int, np.ndarray, float]:
-        """Return the clusters of all rows after a fit to some of them, and the time in seconds."""
+    def tree_number(self, min_ratio: float) -> int | None:
+        """Return the number of clusters that the density tree separates most clearly, or None."""
+        best = None
+        largest = min_ratio
+        for k in range(2, self._max_connected + 1):
+            prominence, ratio = self.tree.support(k)
+            if prominence >= _MIN_PROMINENCE and ratio >= largest:
+                best = k
+                largest = ratio
+        return best
+
+    @property
+    def _max_connected(self) -> int:
+        return min(25, len(self) // 10)
+
+    def has_connected(self, n_clusters: int) -> bool:
+        """Return whether the density tree has this number of prominent parts."""
+        if not 2 <= n_clusters <= self._max_connected:
+            return False
+        return self.tree.support(n_clusters)[0] >= _MIN_PROMINENCE
+
+    def _try(self, estimator: Any, rows: np.ndarray) -> Trial:
+        """Fit an estimator to some of the rows."""
         began = time.perf_counter()
         trial = clone(estimator).set_params(n_jobs=1, n_init=_N_INIT)
-        if isinstance(trial, EGMM):
-            trial.set_params(tol=_TOLERANCE)
-        elif trial.shape == "compact" and len(rows) > _N_LANDMARKS:
-            n_landmarks = max(_N_LANDMARKS, 20 * trial.n_clusters)
-            trial.set_params(sampling="landmarks", n_landmarks=n_landmarks)
         if self.is_euclidean:
             X = self.source.objects
         else:
@@ -293,274 +325,109 @@ class ComparedRows:
             trial.set_params(metric="precomputed", missing="refuse")
         weights = None if self.weights is None else self.weights[rows]
         trial._fit_silently(X[rows], weights)
-        labels = trial.labels_ if len(rows) == len(X) else trial.predict(X)
-        return place, labels, time.perf_counter() - began
+        if len(rows) == len(X):
+            means = getattr(trial, "means_", None)
+            return Trial(trial.labels_, means, np.nan, time.perf_counter() - began)
+        likelihood = np.nan
+        if isinstance(trial, EGMM):
+            likelihood = float(np.delete(trial.score_samples(X), rows).mean())
+        return Trial(trial.predict(X), None, likelihood, time.perf_counter() - began)
 
 
-def _compare_shapes(
-    rows: ComparedRows, n_clusters: int
-) -> tuple[list[Candidate], float]:
-    """Fit compact and elongated clusters, and compare each partition with all others.
+def _weigh(candidates: list[Candidate]) -> list[Candidate]:
+    """Set the weights of the candidates, the squares of their reproducibilities.
 
-    The agreement of a candidate is the mean adjusted Rand index with the other candidates and with
-    the partitions fitted to halves of the rows. Their weights are the reproducibilities of the
-    candidates. The second value is the mean over all pairs of partitions.
+    The weight is zero for the less likely of two mixtures, and for candidates with empty clusters
+    if there are others.
     """
-    shape = rows.params.shape
-    members = []
-    if shape != "elongated":
-        members += [("compact", "EVCLUS", rows.make_estimator("compact", n_clusters))]
-    if shape != "compact" and rows.takes_mixtures:
-        own = rows.make_estimator("elongated", n_clusters)
-        tied = rows.make_estimator("elongated", n_clusters, "tied")
-        members += [
-            ("elongated", "EGMM", own),
-            ("elongated", "EGMM, common covariance", tied),
-        ]
-    candidates = rows.fit(*members)
-    parts = [labels for one in candidates for labels in (one.labels, *one.refits)]
-    n_parts = len(parts) // len(candidates)
-    weights = np.repeat([one.reproducibility + 0.01 for one in candidates], n_parts)
-    table = np.eye(len(parts))
-    upper = np.triu_indices(len(parts), 1)
-    for i, j in zip(*upper, strict=True):
-        table[i, j] = table[j, i] = _rand_index(parts[i], parts[j])
-    compared = []
-    for k, one in enumerate(candidates):
-        others = np.arange(len(parts)) != k * n_parts
-        agreement = np.average(table[k * n_parts, others], weights=weights[others])
-        compared.append(replace(one, agreement=float(agreement)))
-    return compared, float(table[upper].mean())
+    likely = np.nanmax([-np.inf, *(one.likelihood for one in candidates)])
+    pool = [one for one in candidates if not one.likelihood < likely]
+    pool = [one for one in pool if not one.has_empty_cluster] or pool
+    weighted = []
+    for one in candidates:
+        reproducibility = np.nan_to_num(
+            one.reproducibility
+        )  # NaN if there are no halves
+        weight = float(reproducibility + _MIN_REPRODUCIBILITY) ** 2
+        weighted.append(replace(one, weight=weight if one in pool else 0.0))
+    return weighted
 
 
 # ---- selection -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Selection:
-    """The selected candidate and the others."""
-
-    best: Candidate
-    candidates: tuple[Candidate, ...] = ()  # in the order in which they were fitted
-    rejected: tuple[Candidate, ...] = ()  # excluded from the mean of the plausibilities
-    # support of each number of clusters, plus half of the mean agreement of its candidates
-    scores: Mapping[int, float] = field(default_factory=dict)
-
-    def explain_number(self) -> str:
-        """Return a text with the selected number of clusters and the other plausible numbers."""
-        best = self.best.n_clusters
-        if best == 1:
-            return "1; the objects do not form several clusters"
-        if best not in self.scores:
-            return f"{best}; clearly separated in the density tree"
-        own = self.scores[best]
-        text = f"{best}; score {own:.2f} of at most {1 + _WEIGHT_OF_AGREEMENT:.2f}"
-        others = sorted(
-            ((score, k) for k, score in self.scores.items() if k != best), reverse=True
-        )
-        if not others:
-            return text
-        text += f"; next {', '.join(f'{k} ({score:.2f})' for score, k in others)}"
-        score, k = others[0]
-        if score > own - _CLOSE:
-            text += f"; {k} clusters are about as plausible"
-        return text
-
-
 def select(
-    rows: ComparedRows, number: NumberOfClusters | None, n_clusters: int | None
-) -> Selection:
-    """Select a candidate.
+    rows: ComparedRows, n_clusters: int, *, is_open: bool
+) -> tuple[Candidate, ...]:
+    """Return the candidates with their weights, in the order in which they were fitted.
 
-    ``number`` contains the support of the numbers of clusters if ``n_clusters`` is None.
+    ``is_open`` means that the density tree may select another number of clusters.
     """
     shape = rows.params.shape
-    if number is not None:
-        least = number.best
-    else:
-        assert n_clusters is not None
-        least = n_clusters
-    if len(rows) < _MIN_ROWS_PER_CLUSTER * max(least, 2):
-        if shape == "auto":
-            shape = "compact"
-        return Selection(_uncompared(rows, shape, least))
+    if len(rows) < _MIN_ROWS_PER_CLUSTER * max(n_clusters, 2):
+        return ()
     if shape == "connected":
-        best = rows.fit_connected(n_clusters or _find_tree_number(rows) or 2)
-        return Selection(best, (best,))
-    if least == 1:
-        selection = Selection(_uncompared(rows, "compact", 1))
-    elif number is not None:
-        selection = _select_number(rows, number)
-    else:
-        candidates, _ = _compare_shapes(rows, least)
-        selection = Selection(_best_shape(candidates), tuple(candidates))
-    if shape == "auto":
-        return _consider_connected(rows, selection, is_open=n_clusters is None)
-    return selection
-
-
-def _uncompared(rows: ComparedRows, shape: str, n_clusters: int) -> Candidate:
-    estimator = rows.make_estimator(shape, n_clusters)
-    labels = np.zeros(len(rows), int)
-    return Candidate(shape, "not compared", estimator, labels, neighbors=0.0)
-
-
-def _best_shape(candidates: list[Candidate]) -> Candidate:
-    full = [one for one in candidates if not one.has_empty_cluster] or candidates
-    best = max(full, key=lambda one: one.agreement)
-    # The first candidate, compact clusters, also detects outliers.
-    if full[0].agreement >= best.agreement - _TIE:
-        return full[0]
-    return best
-
-
-def _select_number(rows: ComparedRows, number: NumberOfClusters) -> Selection:
-    """Compare the best supported numbers by their support and the agreement of the candidates."""
+        if is_open:
+            n_clusters = rows.tree_number(1.0) or 2
+        return (rows.cut_tree(n_clusters),)
     candidates: list[Candidate] = []
-    best: dict[int, Candidate] = {}
-    scores: dict[int, float] = {}
-    for place in np.argsort(-number.support, kind="stable")[:_MAX_NUMBERS]:
-        k = int(number.n_clusters[place])
-        support = float(number.support[place])
-        if support + _WEIGHT_OF_AGREEMENT <= max(scores.values(), default=0):
-            break  # Even full agreement would not suffice.
-        members, agreement = _compare_shapes(rows, k)
-        candidates += members
-        best[k] = _best_shape(members)
-        scores[k] = support + _WEIGHT_OF_AGREEMENT * agreement
-    selected = max(scores, key=lambda k: scores[k])
-    return Selection(best[selected], tuple(candidates), scores=scores)
+    if n_clusters > 1:
+        candidates = rows.fit(n_clusters)
+    if shape != "auto":
+        return tuple(candidates)
+    numbers = [n_clusters]
+    if is_open:
+        numbers.insert(0, rows.tree_number(_MIN_RATIO) or n_clusters)
+    for k in numbers:
+        if rows.has_connected(k):
+            found = _compare_connected(rows, candidates, k, is_new=k != n_clusters)
+            if found is not None:
+                return tuple(found)
+    return tuple(candidates)
 
 
-def _find_tree_number(rows: ComparedRows) -> int | None:
-    """Return the number of clusters that the density tree separates most clearly, or None."""
-    best = None
-    largest = _MIN_RATIO
-    for k in range(2, min(26, len(rows) // 10)):
-        prominence, ratio = rows.tree.support(k)
-        if prominence >= _MIN_PROMINENCE and ratio >= largest:
-            best = k
-            largest = ratio
-    return best
+def _compare_connected(
+    rows: ComparedRows, candidates: list[Candidate], n_clusters: int, *, is_new: bool
+) -> list[Candidate] | None:
+    """Exclude candidates whose clusters differ from connected ones; None if these are not better.
 
-
-def _find_connected_number(
-    rows: ComparedRows, selection: Selection, *, is_open: bool
-) -> int | None:
-    """Return the number of connected clusters if they are clearly separated, or None.
-
-    ``is_open`` means that the density tree also selects the number.
+    ``is_new`` means that the other candidates have another number of clusters. If compact clusters
+    are like the connected ones, their number was already compared with others, and is not better.
     """
-    best = selection.best
-    k = _find_tree_number(rows) if is_open else best.n_clusters
-    if k is None or k < 2 or k > len(rows) // 10:
-        return None
-    prominence, ratio = rows.tree.support(k)
-    if prominence < _MIN_PROMINENCE or ratio < _MIN_RATIO:
-        return None
-    if not is_open or k == best.n_clusters:
-        return k
-    shares = np.bincount(rows.tree.cut(k)) / len(rows)
-    balance = float(np.exp(-shares @ np.log(shares))) / k
-    is_cut = prominence >= _CUT_PROMINENCE and best.neighbors <= _CUT_AGREEMENT
-    score = selection.scores.get(best.n_clusters, 0.0)
-    is_clear = score > _MAX_SCORE and not is_cut
-    if ratio < _MIN_OPEN_RATIO or balance < _MIN_BALANCE or is_clear:
-        return None
-    return k
-
-
-def _consider_connected(
-    rows: ComparedRows, selection: Selection, *, is_open: bool
-) -> Selection:
-    """Select connected clusters, or a simpler description of them, if clearly separated."""
-    k = _find_connected_number(rows, selection, is_open=is_open)
-    if k is None:
-        return selection
-    candidates = list(selection.candidates)
-    others = [one for one in candidates if one.n_clusters == k]
-    if not others:
-        others, _ = _compare_shapes(rows, k)
-        candidates += others
-    connected = rows.fit_connected(k)
-    candidates.append(connected)
-    selection = replace(selection, candidates=tuple(candidates))
-
-    def similarity(one: Candidate) -> float:
-        return _rand_index(one.labels, connected.labels)
-
-    # A candidate with nearly the same clusters describes them by a simpler shape.
-    alike = [one for one in others if similarity(one) >= _SAME]
-    if k != selection.best.n_clusters and any(one.shape == "compact" for one in alike):
-        # The number was selected among compact clusters, so these have less support.
-        return selection
-    rivals = [one for one in others if one not in alike]
-    if not rivals:
-        return selection
-    smallest_error = 1 - max(one.neighbors for one in rivals)
-    if 1 - connected.neighbors > _MAX_ERROR * smallest_error:
-        return selection
-    # The starts of EGMM may be too far from these clusters.
-    if rows.takes_mixtures and not connected.has_empty_cluster and not alike:
-        X = rows.source.objects
-        means = np.array([X[connected.labels == j].mean(axis=0) for j in range(k)])
-        estimator = rows.make_estimator("elongated", k).set_params(init=means)
-        [mixture] = rows.fit(("elongated", "EGMM from connected clusters", estimator))
-        selection = replace(selection, candidates=(*candidates, mixture))
-        if similarity(mixture) >= _SAME:
-            alike = [mixture]
-    if not alike:
-        return replace(selection, best=connected)
-    return replace(selection, best=max(alike, key=similarity), rejected=tuple(rivals))
-
-
-def pool_weights(rows: ComparedRows, selection: Selection) -> dict[Candidate, float]:
-    """Return the candidates whose plausibilities are averaged, and their weights.
-
-    The weight of a candidate is proportional to its agreement. The first candidate has compact
-    clusters, because its method detects outliers; its weight is zero if elongated clusters are
-    requested.
-    """
-    best = selection.best
-    if best.shape == "connected" or not selection.candidates:
-        return {best: 1.0}
-    weights: dict[Candidate, float] = {}
-    for one in selection.candidates:
-        if one.n_clusters == best.n_clusters and one.shape != "connected":
-            agreement = float(np.nan_to_num(one.agreement, nan=1.0).clip(0))
-            weights[one] = 0.0 if one in selection.rejected else agreement
-    # It agrees with no other partition if all others are rejected.
-    weights[best] = weights[best] or 1.0
-    compact = [one for one in weights if one.shape == "compact"]
-    if not compact:
-        estimator = rows.make_estimator("compact", best.n_clusters)
-        compact = [Candidate("compact", "EVCLUS", estimator, best.labels)]
-    least = _MIN_WEIGHT * max(weights.values())
-    elongated = [
-        one for one in weights if one.shape == "elongated" and weights[one] >= least
+    others = rows.fit(n_clusters) if is_new else candidates
+    connected = rows.cut_tree(n_clusters)
+    alike = [
+        one for one in others if _rand_index(one.labels, connected.labels) >= _SAME
     ]
-    pool = {one: weights.get(one, 0.0) for one in compact + elongated}
-    total = sum(pool.values())
-    return {one: weight / total for one, weight in pool.items()}
+    unlike = [one for one in others if one not in alike]
+    if not unlike or (is_new and any(one.shape == "compact" for one in alike)):
+        return None
+    smallest_error = 1 - max(one.neighbors for one in unlike)
+    if 1 - connected.neighbors > _MAX_ERROR * smallest_error:
+        return None
+    excluded = [*candidates, *unlike] if is_new else unlike
+    if alike:  # A simpler shape describes the connected clusters.
+        connected = replace(connected, weight=0.0)
+    return [*alike, connected, *(replace(one, weight=0.0) for one in excluded)]
 
 
-def _describe(one: Candidate, best: Candidate, weight: float) -> dict[str, Any]:
+# ---- the estimator -------------------------------------------------------------------------------
+
+
+def _describe(one: Candidate, best: Candidate) -> dict[str, Any]:
     """Return a row of the table of candidates."""
     return {
         "shape": one.shape,
         "method": one.method,
         "n_clusters": one.n_clusters,
         "reproducibility": one.reproducibility,
-        "agreement": one.agreement,
+        "likelihood": one.likelihood,
         "neighbors": one.neighbors,
         "with_selected": _rand_index(best.labels, one.labels),
-        "weight": weight,
+        "weight": one.weight,
         "selected": one is best,
         "seconds": one.seconds,
     }
-
-
-# ---- the estimator -------------------------------------------------------------------------------
 
 
 def _is_continuous(rows: np.ndarray) -> bool:
@@ -587,29 +454,30 @@ def _match_clusters(target: np.ndarray, contour: np.ndarray) -> np.ndarray:
 class CredalClustering(EvidentialClusterer):
     """Clustering that selects the number and the shape (compact, elongated, connected) of clusters.
 
-    Candidates are compared on a sample of at most 1,000 rows. *Compact* clusters are found by
-    `EVCLUS`, *elongated* clusters by `EGMM` with t distributions and one covariance matrix per
-    cluster, or with Gaussian distributions and a common covariance matrix, and *connected* clusters
-    of any shape, such as rings and crescents, by `EVCLUS` on path distances.
+    Candidates are compared on a sample of 1,000 rows, or 20 rows per cluster if these are more.
+    *Compact* clusters are found by `EVCLUS`, *elongated* clusters by `EGMM` with t distributions
+    and one covariance matrix per cluster, or with Gaussian distributions and a common covariance
+    matrix, and *connected* clusters of any shape, such as rings and crescents, by `EVCLUS` on path
+    distances.
 
-    - *Compact or elongated*: every candidate is also fitted to both halves of two random splits of
-      the sample. The candidate that agrees most with the others and with the partitions from the
-      halves is selected (adjusted Rand index, weighted by the agreement between the halves);
-      compact clusters in a tie.
-    - *Connected*: selected if the clusters are clearly separated in a tree of the densities, if far
-      fewer nearest neighbors have different labels than with the best other candidate, and if no
-      other candidate finds nearly the same clusters.
-    - *Number of clusters*: the numbers with the largest support (see
-      `dempster.model_selection.number_of_clusters`) are compared by their support plus half of the
-      mean agreement of the candidates, so that more clusters than can be found again in a part of
-      the data are not selected.
+    - *Number of clusters*: the number with the largest support (see
+      `dempster.model_selection.number_of_clusters`).
+    - *Compact or elongated*: both are also fitted to the halves of two random splits of the sample.
+      The reproducibility of a candidate is the mean adjusted Rand index between the clusters of two
+      halves; the candidate with the larger one is selected. Of the two mixtures, the one with the
+      larger likelihood on the rows of the other half is compared.
+    - *Connected*: selected if the clusters are prominent in a tree of the densities, if far fewer
+      nearest neighbors have different labels than with the other candidates, and if no other
+      candidate finds nearly the same clusters. A number of connected clusters that the tree
+      separates very clearly replaces the number of compact ones.
 
     Compact and elongated candidates are then fitted to all objects. The relative plausibility of
-    each cluster is the weighted mean over the candidates, whose weights are proportional to their
-    agreements with the others. An object about which plausible candidates disagree therefore gets
-    mass on a pair of clusters. Connected clusters, and the clusters of a single candidate, are not
-    averaged. Mixtures are not fitted if most attributes are discrete (at most ten different
-    values).
+    each cluster is the weighted mean over the candidates; the weights are proportional to the
+    squares of the reproducibilities. An object about which reproducible candidates disagree
+    therefore gets mass on a pair of clusters. An object has as much mass on the empty set as in the
+    candidate that regards it most as an outlier. Connected clusters, and the clusters of a single
+    candidate, are not averaged. Elongated clusters are not fitted if most attributes are discrete
+    (at most ten different values).
 
     Parameters
     ----------
@@ -643,10 +511,10 @@ class CredalClustering(EvidentialClusterer):
         Shape of the selected clusters.
     candidates_ : pandas.DataFrame
         One row for each candidate: shape, method, number of clusters, reproducibility (agreement
-        between the halves), agreement (with the other partitions), neighbors (share of nearest
-        neighbors with the same label, corrected for chance), adjusted Rand index with the selected
-        candidate, weight in the mean of the plausibilities, whether it is selected, and time in
-        seconds.
+        between the halves), likelihood (mean log-density of the rows of the other half, for
+        mixtures), neighbors (share of nearest neighbors with the same label, corrected for chance),
+        adjusted Rand index with the selected candidate, weight in the mean of the plausibilities,
+        whether it is selected, and time in seconds.
     candidate_labels_ : ndarray of shape (n_candidates, n_rows)
         Clusters of the sampled rows, if candidates were compared.
     candidate_points_ : ndarray of shape (n_rows, 2)
@@ -690,7 +558,7 @@ class CredalClustering(EvidentialClusterer):
     (0.96).
     """
 
-    _model: DoubtModel | EvclusModel | PooledModel
+    _model: DoubtModel | EvclusModel | EvidentialMixture | PooledModel
     _input: DissimilarityInput
     _candidates: list[dict[str, Any]]
     candidate_labels_: MaybeUnset[Annotated[np.ndarray, "m n:int"]]
@@ -743,8 +611,38 @@ class CredalClustering(EvidentialClusterer):
         """
         with fit_transaction(self) as draft:
             draft._compare_and_fit(X, sample_weight)
+        self._training = (X, sample_weight)
         self._warn_empty_clusters()
         return self
+
+    def partition_at(self, n_clusters: int) -> CredalPartition | LazyCredalPartition:
+        """Cluster the training objects into another number of clusters of the selected shape.
+
+        Neither numbers nor shapes are compared again. The training data are not saved with the
+        estimator.
+
+        Parameters
+        ----------
+        n_clusters : int
+            For example another plausible number (``number_.plausibility``).
+
+        Returns
+        -------
+        CredalPartition
+        """
+        check_is_fitted(self, "selected_")
+        if not hasattr(self, "_training"):
+            raise NotFittedError(
+                "The training data are not saved; fit the estimator again"
+            )
+        X, sample_weight = self._training
+        other = clone(self).set_params(n_clusters=n_clusters, shape=self.selected_)
+        return other.fit(X, sample_weight=sample_weight).credal_partition_
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__().copy()
+        state.pop("_training", None)
+        return state
 
     def _compare_and_fit(self, X: TableLike, sample_weight: ArrayLike) -> None:
         self._check_parameters()
@@ -754,16 +652,19 @@ class CredalClustering(EvidentialClusterer):
         ):
             if sample.blocks is None:
                 sample = self._leave_out_isolated(sample)
-            rows, selection = self._compare(sample, apply)
-            best = selection.best
-            weights = pool_weights(rows, selection)
+            rows, candidates = self._compare(sample, apply)
+            pool = [one for one in candidates if one.weight > 0]
+            if not pool:
+                pool = [self._uncompared(rows)]
             if sample.blocks is None:
                 sample_weight = sample.weights
-            members = [one.estimator for one in weights]
-            for member in members:
-                member._fit_silently(X, sample_weight)
+            for one in pool:
+                one.estimator._fit_silently(X, sample_weight)
+            members = [one.estimator for one in pool]
             models = [member._model for member in members]
-            selected = list(weights).index(best)
+            shares = np.array([one.weight for one in pool])
+            selected = int(shares.argmax())
+            best = pool[selected]
 
             def plausibilities(model: Any) -> np.ndarray:
                 return (
@@ -780,21 +681,20 @@ class CredalClustering(EvidentialClusterer):
                         for contour in contours
                     ]
                 )
-                shares = np.array(list(weights.values()))
                 model = PooledModel.from_models(models, shares, orders, selected)
                 if _has_empty_cluster(plausibilities(model)):
-                    # The selected candidate alone; the first one detects outliers.
+                    # The selected candidate alone; the others only detect outliers.
                     shares = np.eye(len(models))[selected]
                     model = PooledModel.from_models(models, shares, orders, selected)
-                    weights = dict(zip(weights, shares.tolist(), strict=True))
             self.selected_ = best.shape
             self.n_clusters_ = best.n_clusters
+            final = dict(zip(pool, shares / shares.sum(), strict=True))
             self._candidates = [
-                _describe(one, best, weights.get(one, 0.0))
-                for one in selection.candidates
+                {**_describe(one, best), "weight": float(final.get(one, 0.0))}
+                for one in candidates
             ]
-            if selection.candidates:
-                labels = {one: one.labels for one in selection.candidates}
+            if candidates:
+                labels = {one: one.labels for one in candidates}
                 if isinstance(rows.source, AttributeSource):
                     # The fit to all objects may number the clusters differently.
                     contour = plausibilities(model)
@@ -804,7 +704,7 @@ class CredalClustering(EvidentialClusterer):
                 self.candidate_points_ = rows.coordinates()
             auto_params = {}
             if "number_" in vars(self):
-                auto_params["n_clusters"] = selection.explain_number()
+                auto_params["n_clusters"] = self._explain_number()
             if best.n_clusters > 1:
                 auto_params["shape"] = self.reason()
             masses = None
@@ -828,34 +728,43 @@ class CredalClustering(EvidentialClusterer):
             weights = np.where(isolated, 0.0, weights)
         return replace(sample, weights=weights)
 
+    def _uncompared(self, rows: ComparedRows) -> Candidate:
+        """Return the only candidate if there is one cluster or there are few rows."""
+        n_clusters = self._requested_clusters() or self.number_.best
+        shape = "compact" if self.shape == "auto" else self.shape
+        estimator = rows.make_estimator(shape, n_clusters)
+        labels = np.zeros(len(rows), int)
+        return Candidate(shape, "not compared", estimator, labels, weight=1.0)
+
     def _compare(
         self, sample: Sample[Any], apply: Apply
-    ) -> tuple[ComparedRows, Selection]:
-        """Compare the candidates on a sample of the rows, and select one of them."""
+    ) -> tuple[ComparedRows, tuple[Candidate, ...]]:
+        """Compare the candidates on a sample of the rows."""
         source = sample.values
         takes_mixtures = self.metric == "euclidean" and not has_missing(source.objects)
         if self.shape == "elongated" and not takes_mixtures:
             expected = "'compact' or 'connected' for these data"
             raise InvalidParameterError("shape", expected, self.shape)
         n_clusters = self._requested_clusters()
-        number = None
+        is_open = n_clusters is None
         if n_clusters is None:
-            number = compare_numbers(
+            self.number_ = compare_numbers(
                 source, sample.weights, None, self.random_state, apply
             )
-            self.number_ = number
+            n_clusters = self.number_.best
             self.separated_ = True
         else:
             self.separated_ = forms_clusters(source, sample.weights, self.random_state)
         rng = as_random_state(self.random_state)
-        drawn, weights = draw_complete_rows(source, sample.weights, rng, _MAX_ROWS)
+        size = max(_MAX_ROWS, _ROWS_PER_CLUSTER * n_clusters)
+        drawn, weights = draw_complete_rows(source, sample.weights, rng, size)
         unequal = None if np.ptp(weights) == 0 else weights / weights.mean()
         if self.shape == "auto" and takes_mixtures:
             takes_mixtures = _is_continuous(drawn.objects)
         seed = as_integer_seed(self.random_state)
         with self._open_progress(None, " candidates") as advance:
             rows = ComparedRows(drawn, unequal, self, seed, takes_mixtures, advance)
-            return rows, select(rows, number, n_clusters)
+            return rows, select(rows, n_clusters, is_open=is_open)
 
     def _read(self, X: TableLike, *, reset: bool) -> Any:
         if reset:
@@ -899,17 +808,27 @@ class CredalClustering(EvidentialClusterer):
         ]
         if not others:
             return f"{clusters}: no other shape was compared."
-        rivals = [one for one in others if one["shape"] != "connected"]
-        if rivals and not np.isnan(selected["agreement"]):
-            rival = max(rivals, key=lambda one: one["agreement"])
-            return (
-                f"{clusters} ({selected['method']}): agreement {selected['agreement']:.2f} with "
-                "the other candidates and with fits to halves of the data; "
-                f"{rival['shape']} clusters: {rival['agreement']:.2f}."
+        rivals = [one for one in others if one["shape"] != "connected"] or others
+        rival = max(rivals, key=lambda one: one["weight"])
+        if self.selected_ == "connected" or rival["shape"] == "connected":
+            own = f"{selected['neighbors']:.2f}"
+            other = f"{rival['neighbors']:.2f}"
+            often = (
+                f"as often ({own}) as" if own == other else f"more often ({own}) than"
             )
-        rival = max(rivals or others, key=lambda one: one["neighbors"])
-        own = f"{selected['neighbors']:.2f}"
-        other = f"{rival['neighbors']:.2f}"
-        often = f"as often ({own}) as" if own == other else f"more often ({own}) than"
-        rest = f"with {rival['shape']} clusters ({other})"
-        return f"{clusters}: neighbors have the same label {often} {rest}."
+            rest = f"with {rival['shape']} clusters ({other})"
+            return f"{clusters}: neighbors have the same label {often} {rest}."
+        text = (
+            f"{clusters}: those of two halves of the data agree by "
+            f"{selected['reproducibility']:.2f}, {rival['shape']} clusters by "
+            f"{rival['reproducibility']:.2f}"
+        )
+        if selected["reproducibility"] < rival["reproducibility"]:
+            text += ", but these differ from the connected parts of the data"
+        return f"{text}."
+
+    def _explain_number(self) -> str:
+        """Return a text with the selected number of clusters and the other plausible numbers."""
+        if self.n_clusters_ != self.number_.best:
+            return f"{self.n_clusters_}; clearly separated in the density tree"
+        return self.number_.reasons()

@@ -324,6 +324,7 @@ def _export_pool(estimator: CredalClustering, X: Value) -> Value:
     if not isinstance(model, PooledModel):
         return _export_references(estimator, X)
     parts: list[Value] = []
+    outlying: list[Value] = []
     for one, weight, order in zip(
         model.models, model.weights, model.orders, strict=True
     ):
@@ -332,14 +333,13 @@ def _export_pool(estimator: CredalClustering, X: Value) -> Value:
             masses = _export_mixture(part, X)
         else:
             masses = _export_references(part, X)
-        if not parts:
-            outlying = masses.columns([one.family.empty_index])
+        outlying.append(masses.columns([one.family.empty_index]))
         plausibilities = masses @ one.family.membership[:, order].astype(float)
         largest = maximum(plausibilities.max(), np.finfo(np.float32).tiny)
         parts.append(plausibilities / largest * weight)
     contour = reduce(add, parts)
     return masses_from_plausibilities(
-        GraphOperations(X), contour, model.family, outlying
+        GraphOperations(X), contour, model.family, reduce(maximum, outlying)
     )
 
 

@@ -336,12 +336,12 @@ class CandidatesDisplay(Display):
 
 
 def _describe(candidate: Any, with_number: bool) -> str:
-    """Return the method, agreement and weight of a row of the table of candidates."""
+    """Return the method, reproducibility and weight of a row of the table of candidates."""
     parts = []
     if with_number:
         parts.append(f"{candidate['n_clusters']} clusters")
-    if not np.isnan(candidate["agreement"]):
-        parts.append(f"agreement {candidate['agreement']:.2f}")
+    if not np.isnan(candidate["reproducibility"]):
+        parts.append(f"reproducibility {candidate['reproducibility']:.2f}")
     parts.append(f"weight {candidate['weight']:.2f}")
     return f"{candidate['method']} ({', '.join(parts)})"
 
