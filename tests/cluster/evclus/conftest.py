@@ -1,10 +1,12 @@
 """Shorter pretraining of torch networks, which is enough for the tests of this folder."""
 
-import pytest
+from importlib.util import find_spec
 
-from dempster.cluster.evclus import _training
+import pytest
 
 
 @pytest.fixture(autouse=True)
-def shortnnevclus(monkeypatch):
-    monkeypatch.setattr(_training, "_ADAM_STEPS", 200)
+def short_pretraining(monkeypatch):
+    if find_spec("torch") is not None:
+        rounds = "dempster.cluster.evclus._torch_training._ROUNDS"
+        monkeypatch.setattr(rounds, 4)

@@ -8,8 +8,9 @@ from sklearn.model_selection import GridSearchCV
 from dempster import CredalPartition, FocalSets
 from dempster.cluster import EVCLUS, NNEVCLUS, BeliefPeaks, Training
 from dempster.cluster._base import FitRequest
+from dempster.cluster.evclus import nnevclus
 from dempster.cluster.evclus._network import FeedForward, HostArrays, MassLayer
-from dempster.cluster.evclus._network_loss import build_targets
+from dempster.cluster.evclus._network_loss import build_targets, draw_batches
 from dempster.cluster.evclus._training import AdaptiveSteps, TrainingProgress, train
 from dempster.constraints import Constraints
 from dempster.datasets import make_fourclass
@@ -79,6 +80,21 @@ def test_init_by_partition(blobs):
         quick(
             3, init=init, focal_sets=FocalSets.simple(3, empty=False, omega=False)
         ).fit(X)
+
+
+def test_initial_sample(blobs, monkeypatch):
+    """The sample contains the labeled rows, which define the numbers of the clusters."""
+    monkeypatch.setattr(nnevclus, "_MAX_INITIAL_ROWS", 40)
+    X, y = blobs
+    labels = np.full(len(y), -1)
+    known = [np.flatnonzero(y == k)[5] for k in range(3)]
+    labels[known] = [2, 0, 1]
+    model = quick(3).fit(X, labels)
+    n = len(model.evclus_.labels_)
+    assert 40 <= n <= 43
+    assert (model.labels_ == np.array([2, 0, 1])[y]).mean() > 0.9
+    bound = Constraints(must_link=[known[:2]])
+    assert len(quick(3).fit(X, constraints=bound).evclus_.labels_) == len(X)
 
 
 def test_labels_define_numbers_of_clusters(blobs):
@@ -195,6 +211,21 @@ def test_mini_batches():
     assert model.credal_partition_.masses.dtype == np.float32
     assert adjusted_rand_score(y, model.labels_) > 0.8
     assert len(model.validation_history_) == model.n_iter_
+
+
+@pytest.mark.parametrize(("n", "shape"), [(7, (1, 7)), (1100, (2, 512))])
+def test_batches_of_few_rows(n, shape):
+    batches = draw_batches(n, 512, np.random.default_rng(0))
+    assert batches.shape == shape
+    assert len(np.unique(batches)) == batches.size
+
+
+def test_batches_of_many_rows():
+    n = 10_000_000
+    batches = draw_batches(n, 512, np.random.default_rng(0))
+    assert batches.shape == (50, 512)
+    assert 0 <= batches.min() < 0.01 * n
+    assert 0.99 * n < batches.max() < n
 
 
 def test_rmsprop(blobs):

@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from dempster import FocalSets, persistence
 from dempster.cluster import EVCLUS, NNEVCLUS, Training
-from dempster.cluster.evclus import _training, nnevclus
+from dempster.cluster.evclus import nnevclus
 from dempster.cluster.evclus._network import FeedForward, MassLayer
 from dempster.cluster.evclus.nnevclus import (
     compute_doubt_targets,
@@ -165,12 +165,22 @@ def test_doubt_targets_equal_evclus(row):
     model = EVCLUS(4, random_state=0).fit(X)
     labels = EVCLUS(4, focal_sets="simple", random_state=0).fit(X).labels_
     family, _, masses = compute_doubt_targets(
-        AttributeSource(X), labels, 4, 10_000, np.random.default_rng(0), outliers=True
+        AttributeSource(X),
+        labels.__getitem__,
+        4,
+        10_000,
+        np.random.default_rng(0),
+        outliers=True,
     )
     assert family == model.focal_sets_
     np.testing.assert_allclose(masses, model.credal_partition_.masses, atol=1e-6)
     family, few, without = compute_doubt_targets(
-        AttributeSource(X), labels, 4, 100, np.random.default_rng(0), outliers=False
+        AttributeSource(X),
+        labels.__getitem__,
+        4,
+        100,
+        np.random.default_rng(0),
+        outliers=False,
     )
     assert len(few) == 100
     assert without[:, family.empty_index].max() == 0
@@ -179,7 +189,9 @@ def test_doubt_targets_equal_evclus(row):
 @pytest.mark.long
 def test_torch_network(row, tmp_path, monkeypatch):
     torch = pytest.importorskip("torch")
-    monkeypatch.setattr(_training, "_ADAM_STEPS", 1000)  # the default
+    from dempster.cluster.evclus import _torch_training
+
+    monkeypatch.setattr(_torch_training, "_ROUNDS", 20)  # the default
     X, y = row
     torch.manual_seed(0)
     layers = torch.nn.Linear(2, 20), torch.nn.Tanh(), torch.nn.Linear(20, 6)

@@ -18,9 +18,7 @@ RNG = np.random.default_rng(0)
 DELTA = RNG.uniform(size=(N, N))
 DELTA = np.triu(DELTA, 1) + np.triu(DELTA, 1).T
 PAIRS = RNG.integers(0, N, (30, 2))  # with repetitions
-LINKS = losses.LinkedPairs(
-    PAIRS[:9, 0], PAIRS[:9, 1], np.repeat([1.0, -1.0], [5, 4]), 4
-)
+LINKS = losses.LinkedPairs(PAIRS[:9, 0], PAIRS[:9, 1], np.repeat([1.0, -1.0], [5, 4]))
 LABELS = losses.LabelledRows(np.array([7, 2, 5]), np.eye(3)[[0, 2, 2]])
 SQUARES = np.sum(DELTA**2)
 
@@ -32,7 +30,7 @@ TERMS = {
         m, a(PAIRS[:, 0]), a(PAIRS[:, 1]), a(DELTA[*PAIRS.T]), a(CONFLICT)
     ),
     "links": lambda m, a: losses.links_error(
-        m, losses.LinkedPairs(*map(a, LINKS[:3]), LINKS.n_cannot), a(FORM)
+        m, losses.LinkedPairs(*map(a, LINKS)), a(FORM)
     ),
     "labels": lambda m, a: losses.labels_error(
         m, losses.LabelledRows(*map(a, LABELS)), a(MEMBERSHIP)
@@ -188,5 +186,7 @@ def test_conflicts_of_tensors():
     from dempster.dissimilarity.transform import conflicts_among
 
     X = np.random.default_rng(0).normal(size=(40, 3)) + 1000
-    found = DeviceArrays(torch.float32, "cpu").conflicts_among(X, 0.7)
-    np.testing.assert_allclose(found.numpy(), conflicts_among(X, 0.7), atol=1e-6)
+    arrays = DeviceArrays(torch.float32, "cpu")
+    rows = torch.arange(5, 40)
+    found = arrays.conflict_function(X, 0.7)(rows)
+    np.testing.assert_allclose(found.numpy(), conflicts_among(X[5:], 0.7), atol=1e-6)

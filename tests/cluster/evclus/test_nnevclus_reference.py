@@ -102,7 +102,7 @@ def test_loss_and_gradient(reference, name):
         cannot = case["CL"]
         pairs = np.vstack([must, cannot])
         signs = np.repeat([1.0, -1.0], [len(must), len(cannot)])
-        links = losses.LinkedPairs(pairs[:, 0], pairs[:, 1], signs, len(cannot))
+        links = losses.LinkedPairs(pairs[:, 0], pairs[:, 1], signs)
         terms.append((p["xi"], losses.links_error(m, links, link_form(family))))
     value, of_masses = added(*terms)
     size = losses.weight_penalty(network.weights, network.shares)
@@ -187,23 +187,23 @@ def test_mini_batches(reference, name):
 
     def batches(epoch):
         for number in range(p["nbatch"]):
-            who = np.flatnonzero(case["batch"][epoch] == number)
-            x = case["x"][who]
-            if p["fhat"]:
-                h = case["fhat"][who]
-            else:
-                h = None
-            delta = to_conflict(distances[np.ix_(who, who)], float(case["d0"]))
-            m, back = network.forward_backward(x, h)
-            value, of_masses = losses.all_pairs_error(
-                m, delta, conflict, np.sum(delta**2)
-            )
-            size = losses.weight_penalty(network.weights, network.shares)
-            yield added((1, (value, back(of_masses))), (p["lambda"], size))
+            yield np.flatnonzero(case["batch"][epoch] == number)
+
+    def loss(who):
+        x = case["x"][who]
+        if p["fhat"]:
+            h = case["fhat"][who]
+        else:
+            h = None
+        delta = to_conflict(distances[np.ix_(who, who)], float(case["d0"]))
+        m, back = network.forward_backward(x, h)
+        value, of_masses = losses.all_pairs_error(m, delta, conflict, np.sum(delta**2))
+        size = losses.weight_penalty(network.weights, network.shares)
+        return added((1, (value, back(of_masses))), (p["lambda"], size))
 
     trace = []
     kept = network.weights
-    solver = RMSprop(network, DOUBLE, batches, len(case["batch"]), p["epsi"])
+    solver = RMSprop(network, DOUBLE, batches, loss, len(case["batch"]), p["epsi"])
     for epoch in range(len(case["batch"])):
         trace.append(solver.run_round(epoch).loss)
         if trace[-1] == min(trace):

@@ -11,6 +11,7 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from dempster.cluster import NNEVCLUS, Training
+from dempster.cluster.evclus._network import FeedForward, HostArrays, MassLayer
 from dempster.constraints import Constraints
 from dempster.datasets import make_fourclass
 
@@ -83,14 +84,48 @@ def test_labels_constraints_and_penalties(torch, blobs, solver):
     partial = np.full(len(y), -1)
     partial[:20] = y[:20]
     known = Constraints.from_labels(y, 20, random_state=0)
-    for network in (20, layers(torch, 2, 20, 5)):
-        model = quick(3, network=network, regularization=1e-3, solver=solver).fit(
-            X, partial, constraints=known
-        )
+    # The device "cpu:0" trains layer sizes with torch.
+    for network, device in ((20, "cpu:0"), (layers(torch, 2, 20, 5), "cpu")):
+        model = quick(
+            3, network=network, regularization=1e-3, solver=solver, device=device
+        ).fit(X, partial, constraints=known)
         assert (model.labels_ == y).mean() > 0.95
         np.testing.assert_allclose(
             model.predict_mass(X).masses, model.credal_partition_.masses, atol=1e-6
         )
+
+
+@pytest.mark.parametrize("name", ["adam", "rmsprop"])
+def test_same_steps_as_numpy(torch, name):
+    from dempster.cluster.evclus import _torch_training, _training
+    from dempster.cluster.evclus._torch_network import (
+        DeviceArrays,
+        TorchNetwork,
+        feed_forward,
+    )
+
+    double = np.dtype(np.float64)
+    sizes = (2, 3, 4)
+    ours = FeedForward(sizes, MassLayer(0), double, np.random.default_rng(0))
+    theirs = TorchNetwork(feed_forward(sizes, 0), MassLayer(0))
+    arrays = DeviceArrays(torch.float64, "cpu")
+    theirs.weights = arrays.array(ours.weights)
+
+    def train(solver, network, arrays, **options):
+        def loss(target):
+            gap = network.weights - target
+            return (gap**4).sum(), 4 * gap**3
+
+        trained = solver(
+            network, arrays, lambda epoch: [0.3, -0.2], loss, 5, 0.05, **options
+        )
+        return [trained.run_round(number).loss for number in range(5)]
+
+    solver = _training.RMSprop if name == "rmsprop" else _training.Adam
+    losses = train(solver, ours, HostArrays(double))
+    again = train(_torch_training.TorchSolver, theirs, arrays, name=name)
+    np.testing.assert_allclose(again, losses, rtol=1e-6)
+    np.testing.assert_allclose(theirs.weights.numpy(), ours.weights, rtol=1e-6)
 
 
 @with_solvers

@@ -57,8 +57,11 @@ class MassLayer:
 
         The function returns the gradients with respect to scores and coefficients.
         """
-        powers = _exp(_shift(scores))
-        m = powers / powers.sum(axis=1, keepdims=True)
+        if is_tensor(scores):
+            m = scores.softmax(dim=1)
+        else:
+            powers = _exp(_shift(scores))
+            m = powers / powers.sum(axis=1, keepdims=True)
 
         def to_scores(gradient: Array) -> Array:
             return m * (gradient - (gradient * m).sum(axis=1, keepdims=True))
@@ -96,25 +99,28 @@ def cross_entropy(scores: Array, targets: Array) -> ValueAndGradient:
 
     The second result is the gradient with respect to the scores.
     """
-    library = library_of(scores)
-    shifted = _shift(scores)
-    logarithms = shifted - library.log(library.exp(shifted).sum(axis=1, keepdims=True))
-    return -(targets * logarithms).sum() / len(scores), (
-        _exp(logarithms) - targets
-    ) / len(scores)
+    n = len(scores)
+    if is_tensor(scores):
+        logarithms = scores.log_softmax(dim=1)
+        powers = logarithms.exp()
+    else:
+        shifted = _shift(scores)
+        logarithms = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+        powers = _exp(logarithms)
+    return (targets * logarithms).sum() / -n, (powers - targets) / n
 
 
-def _shift(scores: Array) -> Array:
+def _shift(scores: np.ndarray) -> np.ndarray:
     """Subtract the largest score of each row."""
-    return scores - library_of(scores).amax(scores, axis=1, keepdims=True)
+    return scores - scores.max(axis=1, keepdims=True)
 
 
-def _exp(logarithms: Array) -> Array:
+def _exp(logarithms: np.ndarray) -> np.ndarray:
     """Return the exponentials.
 
     Values below 1e-30 are set to zero, because subnormal numbers slow down computations.
     """
-    powers = library_of(logarithms).exp(logarithms)
+    powers = np.exp(logarithms)
     return powers * (powers > _MIN_EXPONENTIAL)
 
 
@@ -329,11 +335,18 @@ class HostArrays:
     def array(self, values: np.ndarray) -> np.ndarray:
         return np.ascontiguousarray(values, dtype=self.dtype)
 
+    def place(self, values: np.ndarray) -> np.ndarray:
+        """Return values unchanged."""
+        return values
+
     def integers(self, values: np.ndarray) -> np.ndarray:
         return np.asarray(values, dtype=np.int64)
 
-    def conflicts_among(self, points: np.ndarray, gamma: float) -> np.ndarray:
-        return self.array(conflicts_among(points, gamma))
+    def conflict_function(
+        self, points: np.ndarray, gamma: float
+    ) -> Callable[[Any], np.ndarray]:
+        """Return a function that computes the target conflicts among some of the points."""
+        return lambda rows: self.array(conflicts_among(points[rows], gamma))
 
     def session(self, seed: int) -> AbstractContextManager[object]:
         """Return a context in which BLAS uses one thread, so that results are reproducible."""

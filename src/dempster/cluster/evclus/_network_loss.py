@@ -6,7 +6,7 @@ The functions accept NumPy arrays and torch tensors. Equation and section number
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
@@ -31,7 +31,12 @@ from dempster.dissimilarity.sources import (
     MatrixSource,
     check_square,
 )
-from dempster.dissimilarity.transform import decay, random_pairs, to_conflict
+from dempster.dissimilarity.transform import (
+    choose_landmarks,
+    decay,
+    random_pairs,
+    to_conflict,
+)
 
 Arrays: TypeAlias = Any  # HostArrays or DeviceArrays
 Network: TypeAlias = Any  # FeedForward or TorchNetwork
@@ -53,13 +58,28 @@ class LinkedPairs(NamedTuple):
     i: Array
     j: Array
     signs: Array
-    n_cannot: int
 
 
 class LabelledRows(NamedTuple):
     """Indices of the labeled rows, and the one-hot encoding of their labels."""
 
     rows: Array
+    indicators: Array
+
+
+class Batch(NamedTuple):
+    """Rows of a mini-batch, followed by rows with constraints and by rows with labels.
+
+    The positions of these rows and their constraints and labels are the fields of `LinkedPairs` and
+    `LabelledRows`.
+    """
+
+    rows: Array
+    delta: Array | None  # target conflicts; None if they are computed from the rows
+    i: Array
+    j: Array
+    signs: Array
+    labelled: Array
     indicators: Array
 
 
@@ -79,13 +99,9 @@ def all_pairs_error(
     product = (masses.T @ delta).T
     gram = image.T @ image
     own = (image * masses).sum(axis=1)
-    total = (
-        (gram * (masses.T @ masses)).sum()
-        - (own * own).sum()
-        - 2 * (image * product).sum()
-    )
-    gradient = masses @ gram - own[:, None] * image - product @ conflict
-    return (total + squares) / n_pairs, gradient * (4 / n_pairs)
+    quarter = masses @ gram - own[:, None] * image - product @ conflict
+    total = (quarter * masses - image * product).sum()
+    return (total + squares) / n_pairs, quarter * (4 / n_pairs)
 
 
 def pairs_error(
@@ -112,9 +128,8 @@ def links_error(masses: Array, links: LinkedPairs, form: Array) -> ValueAndGradi
     """
     forms, gradient = _bilinear_forms(masses, form, links.i, links.j)
     share = 1 / (2 * len(forms))
-    return ((links.signs * forms).sum() + 2 * links.n_cannot) * share, gradient(
-        links.signs * share
-    )
+    value = (1 + links.signs * (forms - 1)).sum() * share
+    return value, gradient(links.signs * share)
 
 
 def labels_error(
@@ -190,6 +205,12 @@ class NetworkTargets:
         if self.source.matrix is not None:
             return self.source.matrix
         return self.source.objects
+
+    def draw_rows(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        """Return the indices of random rows, which include random labeled rows."""
+        labelled = np.flatnonzero(self.labels >= 0)
+        some = labelled[choose_landmarks(len(labelled), size, rng)]
+        return np.union1d(choose_landmarks(len(self), size, rng), some)
 
     def draw_validation_pairs(self, rng: np.random.Generator) -> WeightedPairs:
         """Return random pairs of rows to validate a training.
@@ -307,26 +328,16 @@ def _validate_labels(
 
 @dataclass(frozen=True)
 class NetworkInputs:
-    """Inputs of the network for all training rows."""
+    """Inputs of the network for all training rows, in main memory or on a device."""
 
-    values: np.ndarray  # standardized rows
-    decision: (
-        np.ndarray | None
-    )  # decision values of the outlier detector, if there is one
-    arrays: Arrays
+    values: Array  # standardized rows
+    decision: Array | None  # decision values of the outlier detector, if there is one
 
-    def take(
-        self, rows: np.ndarray | slice = slice(None)
-    ) -> tuple[Array, Array | None]:
-        """Return the values and the decision values of the given rows, converted by ``arrays``."""
-        x = self.arrays.array(self.values[rows])
+    def take(self, rows: Array | slice) -> tuple[Array, Array | None]:
+        """Return the values and the decision values of the given rows."""
         if self.decision is None:
-            return x, None
-        return x, self.arrays.array(self.decision[rows])
-
-
-Supervision = tuple[LinkedPairs, LabelledRows]
-"""Constraints and labels; their row indices refer to the current batch."""
+            return self.values[rows], None
+        return self.values[rows], self.decision[rows]
 
 
 class NetworkObjective:
@@ -343,6 +354,7 @@ class NetworkObjective:
         family: FocalSets,
         d0: float,
         inputs: NetworkInputs,
+        arrays: Arrays,
         *,
         xi: float,
         nu: float,
@@ -351,23 +363,28 @@ class NetworkObjective:
         self.targets = targets
         self.d0 = d0
         self.inputs = inputs
-        self.arrays = inputs.arrays
+        self.arrays = arrays
         self.xi = xi
         self.regularization = regularization
         self.labelled = np.flatnonzero(targets.labels >= 0)
         self.nu = nu if len(self.labelled) else 0.0
-        self.linked: np.ndarray = np.empty(
-            (0, 2), dtype=np.int64
-        )  # must-link pairs first
-        self.n_must = 0
+        self.linked: np.ndarray = np.empty((0, 2), dtype=np.int64)
+        self.signs = np.empty(0)
         if targets.constraints is not None:
             must = targets.constraints.must_link
-            self.n_must = len(must)
-            self.linked = np.concatenate([must, targets.constraints.cannot_link])
-        self.indicators = np.eye(family.n_clusters)[targets.labels]
-        self.conflict = self.arrays.array(np.array(family.conflict))
-        self.link_form = self.arrays.array(link_form(family))
-        self.membership = self.arrays.array(family.membership)
+            cannot = targets.constraints.cannot_link
+            self.linked = np.concatenate([must, cannot])
+            self.signs = np.repeat([1.0, -1.0], [len(must), len(cannot)])
+        self.conflicts_among: Any = (
+            None  # conflicts among rows if the metric is Euclidean
+        )
+        if targets.source.is_euclidean:
+            objects = targets.source.objects
+            self.conflicts_among = arrays.conflict_function(objects, decay(d0))
+        self.n_clusters = family.n_clusters
+        self.conflict = arrays.array(np.array(family.conflict))
+        self.link_form = arrays.array(link_form(family))
+        self.membership = arrays.array(family.membership)
 
     def full_batch_loss(
         self, network: Network, pairs: tuple[np.ndarray, np.ndarray] | None = None
@@ -377,11 +394,12 @@ class NetworkObjective:
         None means all pairs of rows.
         """
         source = self.targets.source
-        rows = np.arange(len(source))
-        supervision = self._supervision(
-            np.arange(len(self.linked)), self.labelled, rows
-        )
+        integers = self.arrays.integers
+        i, j = map(integers, self.linked.T)
+        links = LinkedPairs(i, j, self.arrays.array(self.signs))
+        labels = LabelledRows(integers(self.labelled), self._indicators(self.labelled))
         if pairs is None:
+            rows = np.arange(len(source))
             delta = self._conflicts_at(source.block(rows, rows))
             error = partial(
                 all_pairs_error,
@@ -390,39 +408,71 @@ class NetworkObjective:
                 squares=_sum_of_squares(delta),
             )
         else:
-            i, j = (self.arrays.integers(ends) for ends in pairs)
+            i, j = map(integers, pairs)
             delta = self.arrays.array(to_conflict(source.pairs(*pairs), self.d0))
             error = partial(pairs_error, i=i, j=j, delta=delta, conflict=self.conflict)
-        x, h = self.inputs.take()
-        return lambda: self._loss(network, x, h, error, supervision)
+        x, h = self.inputs.take(slice(None))
+        return lambda: self._loss(network, x, h, error, links, labels)
 
-    def mini_batch_losses(
-        self, network: Network, batch_size: int, rng: np.random.Generator
-    ) -> Iterator[ValueAndGradient]:
-        """Yield the loss and its gradient for each batch, with random constraints and labels."""
+    def draw_mini_batches(
+        self, batch_size: int, rng: np.random.Generator
+    ) -> Iterator[Batch]:
+        """Yield the batches of an epoch, with random constraints and labels."""
         source = self.targets.source
-        for rows in draw_batches(len(source), batch_size, rng):
-            links, labelled = self._sample_supervision(rng)
-            extra = np.unique(np.concatenate([self.linked[links].ravel(), labelled]))
-            supervision = self._supervision(links, labelled, extra, len(rows))
-            x, h = self.inputs.take(np.concatenate([rows, extra]))
-            if source.matrix is None:
-                delta = self._conflicts_among(source.objects[rows])
-            else:
-                delta = self._conflicts_at(source.block(rows, rows))
-            yield self._loss(
-                network, x, h, partial(self._batch_error, delta), supervision
+        rows = draw_batches(len(source), batch_size, rng)
+        steps, n = rows.shape
+        links = _draw_some(len(self.linked), steps, rng)
+        labelled = self.labelled[_draw_some(len(self.labelled), steps, rng)]
+        first, second = np.moveaxis(self.linked[links], -1, 0)
+        arrays = self.arrays
+        all_rows = arrays.integers(np.hstack([rows, first, second, labelled]))
+        k = links.shape[1]
+        positions = arrays.integers(np.arange(n, all_rows.shape[1]))
+        i = positions[:k]
+        j = positions[k : 2 * k]
+        labelled_positions = positions[2 * k :]
+        signs = arrays.array(self.signs[links])
+        indicators = self._indicators(labelled)
+        for step in range(steps):
+            delta = None
+            if self.conflicts_among is None:
+                delta = self._conflicts_at(source.block(rows[step], rows[step]))
+            yield Batch(
+                all_rows[step],
+                delta,
+                i,
+                j,
+                signs[step],
+                labelled_positions,
+                indicators[step],
             )
 
-    def streamed_losses(
-        self, network: Network, batches: Iterable[tuple[np.ndarray, NetworkInputs]]
-    ) -> Iterator[ValueAndGradient]:
-        """Yield the loss and its gradient for each batch of rows, without supervision."""
-        nothing = np.empty(0, dtype=np.int64)
-        supervision = self._supervision(nothing, nothing, nothing)
-        for rows, inputs in batches:
-            error = partial(self._batch_error, self._conflicts_among(rows))
-            yield self._loss(network, *inputs.take(), error, supervision)
+    def mini_batch_loss(self, network: Network, batch: Batch) -> ValueAndGradient:
+        """Return the loss of a batch and its gradient."""
+        rows, delta, i, j, signs, labelled, indicators = batch
+        links = LinkedPairs(i, j, signs)
+        labels = LabelledRows(labelled, indicators)
+        x, h = self.inputs.take(rows)
+        if delta is None:
+            n = len(rows) - 2 * len(i) - len(labelled)
+            delta = self.conflicts_among(rows[:n])
+        return self._loss(
+            network, x, h, partial(self._batch_error, delta), links, labels
+        )
+
+    def streamed_loss(
+        self, network: Network, batch: tuple[np.ndarray, NetworkInputs]
+    ) -> ValueAndGradient:
+        """Return the loss of a batch that was read from blocks, without constraints and labels."""
+        rows, inputs = batch
+        x, h = inputs.take(slice(None))
+        source = self.targets.source
+        if source.is_euclidean:
+            every = slice(None)
+            delta = self.arrays.conflict_function(rows, decay(self.d0))(every)
+        else:
+            delta = self._conflicts_at(source.between(rows, rows))
+        return self._loss(network, x, h, partial(self._batch_error, delta))
 
     def validation_error(
         self, network: Network, pairs: WeightedPairs
@@ -435,7 +485,7 @@ class NetworkObjective:
         delta = self.arrays.array(
             to_conflict(pairs.dissimilarity.astype(float), self.d0)
         )
-        x, h = self.inputs.take(rows)
+        x, h = self.inputs.take(self.arrays.integers(rows))
 
         def error() -> float:
             masses, _ = network.forward_backward(x, h)
@@ -449,6 +499,8 @@ class NetworkObjective:
         value, of_pairs = all_pairs_error(
             masses[:n], delta, self.conflict, _sum_of_squares(delta)
         )
+        if n == len(masses):
+            return value, of_pairs
         gradient = zeros(tuple(masses.shape), masses)
         gradient[:n] = of_pairs
         return value, gradient
@@ -459,90 +511,50 @@ class NetworkObjective:
         x: Array,
         h: Array | None,
         error: Callable[[Array], ValueAndGradient],
-        supervision: Supervision,
+        links: LinkedPairs | None = None,
+        labels: LabelledRows | None = None,
     ) -> ValueAndGradient:
         """Return the loss and its gradient, given the error of the conflicts between masses."""
         masses, backward = network.forward_backward(x, h)
-        links, labels = supervision
-        terms = [(1 - self.nu, error(masses))]
-        if self.xi > 0 and len(links.i):
-            terms.append((self.xi, links_error(masses, links, self.link_form)))
-        if self.nu and len(labels.rows):
-            terms.append((self.nu, labels_error(masses, labels, self.membership)))
-        value = sum(weight * term for weight, (term, _) in terms)
-        gradient = backward(sum(weight * of_masses for weight, (_, of_masses) in terms))
+        value, of_masses = error(masses)
+        if self.nu and labels is not None:
+            misfit, of_misfit = labels_error(masses, labels, self.membership)
+            value = (1 - self.nu) * value + self.nu * misfit
+            of_masses = (1 - self.nu) * of_masses + self.nu * of_misfit
+        if self.xi > 0 and links is not None and len(links.i):
+            violation, of_violation = links_error(masses, links, self.link_form)
+            value = value + self.xi * violation
+            of_masses = of_masses + self.xi * of_violation
+        gradient = backward(of_masses)
         if self.regularization:
             penalty, of_penalty = weight_penalty(network.weights, network.shares)
             value = value + self.regularization * penalty
             gradient = gradient + self.regularization * of_penalty
         return value, gradient
 
-    def _conflicts_among(self, rows: np.ndarray) -> Array:
-        """Return the target conflicts between all pairs of the given rows."""
-        source = self.targets.source
-        if source.is_euclidean:
-            return self.arrays.conflicts_among(rows, decay(self.d0))
-        return self._conflicts_at(source.between(rows, rows))
-
     def _conflicts_at(self, dissimilarities: np.ndarray) -> Array:
         D = np.array(dissimilarities, dtype=float)
         np.fill_diagonal(D, 0)
         return self.arrays.array(to_conflict(D, self.d0))
 
-    def _sample_supervision(
-        self, rng: np.random.Generator
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Draw constraints and labeled rows for a batch."""
-        links = np.arange(len(self.linked))
-        labelled = self.labelled
-        if len(links):
-            links = rng.choice(
-                len(links), min(_MAX_EXTRA_ROWS, len(links)), replace=False
-            )
-            links = links[np.argsort(links >= self.n_must, kind="stable")]
-        if len(labelled):
-            labelled = rng.choice(
-                labelled, min(_MAX_EXTRA_ROWS, len(labelled)), replace=False
-            )
-        return links, labelled
-
-    def _supervision(
-        self,
-        links: np.ndarray,
-        labelled: np.ndarray,
-        extra: np.ndarray,
-        offset: int = 0,
-    ) -> Supervision:
-        """Return the constraints and labels for a batch.
-
-        Their rows are among the sorted rows ``extra``, which follow ``offset`` other rows.
-        """
-        ends = np.searchsorted(extra, self.linked[links].T) + offset
-        rows = np.searchsorted(extra, labelled) + offset
-        is_cannot = links >= self.n_must
-        i, j, rows = map(self.arrays.integers, (*ends, rows))
-        signs = self.arrays.array(np.where(is_cannot, -1.0, 1.0))
-        indicators = self.arrays.array(self.indicators[labelled])
-        linked = LinkedPairs(i, j, signs, int(is_cannot.sum()))
-        return linked, LabelledRows(rows, indicators)
+    def _indicators(self, rows: np.ndarray) -> Array:
+        """Return the one-hot encoding of the labels of rows."""
+        return self.arrays.array(np.eye(self.n_clusters)[self.targets.labels[rows]])
 
 
-def draw_batches(
-    n: int, batch_size: int, rng: np.random.Generator
-) -> Iterator[np.ndarray]:
-    """Yield the row indices of each batch of an epoch.
+def draw_batches(n: int, batch_size: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw the rows of each batch of an epoch, shape (number of batches, size of a batch).
 
-    An epoch contains each row once, or a sample of many rows.
+    An epoch contains almost every row once, or a sample with replacement of many rows.
     """
     size = min(batch_size, n)
-    steps = max(1, min(_MAX_STEPS_PER_EPOCH, n // size))
-    is_sample = steps * size < n // 2
-    if is_sample:
-        order = rng.integers(0, n, steps * size)
-    else:
-        order = rng.permutation(n)
-    for rows in np.array_split(order[: max(steps * size, size)], steps):
-        if is_sample:
-            rows = np.unique(rows)
-        if len(rows) >= 2:
-            yield rows
+    steps = min(_MAX_STEPS_PER_EPOCH, n // size)
+    if steps * size < n // 2:
+        return rng.integers(0, n, (steps, size))
+    return rng.permutation(n)[: steps * size].reshape(steps, size)
+
+
+def _draw_some(n: int, steps: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw some of n constraints or labeled rows for each batch, shape (steps, number)."""
+    drawn = [rng.permutation(n)[:_MAX_EXTRA_ROWS] for _ in range(steps)]
+    return np.stack(drawn)

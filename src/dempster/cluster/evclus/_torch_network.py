@@ -6,15 +6,17 @@ import copy
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from dempster._arrays import Array, is_tensor, to_host
+from dempster._arrays import Array, to_host
 from dempster._errors import InvalidParameterError
 from dempster.belief import FocalSets
 from dempster.cluster.evclus._network import MassLayer, MassNetwork
+from dempster.data.device import to_tensor
 from dempster.optimize.blocks import Apply
 
 
@@ -76,20 +78,33 @@ class DeviceArrays:
         self.dtype = dtype
         self.device = device
 
-    def array(self, values: np.ndarray) -> Tensor:
-        return torch.tensor(values, dtype=self.dtype, device=self.device)
+    def array(self, values: Array) -> Tensor:
+        return to_tensor(values, self.device).to(self.dtype)
+
+    def place(self, values: Array) -> Tensor:
+        """Return values on the device, in their precision."""
+        return to_tensor(values, self.device)
 
     def integers(self, values: np.ndarray) -> Tensor:
         return torch.tensor(values, dtype=torch.long, device=self.device)
 
-    def conflicts_among(self, points: np.ndarray, gamma: float) -> Tensor:
-        """Compute `dempster.dissimilarity.transform.conflicts_among` on the device."""
-        values = torch.as_tensor(points).to(self.device)
+    def conflict_function(
+        self, points: np.ndarray, gamma: float
+    ) -> Callable[[Any], Tensor]:
+        """Return a function that computes the target conflicts among some of the points."""
+        values = self.place(points)
         # Centering avoids cancellation in the products.
         scaled = (values - values.mean(dim=0)) * (2 * gamma) ** 0.5
-        half = 0.5 * scaled.square().sum(dim=1)
-        exponent = torch.addmm(-half[:, None] - half[None, :], scaled, scaled.T)
-        return exponent.clamp_(max=0).expm1_().neg_().fill_diagonal_(0).to(self.dtype)
+        half = -0.5 * scaled.square().sum(dim=1, keepdim=True)
+        one = torch.ones_like(half)
+        left = torch.cat([scaled, half, one], dim=1)
+        right = torch.cat([scaled, one, half], dim=1)
+
+        def conflicts_among(rows: Any) -> Tensor:
+            exponent = left[rows] @ right[rows].T  # -gamma d^2
+            return exponent.expm1_().neg_().fill_diagonal_(0).to(self.dtype)
+
+        return conflicts_among
 
     @contextmanager
     def session(self, seed: int) -> Iterator[None]:
@@ -184,6 +199,12 @@ class TorchNetwork(MassNetwork, nn.Module):
             ):
                 parameter.copy_(part.view_as(parameter))
 
+    def set_gradient(self, vector: Tensor) -> None:
+        """Set the gradients of the parameters to parts of a vector, for optimizers of torch."""
+        sizes = [parameter.numel() for parameter in self.parameters()]
+        for parameter, part in zip(self.parameters(), vector.split(sizes), strict=True):
+            parameter.grad = part.view_as(parameter)
+
     @property
     def shares(self) -> Tensor:
         """One divided by the number of trained weights in the layer of each weight.
@@ -200,23 +221,24 @@ class TorchNetwork(MassNetwork, nn.Module):
                 shares[id(parameter)] += 1 / sum(p.numel() for p in own)
         return nn.utils.parameters_to_vector(shares.values())
 
+    @property
+    def device(self) -> torch.device:
+        return next(self.parameters()).device
+
     def predict_masses(
-        self, inputs: Array, decision: np.ndarray | None, apply: Apply
-    ) -> Array:
-        """Return the masses; tensors stay on their device.
+        self, inputs: Tensor, decision: np.ndarray | None, apply: Apply
+    ) -> Tensor:
+        """Return the masses for inputs on the device of the network.
 
         ``apply`` is not used, because torch has its own threads.
         """
-        parameter = next(self.parameters())
+        dtype = next(self.parameters()).dtype
         h = None
         if decision is not None:
-            h = torch.as_tensor(decision).to(parameter)
+            h = to_tensor(decision, self.device).to(dtype)
         self.eval()
         with torch.no_grad():
-            masses = self(torch.as_tensor(inputs).to(parameter), h)
-        if is_tensor(inputs):
-            return masses.to(inputs.device)
-        return to_host(masses)
+            return self(inputs.to(dtype), h)
 
     def get_state(self) -> dict[str, np.ndarray]:
         return {

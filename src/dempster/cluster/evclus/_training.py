@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dempster._arrays import Array, to_host
+from dempster._arrays import to_host
 from dempster._errors import InvalidInputError
 from dempster._validation import is_number
 from dempster.cluster.evclus._network import ValueAndGradient
-from dempster.cluster.evclus._network_loss import Arrays, Network, NetworkInputs
+from dempster.cluster.evclus._network_loss import Arrays, Network
 from dempster.data.sampling import order_along_line
 from dempster.optimize.lbfgs import LBFGS, minimize_lbfgs
 
@@ -35,14 +35,12 @@ _ADAM_BETA1 = 0.9
 _ADAM_BETA2 = 0.999
 _ADAM_EPSILON = 1e-8
 # values of the paper
-_RMSPROP_RHO = 0.9
-_RMSPROP_DELTA = 1e-8
+RMSPROP_RHO = 0.9
+RMSPROP_DELTA = 1e-8
 # pretraining
 _LBFGS_ITERATIONS = 150
 _LBFGS_TOLERANCE = 1e-6
 _MAX_LBFGS_ROWS = 3000
-_ADAM_STEPS = 1000
-_ADAM_RATE = 5e-3
 
 Loss = Callable[[], ValueAndGradient]
 
@@ -167,60 +165,67 @@ class AdaptiveSteps(Solver):
 class MiniBatchSolver(Solver):
     """Gradient steps on mini-batches; a round is an epoch.
 
-    ``batches(epoch)`` yields the loss and its gradient for each batch of an epoch.
+    ``batches(epoch)`` yields the batches of an epoch, and ``loss`` returns the loss of a batch and
+    its gradient.
     """
 
     def __init__(
         self,
         network: Network,
         arrays: Arrays,
-        batches: Callable[[int], Iterable[ValueAndGradient]],
+        batches: Callable[[int], Iterable[Any]],
+        loss: Callable[[Any], ValueAndGradient],
         epochs: int,
         learning_rate: float,
     ):
         super().__init__(network, arrays)
         self.batches = batches
+        self.loss = loss
         self.epochs = epochs
         self.learning_rate = learning_rate
-        self.square = arrays.array(np.zeros(len(network.weights)))
 
     @abstractmethod
-    def step(self, gradient: Array, epoch: int) -> Array:
-        """Return the vector to subtract from the weights."""
+    def step(self, batch: Any, epoch: int) -> Any:
+        """Change the weights and return the loss of the batch before the change."""
 
     def run_round(self, number: int) -> Round:
-        network = self.network
         total = 0.0
         count = 0
-        network.train()
-        for value, gradient in self.batches(number):
-            network.weights = network.weights - self.step(gradient, number)
-            total += value
+        self.network.train()
+        for batch in self.batches(number):
+            total = total + self.step(batch, number)
             count += 1
-        network.eval()
+        self.network.eval()
         is_last = number + 1 == self.epochs
-        return Round(float(total) / max(count, 1), is_last, is_last)
+        return Round(float(total) / count, is_last, is_last)
+
+    def decayed_rate(self, epoch: int) -> float:
+        """Return a learning rate that decreases to zero along a cosine."""
+        return self.learning_rate * 0.5 * (1 + math.cos(math.pi * epoch / self.epochs))
 
 
 class Adam(MiniBatchSolver):
-    """Adam (Kingma and Ba, 2015), with a learning rate that decreases to zero along a cosine."""
+    """Adam (Kingma and Ba, 2015), with a decreasing learning rate."""
 
     saved = ("n_steps", "mean", "square")
 
     def __init__(self, *args: Any):
         super().__init__(*args)
         self.n_steps = 0
-        self.mean = self.arrays.array(np.zeros(len(self.square)))
+        self.mean = np.zeros_like(self.network.weights)
+        self.square = np.zeros_like(self.mean)
 
-    def step(self, gradient: Array, epoch: int) -> Array:
-        rate = self.learning_rate * 0.5 * (1 + math.cos(math.pi * epoch / self.epochs))
+    def step(self, batch: Any, epoch: int) -> float:
+        value, gradient = self.loss(batch)
         self.n_steps += 1
         self.mean += (1 - _ADAM_BETA1) * (gradient - self.mean)
         self.square += (1 - _ADAM_BETA2) * (gradient * gradient - self.square)
         mean_correction = 1 - _ADAM_BETA1**self.n_steps
         square_correction = 1 - _ADAM_BETA2**self.n_steps
         size = (self.square / square_correction) ** 0.5 + _ADAM_EPSILON
-        return (rate / mean_correction) * self.mean / size
+        rate = self.decayed_rate(epoch) / mean_correction
+        self.network.weights = self.network.weights - rate * self.mean / size
+        return value
 
 
 class RMSprop(MiniBatchSolver):
@@ -228,11 +233,18 @@ class RMSprop(MiniBatchSolver):
 
     saved = ("square",)
 
-    def step(self, gradient: Array, epoch: int) -> Array:
-        self.square = (
-            _RMSPROP_RHO * self.square + (1 - _RMSPROP_RHO) * gradient * gradient
+    def __init__(self, *args: Any):
+        super().__init__(*args)
+        self.square = np.zeros_like(self.network.weights)
+
+    def step(self, batch: Any, epoch: int) -> float:
+        value, gradient = self.loss(batch)
+        self.square = RMSPROP_RHO * self.square + (1 - RMSPROP_RHO) * gradient**2
+        size = self.square**0.5 + RMSPROP_DELTA
+        self.network.weights = (
+            self.network.weights - self.learning_rate * gradient / size
         )
-        return self.learning_rate * gradient / (self.square**0.5 + _RMSPROP_DELTA)
+        return value
 
 
 def loss_of_weights(
@@ -335,7 +347,8 @@ def train(
 
 def fit_masses(
     network: Network,
-    inputs: NetworkInputs,
+    arrays: Arrays,
+    values: np.ndarray,
     masses: np.ndarray,
     rng: np.random.Generator,
 ) -> None:
@@ -344,11 +357,10 @@ def fit_masses(
     The rows are used in a fixed order, because the iterations amplify rounding errors.
     """
     n = len(masses)
-    arrays = inputs.arrays
-    rows = order_along_line(inputs.values.reshape(n, -1))
+    rows = order_along_line(values.reshape(n, -1))
     if n > _MAX_LBFGS_ROWS:
         rows = rows[np.sort(rng.choice(n, _MAX_LBFGS_ROWS, replace=False))]
-    x = arrays.array(inputs.values[rows])
+    x = values[rows]
     targets = arrays.array(masses[rows])
     evaluate = loss_of_weights(
         network, arrays, lambda: network.cross_entropy(x, targets)
@@ -358,33 +370,3 @@ def fit_masses(
         evaluate, start, max_iter=_LBFGS_ITERATIONS, tol=_LBFGS_TOLERANCE
     )
     network.weights = arrays.array(run.model)
-
-
-def fit_masses_in_batches(
-    network: Network,
-    inputs: NetworkInputs,
-    masses: np.ndarray,
-    batch_size: int,
-    rng: np.random.Generator,
-) -> None:
-    """Train a torch network, which may be large or depend on the batch, by Adam.
-
-    The targets are the given masses. Each round has one batch.
-    """
-    n = len(masses)
-    arrays = inputs.arrays
-    per_epoch = n // batch_size
-    order = np.arange(n)
-
-    def batches(number: int) -> Iterable[ValueAndGradient]:
-        place = number % per_epoch
-        if place == 0:
-            order[:] = rng.permutation(n)
-        rows = order[place * batch_size : (place + 1) * batch_size]
-        yield network.cross_entropy(
-            arrays.array(inputs.values[rows]), arrays.array(masses[rows])
-        )
-
-    adam = Adam(network, arrays, batches, _ADAM_STEPS, _ADAM_RATE)
-    for number in range(_ADAM_STEPS):
-        adam.run_round(number)

@@ -7,7 +7,7 @@ network on masses that include pairs of neighboring clusters (`compute_doubt_tar
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -23,7 +23,15 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from dempster import _validation as rule
-from dempster._arrays import Array, row_mean, to_device_of, to_host, zeros
+from dempster._arrays import (
+    Array,
+    is_tensor,
+    library_of,
+    precision_of,
+    row_mean,
+    to_device_of,
+    to_host,
+)
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._progress import progress_bar
 from dempster._random import as_generator
@@ -74,12 +82,11 @@ from dempster.cluster.evclus._training import (
     Solver,
     TrainingProgress,
     fit_masses,
-    fit_masses_in_batches,
     train,
 )
 from dempster.cluster.evclus.evclus import EVCLUS, LINK_FACTORS
 from dempster.constraints import Constraints
-from dempster.data.device import import_torch
+from dempster.data.device import allocate_rows, copy_into, import_torch, to_tensor
 from dempster.data.rows import BlockRows
 from dempster.data.sampling import order_along_line
 from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource
@@ -184,14 +191,14 @@ class Preparation:
     def standardize(self, X: Array) -> Array:
         return (X - to_device_of(self.mean, X)) / to_device_of(self.scale, X)
 
-    def decision_values(self, inputs: np.ndarray) -> np.ndarray | None:
+    def decision_values(self, inputs: Array) -> np.ndarray | None:
         """Return the scaled decision values of standardized rows, or None without a detector.
 
         Decision values are positive inside the region of the data.
         """
         if self.detector is None:
             return None
-        flat = inputs.reshape(len(inputs), -1)
+        flat = to_host(inputs).reshape(len(inputs), -1)
         blocks = row_blocks(len(flat), _MAX_DETECTOR_ROWS, most=None)
         parts = [
             self.detector.decision_function(flat[start:stop]) for start, stop in blocks
@@ -215,15 +222,18 @@ class Preparation:
             parts.append(detector.decision_function(held_out).reshape(-1))
         return np.concatenate(parts) / self.detector_scale
 
-    def inputs(self, X: np.ndarray, arrays: Arrays) -> NetworkInputs:
+    def inputs(self, X: Array, arrays: Arrays) -> NetworkInputs:
         """Return the inputs of the network for rows of X."""
-        values = self.standardize(X)
-        return NetworkInputs(values, self.decision_values(values), arrays)
+        values = self.standardize(arrays.place(X))
+        decision = self.decision_values(values)
+        if decision is not None:
+            decision = arrays.array(decision)
+        return NetworkInputs(arrays.array(values), decision)
 
     @classmethod
     def from_rows(
         cls,
-        X: np.ndarray,
+        X: Array,
         detector: Any,
         rng: np.random.Generator,
         moments: tuple[np.ndarray, np.ndarray] | None = None,
@@ -239,24 +249,33 @@ class Preparation:
             if len(X) <= MAX_ALL_PAIRS_ROWS:
                 # For few rows, sums are computed in a fixed order, because full-batch training
                 # amplifies rounding errors.
-                values = X[order_along_line(X.reshape(len(X), -1))]
-            # Rounding errors can make the standard deviation of a constant feature nonzero.
-            varies = values.max(axis=0) > values.min(axis=0)
-            moments = (
-                row_mean(values),
-                np.where(varies, values.std(axis=0, dtype=float), 0),
-            )
+                values = to_host(X)
+                values = values[order_along_line(values.reshape(len(X), -1))]
+            moments = _compute_moments(values)
         mean, scale = moments
-        scaler = cls(
-            mean.astype(X.dtype), np.where(scale > 0, scale, 1).astype(X.dtype)
-        )
+        dtype = precision_of(X)
+        scaler = cls(mean.astype(dtype), np.where(scale > 0, scale, 1).astype(dtype))
         if detector is None:
             return scaler
-        inputs = scaler.standardize(X).reshape(len(X), -1)
+        inputs = to_host(scaler.standardize(X)).reshape(len(X), -1)
         preparation = replace(scaler, detector=_fit_detector(detector, inputs, rng))
         decision = preparation.decision_values(inputs)
         assert decision is not None
         return replace(preparation, detector_scale=float(decision.std()) or 1.0)
+
+
+def _compute_moments(values: Array) -> tuple[np.ndarray, np.ndarray]:
+    """Return the means and the standard deviations of the features."""
+    if is_tensor(values):
+        mean = to_host(values.double().mean(dim=0))
+        deviation = to_host(values.double().std(dim=0, correction=0))
+    else:
+        mean = row_mean(values)
+        deviation = values.std(axis=0, dtype=float)
+    # Rounding errors can make the standard deviation of a constant feature nonzero.
+    library = library_of(values)
+    varies = library.amax(values, axis=0) > library.amin(values, axis=0)
+    return mean, np.where(to_host(varies), deviation, 0)
 
 
 def _fit_detector(detector: Any, inputs: np.ndarray, rng: np.random.Generator) -> Any:
@@ -324,7 +343,7 @@ _STEEPNESS = 17.0  # Half an interquartile range below the fence, the mass on th
 
 def compute_doubt_targets(
     source: DissimilaritySource,
-    labels: np.ndarray,
+    predict: Callable[[np.ndarray], np.ndarray],
     n_clusters: int,
     max_rows: int,
     rng: np.random.Generator,
@@ -334,15 +353,15 @@ def compute_doubt_targets(
     """Compute masses with pairs of neighboring clusters, by the method of EVCLUS.
 
     Return the family of the empty set, single clusters and pairs of neighboring clusters, the
-    indices of at most ``max_rows`` rows, and the masses of these rows. ``labels`` contains the
-    clusters of all rows. If ``outliers`` is True, isolated rows get mass on the empty set.
+    indices of at most ``max_rows`` rows, and the masses of these rows. ``predict`` returns the
+    clusters of the given rows. If ``outliers`` is True, isolated rows get mass on the empty set.
     """
     n = len(source)
     n_references = max(MAX_ALL_PAIRS_ROWS, _MIN_REFERENCES_PER_CLUSTER * n_clusters)
     references = choose_landmarks(n, n_references, rng)
     D = np.asarray(source.block(references, references), dtype=float)
     D = (D + D.T) / 2
-    reference_labels = labels[references]
+    reference_labels = predict(references)
     family = neighboring_clusters(D, reference_labels, n_clusters)
     surroundings = Surroundings.from_dissimilarities(D, None)
     affinity = surroundings.affinity(reference_labels, n_clusters)
@@ -394,6 +413,7 @@ def fence_coefficients(layer: MassLayer, decision: np.ndarray | None) -> np.ndar
 
 
 _ROWS_PER_BLOCK = 65_536
+_ROWS_PER_BLOCK_ON_DEVICE = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -409,21 +429,33 @@ class NetworkModel:
 
     def masses(self, values: Array, apply: Apply) -> Array:
         """Return the masses of n rows, shape (n, f), in the precision and on the device of X."""
-        out = zeros((len(values), len(self.family)), values)
-        for start in range(0, len(values), _ROWS_PER_BLOCK):
-            rows = slice(start, start + _ROWS_PER_BLOCK)
-            inputs = self.preparation.standardize(values[rows])
+        out = allocate_rows(values, len(self.family))
+        device = getattr(self.network, "device", None)
+        size = _ROWS_PER_BLOCK
+        if device is not None and device.type != "cpu":
+            size = _ROWS_PER_BLOCK_ON_DEVICE
+        for start in range(0, len(values), size):
+            rows = values[start : start + size]
+            if device is not None:
+                rows = to_tensor(rows, device)
+            inputs = self.preparation.standardize(rows)
             decision = self.preparation.decision_values(inputs)
-            out[rows] = self.network.predict_masses(inputs, decision, apply)
-        out /= out.sum(axis=1, keepdims=True)
+            masses = self.network.predict_masses(inputs, decision, apply)
+            masses /= masses.sum(axis=1, keepdims=True)
+            if is_tensor(masses):
+                copy_into(masses, out[start : start + size])
+            else:
+                out[start : start + size] = masses
         return out
 
 
 # ---- the algorithm -------------------------------------------------------------------------------
 
 _ITERATIONS_PER_EPOCH = 10  # The mini-batch solver runs max_iter / 10 epochs.
+# With 20,000 rows, the initial partition is sometimes poor.
+_MAX_INITIAL_ROWS = 100_000
 _MAX_DOUBT_ROWS = 2000
-_MAX_DOUBT_ROWS_OF_TORCH = 20_000
+_MAX_DOUBT_ROWS_OF_MODULES = 20_000
 _QUANTILE_FOR_FEW = (
     0.62  # quantile of the dissimilarities used as d0 for three or four clusters
 )
@@ -448,6 +480,7 @@ class InitialMasses:
     d0: float
     # masses on which the network is pretrained; None if there is no pretraining
     masses: np.ndarray | None
+    rows: Any = ...  # indices of the rows with these masses, by default all
     evclus: EVCLUS | None = None  # model that computed the masses
 
 
@@ -478,7 +511,6 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         apply: Apply,
     ):
         self.params = params
-        self.values = sample.values
         self.targets = targets
         self.first = first
         self.rng = rng
@@ -492,7 +524,7 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         self.blocks = sample.blocks
         if self.blocks is not None and self.blocks.are_in_memory:
             self.blocks = None
-        is_small = len(self.values) <= MAX_ALL_PAIRS_ROWS and self.blocks is None
+        is_small = len(targets) <= MAX_ALL_PAIRS_ROWS and self.blocks is None
         self.is_full_batch = training.solver in ("lbfgs", "adaptive-steps") or (
             training.solver == "auto" and is_small
         )
@@ -525,17 +557,23 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
             arrays = HostArrays(
                 np.dtype(np.float64 if self.is_full_batch else np.float32)
             )
+        self.arrays = arrays
+        self.values = sample.values
+        if device == "cpu":
+            self.values = to_host(self.values)
         # The random numbers are drawn in a fixed order: a sample for the detector, the seeds of the
         # trainings, the validation pairs and the training pairs.
+        placed = arrays.place(self.values)
         self.preparation = Preparation.from_rows(
-            self.values, params.outlier_detector, rng, moments
+            placed, params.outlier_detector, rng, moments
         )
-        self.inputs = self.preparation.inputs(self.values, arrays)
+        self.inputs = self.preparation.inputs(placed, arrays)
         self.objective = NetworkObjective(
             targets,
             self.family,
             first.d0,
             self.inputs,
+            arrays,
             xi=LINK_FACTORS[params.convention] * params.xi,
             nu=params.nu,
             regularization=params.regularization,
@@ -548,8 +586,8 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         ):
             held_out = self.held_out if training.early_stopping else None
             self.pairs = targets.draw_training_pairs(params.n_partners, held_out, rng)
-        # family and masses before pairs were added
-        self._assessed: tuple[FocalSets, np.ndarray] | None = None
+        # model before pairs were added
+        self._before_pairs: NetworkModel | None = None
         fingerprint = ""
         if params.checkpoint is not None:
             fingerprint = self._compute_fingerprint()
@@ -573,12 +611,12 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
             metric
             if isinstance(metric, str)
             else getattr(metric, "__qualname__", None),
-            self.values,
+            to_host(self.values),
             self.targets.labels,
             self.targets.table,
             self.objective.linked,
-            self.objective.n_must,
-            self.inputs.decision,
+            self.objective.signs,
+            to_host(self.inputs.decision),
         ]
         if self.first.evclus is None:
             parts.append(self.first.masses)
@@ -601,9 +639,8 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         saved = self.checkpoint.get_state(number)
         if saved is None and self.first.masses is not None:
             masses = self._match_labels(self.first.masses)
-            self._pretrain(
-                network, self.inputs, masses, seed, np.random.default_rng(seed)
-            )
+            rng = np.random.default_rng(seed)
+            self._pretrain(network, self.first.rows, masses, seed, rng)
         progress = TrainingProgress(network)
         if saved is not None:
             with self.checkpoint.restoring():
@@ -631,16 +668,16 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         The target masses include these pairs, except for rows with labels or constraints, whose
         targets are the masses of the first training.
         """
-        fitted_masses = self.result(run).masses
-        self._assessed = self.family, fitted_masses
+        self._before_pairs = self._make_model(run)
         seed = int(self.seeds[0])
         rng = np.random.default_rng([seed, 1])
         has_detector = self.inputs.decision is not None
+        single = self.family.singleton_index
         family, rows, masses = compute_doubt_targets(
             self.targets.source,
-            fitted_masses[:, self.family.singleton_index].argmax(axis=1),
+            lambda rows: self._masses_before_pairs(rows)[:, single].argmax(axis=1),
             self.family.n_clusters,
-            _MAX_DOUBT_ROWS_OF_TORCH if self.uses_torch else _MAX_DOUBT_ROWS,
+            _MAX_DOUBT_ROWS if self.module is None else _MAX_DOUBT_ROWS_OF_MODULES,
             rng,
             outliers=not has_detector,
         )
@@ -648,22 +685,22 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         if self.objective.xi > 0:
             is_supervised[self.objective.linked] = True
         positions = np.flatnonzero(is_supervised[rows])
-        kept = fitted_masses[rows[positions]]
+        kept = self._masses_before_pairs(rows[positions])
         replace_masses(masses, family, positions, kept, self.family)
         layer = MassLayer(family.empty_index, has_detector, self.params.convention)
-        decision = self.inputs.decision
+        decision = to_host(self.inputs.decision)
         if self.preparation.detector is not self.params.outlier_detector:
-            decision = self.preparation.held_out_decision_values(self.inputs.values)
+            values = self.preparation.standardize(self.values)
+            decision = self.preparation.held_out_decision_values(values)
         coefficients = fence_coefficients(layer, decision)
         matrix = score_matrix(self.family, family)
         network = run.model.network.widen(matrix, layer, coefficients)
-        inputs = replace(self.inputs, values=self.inputs.values[rows])
-        self._pretrain(network, inputs, masses, seed, rng)
+        self._pretrain(network, rows, masses, seed, rng)
         return replace(run, model=replace(run.model, family=family, network=network))
 
     def _new_network(self, seed: int) -> Network:
-        arrays = self.inputs.arrays
-        shape = self.values.shape[1:]
+        arrays = self.arrays
+        shape = tuple(self.values.shape[1:])
         has_detector = self.inputs.decision is not None
         layer = MassLayer(self.family.empty_index, has_detector, self.params.convention)
         f = len(self.family)
@@ -684,21 +721,29 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
     def _pretrain(
         self,
         network: Network,
-        inputs: NetworkInputs,
+        rows: Any,
         masses: np.ndarray,
         seed: int,
         rng: np.random.Generator,
     ) -> None:
-        with inputs.arrays.session(seed):
-            if self.uses_torch:
-                batch_size = min(self.training.batch_size, len(masses))
-                fit_masses_in_batches(network, inputs, masses, batch_size, rng)
-            else:
-                fit_masses(network, inputs, masses, rng)
+        """Train the network to return the given masses for rows."""
+        arrays = self.arrays
+        values = self.inputs.values[rows]
+        with arrays.session(seed):
+            if not self.uses_torch:
+                fit_masses(network, arrays, values, masses, rng)
+                return
+            from dempster.cluster.evclus._torch_training import fit_masses_in_batches
+
+            size = self.training.batch_size
+            recorded = self.module is None
+            fit_masses_in_batches(
+                network, arrays, values, masses, size, rng, recorded=recorded
+            )
 
     def _match_labels(self, masses: np.ndarray) -> np.ndarray:
         """Return the initial masses, renumbered to match the labels if the family allows it."""
-        labels = self.targets.labels
+        labels = self.targets.labels[self.first.rows]
         family = self.family
         labelled = np.flatnonzero(labels >= 0)
         if len(labelled) == 0:
@@ -723,7 +768,7 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
                 progress.network, self.held_out
             )
         patience = training.patience if training.early_stopping else np.inf
-        with self.inputs.arrays.session(seed):
+        with self.arrays.session(seed):
             solver, n_rounds = self._make_solver(progress, seed)
             if progress.solver:
                 with self.checkpoint.restoring():
@@ -738,69 +783,102 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
 
     def _make_solver(self, progress: TrainingProgress, seed: int) -> tuple[Solver, int]:
         """Return the solver and its maximum number of rounds."""
-        network = progress.network
-        training = self.training
-        objective = self.objective
-        arrays = self.inputs.arrays
         max_iter = self.params.max_iter
-        if self.is_full_batch:
-            loss = objective.full_batch_loss(network, self.pairs)
-            problem = network, arrays, loss, max_iter, self.params.tol
-            if training.solver == "adaptive-steps":
-                return AdaptiveSteps(*problem), max_iter
-            return LBFGSSolver(*problem), -(-max_iter // LBFGS_STEPS_PER_ROUND)
-        epochs = max(1, max_iter // _ITERATIONS_PER_EPOCH)
-        if self.blocks is not None:
-            remaining = range(len(progress.history), epochs)
-            streamed = read_epochs(self.blocks, training.batch_size, seed, remaining)
+        if not self.is_full_batch:
+            epochs = max(1, max_iter // _ITERATIONS_PER_EPOCH)
+            return self._make_mini_batch_solver(progress, seed, epochs), epochs
+        network = progress.network
+        loss = self.objective.full_batch_loss(network, self.pairs)
+        problem = network, self.arrays, loss, max_iter, self.params.tol
+        if self.training.solver == "adaptive-steps":
+            return AdaptiveSteps(*problem), max_iter
+        return LBFGSSolver(*problem), -(-max_iter // LBFGS_STEPS_PER_ROUND)
 
-        def batches(epoch: int) -> Iterator[ValueAndGradient]:
+    def _make_mini_batch_solver(
+        self, progress: TrainingProgress, seed: int, epochs: int
+    ) -> Solver:
+        network = progress.network
+        objective = self.objective
+        size = self.training.batch_size
+        loss: Callable[[Any], ValueAndGradient]
+        if self.blocks is None:
+            loss = partial(objective.mini_batch_loss, network)
+        else:
+            loss = partial(objective.streamed_loss, network)
+            remaining = range(len(progress.history), epochs)
+            streamed = read_epochs(self.blocks, size, seed, remaining)
+
+        def batches(epoch: int) -> Iterable[Any]:
             if self.blocks is None:
                 rng = np.random.default_rng([seed, epoch])
-                return objective.mini_batch_losses(network, training.batch_size, rng)
-            rows = (
-                (rows, self.preparation.inputs(rows, arrays)) for rows in next(streamed)
+                return objective.draw_mini_batches(size, rng)
+            return (
+                (rows, self.preparation.inputs(rows, self.arrays))
+                for rows in next(streamed)
             )
-            return objective.streamed_losses(network, rows)
 
-        solver = RMSprop if training.solver == "rmsprop" else Adam
-        return solver(network, arrays, batches, epochs, training.learning_rate), epochs
+        rate = self.training.learning_rate
+        problem = network, self.arrays, batches, loss, epochs, rate
+        name = self.training.solver
+        if self.uses_torch:
+            from dempster.cluster.evclus._torch_training import TorchSolver
+
+            recorded = self.module is None and self.blocks is None
+            return TorchSolver(*problem, name=name, recorded=recorded)
+        if name == "rmsprop":
+            return RMSprop(*problem)
+        return Adam(*problem)
 
     # ---- results ---------------------------------------------------------------------------------
 
-    def result(self, run: Run[TrainedNetwork]) -> FitResult:
+    def _make_model(self, run: Run[TrainedNetwork]) -> NetworkModel:
         trained = run.model
         validation = tuple(trained.progress.validation[: len(run.history)])
-        model = NetworkModel(
+        return NetworkModel(
             trained.family, trained.network, self.preparation, validation
         )
+
+    def _masses_before_pairs(self, rows: np.ndarray) -> np.ndarray:
+        """Return the masses of rows before pairs were added."""
+        assert self._before_pairs is not None
+        return to_host(self._before_pairs.masses(self.values[rows], self.apply))
+
+    def result(self, run: Run[TrainedNetwork]) -> FitResult:
+        model = self._make_model(run)
+        if self._before_pairs is None:
+            self._before_pairs = model
         masses = model.masses(self.values, self.apply)
         return FitResult(run, model, masses, self.targets.warnings)
 
-    def assess(self, masses: np.ndarray) -> Assessment:
+    def assess(self) -> Assessment:
         """Compare the conflicts between rows with the dissimilarities.
 
         The masses are those before pairs of clusters were added.
         """
-        family, masses = self._assessed or (self.family, masses)
+        predict = self._masses_before_pairs
         return _assess_rows(
-            self.targets.source, masses, family, self.first.d0, self.rng
+            self.targets.source, predict, self.family, self.first.d0, self.rng
         )
 
 
 def _assess_rows(
     source: DissimilaritySource,
-    masses: np.ndarray,
+    predict: Callable[[np.ndarray], np.ndarray],
     family: FocalSets,
     d0: float,
     rng: np.random.Generator,
 ) -> Assessment:
-    """Compare the conflicts of all pairs of rows, or of random pairs, with the dissimilarities."""
+    """Compare the conflicts of all pairs of rows, or of random pairs, with the dissimilarities.
+
+    ``predict`` returns the masses of the given rows.
+    """
     pairs = WeightedPairs.from_source(
         source, np.arange(len(source)), _ASSESSMENT_PAIRS, rng
     )
-    double = pairs._replace(dissimilarity=pairs.dissimilarity.astype(float))
-    return assess(masses, family, double, d0, rng)
+    rows, positions = np.unique(np.stack(pairs[:2]), return_inverse=True)
+    i, j = positions.reshape(2, -1)
+    among = pairs._replace(i=i, j=j, dissimilarity=pairs.dissimilarity.astype(float))
+    return assess(predict(rows), family, among, d0, rng)
 
 
 # ---- the estimator -------------------------------------------------------------------------------
@@ -909,8 +987,8 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         round. A file written for different data, parameters or initial weights of a torch module
         raises an error.
     device : str, default="cpu"
-        Device of the network; "cuda" is a GPU. The data stay in main memory and are copied to the
-        device batch by batch.
+        Device of the network; "cuda" is a GPU. The data are copied to the device several times; if
+        they do not fit into its memory, pass X in blocks.
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
@@ -928,7 +1006,8 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         Network that maps standardized rows to masses. If it is a FeedForward, its method
         ``matrices`` returns the weights and biases of each layer.
     evclus_ : EVCLUS or None
-        Fitted `EVCLUS` on whose masses the network was pretrained, with ``init="evclus"``.
+        Fitted `EVCLUS` on whose masses the network was pretrained, with ``init="evclus"``. Without
+        constraints, it is fitted to a random sample if there are more than 100,000 rows.
     outlier_detector_ : object or None
         Fitted outlier detector.
     d0_ : float
@@ -1076,8 +1155,9 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
             Data of type float32 keep their precision, and the results keep the index of a
             DataFrame. If X is given in blocks (``docs/blocks.md``), the network is initialized on a
             sample of 20,000 rows, the mini-batches are drawn from all rows, and the masses are
-            computed lazily. A torch tensor (``docs/scale.md``) is copied to main memory for the
-            training; the results are tensors on its device.
+            computed lazily. With a torch tensor (``docs/scale.md``), the network is trained on its
+            device, and the results are tensors on this device; pairs of rows that are compared
+            before and after the training are selected from a copy in main memory.
         y : array-like of shape (n_samples,), optional
             Clusters 0..n_clusters-1 of the labeled rows, and -1 for unlabeled rows. If y contains
             no -1 and values outside 0..n_clusters-1, it is ignored with a warning, because
@@ -1120,7 +1200,8 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         masses = to_host(self.predict_mass(X).masses)
         source = AttributeSource(rows.reshape(len(rows), -1), self.metric)
         rng = np.random.default_rng(0)
-        return -_assess_rows(source, masses, self.focal_sets_, self.d0_, rng).loss
+        predict = masses.__getitem__
+        return -_assess_rows(source, predict, self.focal_sets_, self.d0_, rng).loss
 
     @available_if(lambda self: self.outlier_detector is not None)
     def decision_function(self, X: TableLike) -> np.ndarray:
@@ -1150,13 +1231,9 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         return super()._accepts_tensors() and self.outlier_detector is None
 
     def _read(self, X: TableLike, *, reset: bool) -> Array:
-        values = self._validate_attributes(
+        return self._validate_attributes(
             X, reset=reset, allow_nd=_is_module(self.network)
         )
-        # Training batches are drawn from memory.
-        if reset:
-            return to_host(values)
-        return values
 
     def _resolve_families(self, n_clusters: int) -> Families:
         """Return the families of focal sets.
@@ -1196,8 +1273,8 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
             import_torch(device, "a network of your own" if is_module else None)
         c = request.n_clusters
         rng = as_generator(self.random_state)
-        targets = build_targets(sample.values, self.metric, request)
-        first = self._initialize(targets, c, rng, device)
+        targets = build_targets(to_host(sample.values), self.metric, request)
+        first = self._initialize(targets, c, rng)
         peaks = fit_source_peaks(
             self.init, targets.source, c, self.random_state, self.n_jobs
         )
@@ -1209,7 +1286,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         return NetworkMethod(self, sample, targets, first, rng, device, request.apply)
 
     def _initialize(
-        self, targets: NetworkTargets, c: int, rng: np.random.Generator, device: str
+        self, targets: NetworkTargets, c: int, rng: np.random.Generator
     ) -> InitialMasses:
         """Return the initial masses, with their focal sets and d0."""
         if not isinstance(self.d0_quantile, str):
@@ -1219,7 +1296,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         else:
             quantile = default_quantile(c)
         if isinstance(self.init, str) and self.init == "evclus":
-            return self._fit_evclus(targets, c, quantile, rng, device)
+            return self._fit_evclus(targets, c, quantile, rng)
         families = self._resolve_families(c)
         family = families.first
         masses = None
@@ -1246,7 +1323,6 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         c: int,
         quantile: float | None,
         rng: np.random.Generator,
-        device: str,
     ) -> InitialMasses:
         """Return the masses of EVCLUS, which selects d0 if the focal sets and d0 are automatic."""
         focal_sets = self.focal_sets
@@ -1255,6 +1331,11 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
             if self.d0_quantile == "auto":
                 quantile = None
         source = targets.source
+        table = targets.table
+        rows: Any = ...
+        if source.matrix is None and targets.constraints is None:
+            rows = targets.draw_rows(_MAX_INITIAL_ROWS, rng)
+            table = table[rows]
         model = EVCLUS(
             c,
             focal_sets=focal_sets,
@@ -1262,12 +1343,11 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
             d0=self.d0 or "auto",
             d0_quantile=quantile,
             n_neighbor_clusters=self.n_neighbor_clusters,
-            device=device if source.is_euclidean else "cpu",
             random_state=int(rng.integers(2**31)),
             n_jobs=self.n_jobs,
-        ).fit(targets.table, constraints=targets.constraints)
+        ).fit(table, constraints=targets.constraints)
         masses = model.credal_partition_.masses
-        return InitialMasses(model.focal_sets_, model.d0_, masses, model)
+        return InitialMasses(model.focal_sets_, model.d0_, masses, rows, model)
 
     def _auto_params(self, method: NetworkMethod) -> dict[str, str]:
         evclus = method.first.evclus
@@ -1278,7 +1358,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
     def _fitted_attributes(
         self, method: NetworkMethod, model: NetworkModel
     ) -> dict[str, Any]:
-        assessment = method.assess(self.credal_partition_.masses)
+        assessment = method.assess()
         return {
             "network_": model.network,
             "evclus_": method.first.evclus,
