@@ -58,6 +58,7 @@ def test_estimators_without_an_entry():
         "ConformalNoveltyDetector",
         "ContextualDiscounting",
         "EvidenceFromClassifier",
+        "SoftLabelClassifier",
     }
 
 

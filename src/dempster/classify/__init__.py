@@ -6,12 +6,14 @@ from dempster.classify.eknn import EKNNClassifier
 from dempster.classify.evidence import EvidenceFromClassifier
 from dempster.classify.neural_network import EvidentialNeuralNetworkClassifier
 from dempster.classify.rbf import EvidentialRBFClassifier
+from dempster.classify.soft_labels import SoftLabelClassifier
 
 __all__ = [
     "EKNNClassifier",
     "EvidenceFromClassifier",
     "EvidentialNeuralNetworkClassifier",
     "EvidentialRBFClassifier",
+    "SoftLabelClassifier",
     "ConformalClassifier",
     "ContextualDiscounting",
 ]

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 import numpy as np
+import pandas as pd
 
 from dempster import _validation as rule
 from dempster._errors import InvalidInputError
@@ -161,7 +162,7 @@ def _sklearn() -> tuple[Schema, ...]:
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
     from sklearn.linear_model import LogisticRegression
     from sklearn.mixture import GaussianMixture
-    from sklearn.neighbors import NearestNeighbors
+    from sklearn.neighbors import KNeighborsRegressor, NearestNeighbors
     from sklearn.pipeline import Pipeline
     from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
     from sklearn.svm import OneClassSVM
@@ -170,6 +171,14 @@ def _sklearn() -> tuple[Schema, ...]:
         """Fit the neighbor search again, because a file may contain invalid indices."""
         check_names(parts, ("parameters", "points"))
         return NearestNeighbors(**parts["parameters"]).fit(parts["points"])
+
+    def build_regressor(parts: dict[str, Any]) -> KNeighborsRegressor:
+        check_names(parts, ("parameters", "points", "targets", "columns"))
+        points = parts["points"]
+        if parts["columns"] is not None:
+            points = pd.DataFrame(points, columns=parts["columns"])
+        regressor = KNeighborsRegressor(**parts["parameters"])
+        return regressor.fit(points, parts["targets"])
 
     scalers = (StandardScaler, MinMaxScaler, RobustScaler)
     plain = (LogisticRegression, LinearDiscriminantAnalysis, GaussianMixture, *scalers)
@@ -183,6 +192,16 @@ def _sklearn() -> tuple[Schema, ...]:
                 "points": vars(found)["_fit_X"],
             },
             build_search,
+        ),
+        Schema(
+            KNeighborsRegressor,
+            lambda found: {
+                "parameters": found.get_params(deep=False),
+                "points": vars(found)["_fit_X"],
+                "targets": vars(found)["_y"],
+                "columns": vars(found).get("feature_names_in_"),
+            },
+            build_regressor,
         ),
         Schema.from_arguments(
             Pipeline, steps="steps", memory="memory", verbose="verbose"

@@ -45,7 +45,8 @@ def save(obj: Any, path: str | os.PathLike[str]) -> None:
     obj : estimator, CredalPartition, MassFunctions, FocalSets or Constraints
         Object to save. An estimator may be fitted or not. Code cannot be saved, such as a function
         used as metric or an estimator of another library, except for common estimators of
-        scikit-learn in `EvidenceFromClassifier`, `ConformalClassifier` and `ConformalClustering`.
+        scikit-learn in `EvidenceFromClassifier`, `SoftLabelClassifier`, `ConformalClassifier` and
+        `ConformalClustering`.
         Of your own torch networks only the weights are saved.
     path : path
         File to write, usually with the extension ``.dempster``. Extensions of other file formats
