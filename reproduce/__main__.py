@@ -109,7 +109,8 @@ def _data_are_here() -> bool:
     try:
         folder()
     except MissingDataError as missing:
-        click.echo(f"{missing}; skipping the experiments that need them", err=True)
+        advice = "other data sets are fetched if they are public"
+        click.echo(f"{missing}; {advice}", err=True)
         return False
     return True
 

@@ -1,8 +1,9 @@
 """Data sets of the papers, prepared as the papers describe.
 
 The files are in the folder ``../shared/data`` next to the checkout, or in ``data`` below the folder
-that the environment variable DEMPSTER_SHARED names. Data that can be generated come from
-`dempster.datasets`.
+that the environment variable DEMPSTER_SHARED names. Without this folder, data sets come from
+scikit-learn or, if `dempster.datasets.fetch_dataset` knows them, from OpenML; experiments on the
+others are left out. Data that can be generated come from `dempster.datasets`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from dempster._errors import InvalidParameterError
+from dempster.datasets import fetch_dataset, load_butterfly, load_iris, load_wine
 from dempster.io import read_dissimilarities
 
 __all__ = [
@@ -25,12 +28,22 @@ __all__ = [
     "standardised",
 ]
 
+# data sets in scikit-learn and in this package
+_BUNDLED = {"iris": load_iris, "wine": load_wine, "butterfly": load_butterfly}
+# data files whose name in the catalogue of `fetch_dataset` differs
+_CATALOGUE_NAMES = {
+    "mice": "mice_protein",
+    "vehicles": "vehicle",
+    "drybean": "dry_bean",
+    "diabetes": "diabetes_reaven",
+    "gvhd_pos": "gvhd_positive",
+}
 # matrices that the papers use; not among the data sets
 PRTOOLS = ("ChickenPieces", "Zongker", "Gestures")
 
 
 class MissingDataError(RuntimeError):
-    """Raised if the folder of data sets does not exist; experiments that need it are skipped."""
+    """Raised if a data set is not available; experiments that need it are skipped."""
 
 
 def folder() -> Path:
@@ -45,9 +58,32 @@ def folder() -> Path:
 
 
 def stored(name: str) -> dict[str, Any]:
-    """Return all arrays of a data file."""
-    with np.load(folder() / f"{name}.npz", allow_pickle=False) as file:
+    """Return all arrays of a data file or, without the folder, of the same public data set."""
+    try:
+        path = folder() / f"{name}.npz"
+    except MissingDataError:
+        return _fetch(name)
+    with np.load(path, allow_pickle=False) as file:
         return {key: file[key] for key in file.files}
+
+
+def _fetch(name: str) -> dict[str, Any]:
+    """Return the arrays of a data set of scikit-learn, of this package or of OpenML."""
+    try:
+        if name in _BUNDLED:
+            data = _BUNDLED[name]()
+        else:
+            data = fetch_dataset(_CATALOGUE_NAMES.get(name, name))
+    except (OSError, InvalidParameterError) as error:
+        message = f"{name} is neither in the folder of data sets nor at OpenML: {error}"
+        raise MissingDataError(message) from error
+    arrays = {
+        "X": data.data,
+        "y": data.target,
+        "names": None if data.target_names is None else np.asarray(data.target_names),
+        **{key: data[key] for key in ("train", "speaker", "mouse") if key in data},
+    }
+    return {key: value for key, value in arrays.items() if value is not None}
 
 
 def dissimilarity_file(name: str) -> tuple[np.ndarray, np.ndarray]:

@@ -35,8 +35,11 @@ def test_families_are_standardized_and_repeatable():
 
 
 def test_rules_use_every_second_set():
-    sets = [DataSet(name, "public", np.zeros((1, 1)), np.zeros(1)) for name in "cadb"]
-    assert chosen_half(sets) == {"a", "c"}
+    X = np.zeros((4, 1))
+    y = np.arange(4) % 2
+    names = ("a1", "aggregation", "iris", "wine", "fourclass")
+    sets = [DataSet(name, "public", X, y) for name in names]
+    assert chosen_half(sets) == {"a1", "fourclass"}
 
 
 def test_measures_of_a_small_partition():

@@ -83,7 +83,7 @@ def test_example_runs_in_new_process(tmp_path):
 
 
 def test_readme_lists_every_example():
-    named = set(re.findall(r"\(examples/(\w+\.py)\)", (ROOT / "README.md").read_text()))
+    named = set(re.findall(r"/examples/(\w+\.py)\)", (ROOT / "README.md").read_text()))
     assert named == {script.name for script in EXAMPLES}
 
 

@@ -12,7 +12,7 @@ from sklearn.svm import OneClassSVM
 
 pytest.importorskip("torch")
 
-from reproduce import runner
+from reproduce import data, runner
 from reproduce.displays import draw_feature_boxplots, draw_outlier_contours
 from reproduce.runner import Experiment, Run, Summary, Table, experiments, summary
 
@@ -344,3 +344,17 @@ def test_feature_boxplots():
                 [height.min(), height.max()],
                 np.percentile(values[names == name], [25, 75]),
             )
+
+
+def test_public_data_without_the_folder(monkeypatch, tmp_path):
+    import sklearn.datasets
+
+    monkeypatch.setenv("DEMPSTER_SHARED", str(tmp_path))
+    X, y = data.table("Iris", standardise=False)
+    iris = sklearn.datasets.load_iris()
+    np.testing.assert_array_equal(X, iris.data)
+    np.testing.assert_array_equal(y, iris.target)
+    with pytest.raises(data.MissingDataError, match="s1 is neither"):
+        data.stored("s1")
+    with pytest.raises(data.MissingDataError, match="unknown is neither"):
+        data.stored("unknown")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-ADDRESS = "https://dempster.readthedocs.io/en/stable"
+ADDRESS = "https://OWNER.github.io/dempster/stable"
 
 
 class DocumentedEstimator:
