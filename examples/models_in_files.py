@@ -15,7 +15,7 @@ import numpy as np
 
 from dempster.cluster import EVCLUS
 from dempster.datasets import load_iris
-from dempster.io import read_r, write_r
+from dempster.io import write_r
 from dempster.persistence import describe, load, save
 
 X = load_iris().data
@@ -47,12 +47,13 @@ except ValueError as error:
 
 # %%
 # In R, `clus <- readRDS("iris.rds")` gives a credpart object of the package evclust.
-write_r(model.credal_partition_, "iris.rds")
-partition = read_r("iris.rds")
+# `dempster.io.read_r` reads such a file (it needs `pip install 'dempster[r]'`).
+partition = model.credal_partition_
+write_r(partition, "iris.rds")
 print(partition.summary())
 
 # %%
-# The partition that was read from the R file: three groups of irises with filled hulls, and two-
+# The partition that was written for R: three groups of irises with filled hulls, and two-
 # colored points between two of them.
 partition.plot(X).figure_.savefig("models_in_files.png", dpi=120)
 print("wrote iris.dempster, model.pkl, iris.rds and models_in_files.png")

@@ -232,6 +232,7 @@ def test_invalid_paths_to_write(write):
 
 
 def test_damaged_r_files(tmp_path):
+    pytest.importorskip("rdata")
     path = tmp_path / "partition.rds"
     write_r(
         CredalPartition(
