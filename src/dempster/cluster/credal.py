@@ -4,8 +4,7 @@ The rule, on a sample of the rows:
 
 1. The number of clusters has the largest support (see `number_of_clusters`), unless it is given.
 2. Compact and elongated clusters are fitted to the sample and to halves of it. The weight of a
-   candidate is the square of its reproducibility, the agreement of the clusters of two halves. Of
-   two mixtures, the one is used that has the larger likelihood on the rows of the other half.
+   candidate is the square of its reproducibility, the agreement of the clusters of two halves.
 3. Connected clusters, parts of a density tree, exclude all candidates with different clusters if
    they are prominent in the tree and separate far fewer nearest neighbors. They are selected if no
    candidate is left. A number that the tree separates very clearly replaces that of step 1.
@@ -40,7 +39,7 @@ from dempster.cluster._base import (
     EvidentialClusterer,
     Support,
 )
-from dempster.cluster._open_sample import open_sample, set_lazy_result
+from dempster.cluster._open_sample import in_blocks, open_sample, set_lazy_result
 from dempster.cluster._pool import PooledModel
 from dempster.cluster._search import FitResult, Sample
 from dempster.cluster.egmm import EGMM, EvidentialMixture
@@ -86,6 +85,7 @@ _MAX_ERROR = 0.65
 _SAME = 0.8
 _MIN_RATIO = 3.0
 _REG_COVAR = 1e-3  # of elongated clusters
+_SCALED = "The attributes were divided by their spreads, which differ clearly."
 
 
 def _rand_index(first: np.ndarray, second: np.ndarray) -> float:
@@ -120,9 +120,6 @@ class Candidate:
     refits: list[np.ndarray] = field(default_factory=list)
     # share of the nearest neighbors with the same label, corrected for chance
     neighbors: float = 0.0
-    likelihood: float = (
-        np.nan
-    )  # mean log-density of rows that are left out, for mixtures
     seconds: float = 0.0
     weight: float = 0.0  # in the mean of the plausibilities
 
@@ -148,8 +145,7 @@ class Trial(NamedTuple):
     """Result of a fit to some of the compared rows."""
 
     labels: np.ndarray  # (n,), clusters of all compared rows
-    means: np.ndarray | None  # means of a mixture that is fitted to all of them
-    likelihood: float  # mean log-density of the other rows, for mixtures
+    means: np.ndarray | None  # of a mixture
     seconds: float
 
 
@@ -217,15 +213,11 @@ class ComparedRows:
             return 0.0
         return (same - chance) / (1 - chance)
 
-    def make_estimator(
-        self, shape: str, n_clusters: int, covariance: str = "own"
-    ) -> Any:
+    def make_estimator(self, shape: str, n_clusters: int) -> Any:
         """Return the estimator for clusters of one shape."""
         params = self.params
         common: dict[str, Any] = {"random_state": self.seed, "n_jobs": params.n_jobs}
         if shape == "elongated":
-            if covariance == "tied":
-                return EGMM(n_clusters, **common)
             # t distributions, so that tails do not become clusters
             common["distribution"] = "t"
             return EGMM(n_clusters, covariance="own", reg_covar=_REG_COVAR, **common)
@@ -234,49 +226,44 @@ class ComparedRows:
         return EVCLUS(n_clusters, shape=shape, **common)
 
     def fit(self, n_clusters: int) -> list[Candidate]:
-        """Fit compact and elongated clusters to the rows and to halves of them."""
-        shape = self.params.shape
-        members = []
-        if shape != "elongated":
-            members = [
-                ("compact", "EVCLUS", self.make_estimator("compact", n_clusters))
-            ]
-        if shape != "compact" and self.takes_mixtures:
-            own = self.make_estimator("elongated", n_clusters)
-            tied = self.make_estimator("elongated", n_clusters, "tied")
-            members += [
-                ("elongated", "EGMM", own),
-                ("elongated", "EGMM, common covariance", tied),
-            ]
+        """Fit compact and elongated clusters to the rows and, if both, to halves of them."""
+        shapes = ["compact", "elongated"]
+        if self.params.shape != "auto":
+            shapes = [self.params.shape]
+        elif not self.takes_mixtures:
+            shapes = ["compact"]
         parts = [np.arange(len(self))]
-        if len(members) > 1:
+        if len(shapes) > 1:
             parts += self.halves
-        tasks = [(estimator, rows) for *_, estimator in members for rows in parts]
+        estimators = [self.make_estimator(shape, n_clusters) for shape in shapes]
+        tasks = [(estimator, rows) for estimator in estimators for rows in parts]
         threads = n_threads(self.params.n_jobs)
         _LOG.info("CredalClustering: candidates with %d clusters", n_clusters)
         with one_blas_thread():  # The fits already run in threads.
-            found = list(run_fits_in_threads(self._try, tasks, threads))
+            trials = list(run_fits_in_threads(self._try, tasks, threads))
         candidates = []
-        for place, (shape, method, estimator) in enumerate(members):
-            fits = found[place * len(parts) : (place + 1) * len(parts)]
-            labels, *refits = [fit.labels for fit in fits]
+        for place, shape in enumerate(shapes):
+            first, *others = trials[place * len(parts) : (place + 1) * len(parts)]
+            estimator = estimators[place]
             if shape == "elongated":
                 # The fit to all rows begins with the means of the fit to the sample.
-                estimator.set_params(init=fits[0].means)
-            candidates.append(
-                Candidate(
-                    shape,
-                    method,
-                    estimator,
-                    labels,
-                    refits,
-                    self.neighbor_agreement(labels),
-                    float(np.mean([fit.likelihood for fit in fits[-len(refits) :]])),
-                    sum(fit.seconds for fit in fits),
-                )
+                estimator.set_params(init=first.means)
+            one = Candidate(
+                shape,
+                type(estimator).__name__,
+                estimator,
+                first.labels,
+                [trial.labels for trial in others],
+                self.neighbor_agreement(first.labels),
+                first.seconds + sum(trial.seconds for trial in others),
             )
-            self.advance(f"{method}, {n_clusters} clusters")
-        return _weigh(candidates)
+            # NaN if there are no halves
+            reproducibility = float(np.nan_to_num(one.reproducibility))
+            weight = (reproducibility + _MIN_REPRODUCIBILITY) ** 2
+            candidates.append(replace(one, weight=weight))
+            self.advance(f"{shape}, {n_clusters} clusters")
+        full = [one for one in candidates if not one.has_empty_cluster] or candidates
+        return [one if one in full else replace(one, weight=0.0) for one in candidates]
 
     def cut_tree(self, n_clusters: int) -> Candidate:
         """Return the connected clusters of the density tree."""
@@ -325,32 +312,9 @@ class ComparedRows:
             trial.set_params(metric="precomputed", missing="refuse")
         weights = None if self.weights is None else self.weights[rows]
         trial._fit_silently(X[rows], weights)
-        if len(rows) == len(X):
-            means = getattr(trial, "means_", None)
-            return Trial(trial.labels_, means, np.nan, time.perf_counter() - began)
-        likelihood = np.nan
-        if isinstance(trial, EGMM):
-            likelihood = float(np.delete(trial.score_samples(X), rows).mean())
-        return Trial(trial.predict(X), None, likelihood, time.perf_counter() - began)
-
-
-def _weigh(candidates: list[Candidate]) -> list[Candidate]:
-    """Set the weights of the candidates, the squares of their reproducibilities.
-
-    The weight is zero for the less likely of two mixtures, and for candidates with empty clusters
-    if there are others.
-    """
-    likely = np.nanmax([-np.inf, *(one.likelihood for one in candidates)])
-    pool = [one for one in candidates if not one.likelihood < likely]
-    pool = [one for one in pool if not one.has_empty_cluster] or pool
-    weighted = []
-    for one in candidates:
-        reproducibility = np.nan_to_num(
-            one.reproducibility
-        )  # NaN if there are no halves
-        weight = float(reproducibility + _MIN_REPRODUCIBILITY) ** 2
-        weighted.append(replace(one, weight=weight if one in pool else 0.0))
-    return weighted
+        labels = trial.labels_ if len(rows) == len(X) else trial.predict(X)
+        means = getattr(trial, "means_", None)
+        return Trial(labels, means, time.perf_counter() - began)
 
 
 # ---- selection -----------------------------------------------------------------------------------
@@ -421,7 +385,6 @@ def _describe(one: Candidate, best: Candidate) -> dict[str, Any]:
         "method": one.method,
         "n_clusters": one.n_clusters,
         "reproducibility": one.reproducibility,
-        "likelihood": one.likelihood,
         "neighbors": one.neighbors,
         "with_selected": _rand_index(best.labels, one.labels),
         "weight": one.weight,
@@ -434,6 +397,12 @@ def _is_continuous(rows: np.ndarray) -> bool:
     """Return whether at least half of the attributes have many different values."""
     n_values = np.array([len(np.unique(column)) for column in rows.T])
     return float(np.median(n_values)) > min(_MAX_DISCRETE, len(rows) / 4)
+
+
+def _plausibilities(model: Any, rows: ComparedRows, apply: Apply) -> np.ndarray:
+    """Return the plausibilities of the clusters for the compared rows, shape (n, c)."""
+    masses = model.masses(rows.source.objects, apply)
+    return masses.astype(float) @ model.family.membership
 
 
 def _has_empty_cluster(contour: np.ndarray) -> bool:
@@ -455,17 +424,15 @@ class CredalClustering(EvidentialClusterer):
     """Clustering that selects the number and the shape (compact, elongated, connected) of clusters.
 
     Candidates are compared on a sample of 1,000 rows, or 20 rows per cluster if these are more.
-    *Compact* clusters are found by `EVCLUS`, *elongated* clusters by `EGMM` with t distributions
-    and one covariance matrix per cluster, or with Gaussian distributions and a common covariance
-    matrix, and *connected* clusters of any shape, such as rings and crescents, by `EVCLUS` on path
+    *Compact* clusters are found by `EVCLUS`, *elongated* clusters by `EGMM` with t distributions,
+    and *connected* clusters of any shape, such as rings and crescents, by `EVCLUS` on path
     distances.
 
     - *Number of clusters*: the number with the largest support (see
       `dempster.model_selection.number_of_clusters`).
     - *Compact or elongated*: both are also fitted to the halves of two random splits of the sample.
       The reproducibility of a candidate is the mean adjusted Rand index between the clusters of two
-      halves; the candidate with the larger one is selected. Of the two mixtures, the one with the
-      larger likelihood on the rows of the other half is compared.
+      halves; the candidate with the larger one is selected.
     - *Connected*: selected if the clusters are prominent in a tree of the densities, if far fewer
       nearest neighbors have different labels than with the other candidates, and if no other
       candidate finds nearly the same clusters. A number of connected clusters that the tree
@@ -490,6 +457,10 @@ class CredalClustering(EvidentialClusterer):
     shape : {"auto", "compact", "elongated", "connected"}, default="auto"
         Shape of the clusters; "auto" compares them. "elongated" needs numeric attributes without
         missing values.
+    scale : bool or "auto", default="auto"
+        Whether to divide the attributes by their spreads (interquartile ranges); "auto" does so if
+        the largest spread is more than ten times the median, as for attributes with different
+        units. Dissimilarities and X in blocks are never scaled.
     missing : {"refuse", "partial"}, default="refuse"
         Treatment of missing values (NaN); "partial" compares objects by the attributes that they
         have. Clusters are then compact or connected.
@@ -511,10 +482,9 @@ class CredalClustering(EvidentialClusterer):
         Shape of the selected clusters.
     candidates_ : pandas.DataFrame
         One row for each candidate: shape, method, number of clusters, reproducibility (agreement
-        between the halves), likelihood (mean log-density of the rows of the other half, for
-        mixtures), neighbors (share of nearest neighbors with the same label, corrected for chance),
-        adjusted Rand index with the selected candidate, weight in the mean of the plausibilities,
-        whether it is selected, and time in seconds.
+        between the halves), neighbors (share of nearest neighbors with the same label, corrected
+        for chance), adjusted Rand index with the selected candidate, weight in the mean of the
+        plausibilities, whether it is selected, and time in seconds.
     candidate_labels_ : ndarray of shape (n_candidates, n_rows)
         Clusters of the sampled rows, if candidates were compared.
     candidate_points_ : ndarray of shape (n_rows, 2)
@@ -559,7 +529,7 @@ class CredalClustering(EvidentialClusterer):
     """
 
     _model: DoubtModel | EvclusModel | EvidentialMixture | PooledModel
-    _input: DissimilarityInput
+    _input: Annotated[DissimilarityInput, ".unit n_features"]
     _candidates: list[dict[str, Any]]
     candidate_labels_: MaybeUnset[Annotated[np.ndarray, "m n:int"]]
     candidate_points_: MaybeUnset[Annotated[np.ndarray, "n 2"]]
@@ -567,6 +537,7 @@ class CredalClustering(EvidentialClusterer):
     _rules = {
         "n_clusters": COMMON_RULES["n_clusters"],
         "shape": rule.choice("auto", *SHAPES),
+        "scale": rule.choice("auto") | rule.flag,
         "metric": METRIC_RULE,
         "missing": MISSING_RULE,
         **{name: COMMON_RULES[name] for name in ("random_state", "n_jobs", "verbose")},
@@ -579,6 +550,7 @@ class CredalClustering(EvidentialClusterer):
         *,
         metric: Metric = "euclidean",
         shape: str = "auto",
+        scale: bool | str = "auto",
         missing: str = "refuse",
         random_state: Seed = None,
         n_jobs: int | None = -1,
@@ -587,6 +559,7 @@ class CredalClustering(EvidentialClusterer):
         self.n_clusters = n_clusters
         self.metric = metric
         self.shape = shape
+        self.scale = scale
         self.missing = missing
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -646,6 +619,8 @@ class CredalClustering(EvidentialClusterer):
 
     def _compare_and_fit(self, X: TableLike, sample_weight: ArrayLike) -> None:
         self._check_parameters()
+        scale = False if in_blocks(self, X) else self.scale
+        self._input = DissimilarityInput(self.metric, scale=scale, fewest=2)
         with (
             block_map(self.n_jobs) as apply,
             open_sample(self, X, sample_weight, {}, apply) as sample,
@@ -658,6 +633,8 @@ class CredalClustering(EvidentialClusterer):
                 pool = [self._uncompared(rows)]
             if sample.blocks is None:
                 sample_weight = sample.weights
+            if self._input.unit is not None:
+                X = sample.values.objects
             for one in pool:
                 one.estimator._fit_silently(X, sample_weight)
             members = [one.estimator for one in pool]
@@ -666,26 +643,7 @@ class CredalClustering(EvidentialClusterer):
             selected = int(shares.argmax())
             best = pool[selected]
 
-            def plausibilities(model: Any) -> np.ndarray:
-                return (
-                    model.masses(rows.source.objects, apply).astype(float)
-                    @ model.family.membership
-                )
-
-            model = models[0]
-            if len(models) > 1:
-                contours = [plausibilities(one) for one in models]
-                orders = np.array(
-                    [
-                        _match_clusters(contours[selected], contour)
-                        for contour in contours
-                    ]
-                )
-                model = PooledModel.from_models(models, shares, orders, selected)
-                if _has_empty_cluster(plausibilities(model)):
-                    # The selected candidate alone; the others only detect outliers.
-                    shares = np.eye(len(models))[selected]
-                    model = PooledModel.from_models(models, shares, orders, selected)
+            model, shares = self._pool_models(rows, models, shares, apply)
             self.selected_ = best.shape
             self.n_clusters_ = best.n_clusters
             final = dict(zip(pool, shares / shares.sum(), strict=True))
@@ -697,7 +655,7 @@ class CredalClustering(EvidentialClusterer):
                 labels = {one: one.labels for one in candidates}
                 if isinstance(rows.source, AttributeSource):
                     # The fit to all objects may number the clusters differently.
-                    contour = plausibilities(model)
+                    contour = _plausibilities(model, rows, apply)
                     indicators = np.eye(contour.shape[1])[best.labels]
                     labels[best] = _match_clusters(indicators, contour)[best.labels]
                 self.candidate_labels_ = np.array(list(labels.values()))
@@ -706,7 +664,9 @@ class CredalClustering(EvidentialClusterer):
             if "number_" in vars(self):
                 auto_params["n_clusters"] = self._explain_number()
             if best.n_clusters > 1:
-                auto_params["shape"] = self.reason()
+                auto_params["shape"] = self._explain_shape()
+            if self.scale == "auto" and self._input.unit is not None:
+                auto_params["scale"] = _SCALED
             masses = None
             if sample.blocks is None:
                 parts = [member.credal_partition_.masses for member in members]
@@ -717,6 +677,23 @@ class CredalClustering(EvidentialClusterer):
             metadata = self._set_result(result, sample, auto_params, apply)
             if sample.blocks is not None:
                 set_lazy_result(self, sample.blocks, metadata)
+
+    def _pool_models(
+        self, rows: ComparedRows, models: list[Any], shares: np.ndarray, apply: Apply
+    ) -> tuple[Any, np.ndarray]:
+        """Return the model that averages the plausibilities, and the weights of the models."""
+        if len(models) == 1:
+            return models[0], shares
+        selected = int(shares.argmax())
+        contours = [_plausibilities(one, rows, apply) for one in models]
+        target = contours[selected]
+        orders = np.array([_match_clusters(target, contour) for contour in contours])
+        model = PooledModel.from_models(models, shares, orders, selected)
+        if _has_empty_cluster(_plausibilities(model, rows, apply)):
+            # The selected candidate alone; the others only detect outliers.
+            shares = np.eye(len(models))[selected]
+            model = PooledModel.from_models(models, shares, orders, selected)
+        return model, shares
 
     def _leave_out_isolated(self, sample: Sample[Any]) -> Sample[Any]:
         """Set the weights of isolated rows to zero, so that they do not change the clusters."""
@@ -768,7 +745,6 @@ class CredalClustering(EvidentialClusterer):
 
     def _read(self, X: TableLike, *, reset: bool) -> Any:
         if reset:
-            self._input = DissimilarityInput(self.metric, fewest=2)
             return self._input.training(self, X)
         references = getattr(self._model, "references", None)
         return self._input.new(
@@ -787,13 +763,19 @@ class CredalClustering(EvidentialClusterer):
         return pd.DataFrame(self._candidates)
 
     def reason(self) -> str:
-        """Explain in a sentence why the shape was selected.
+        """Explain why the shape was selected, and whether the attributes were scaled.
 
         Returns
         -------
         str
         """
         check_is_fitted(self, "selected_")
+        text = self._explain_shape()
+        if self.scale == "auto" and self._input.unit is not None:
+            text += f" {_SCALED}"
+        return text
+
+    def _explain_shape(self) -> str:
         clusters = f"{self.selected_.capitalize()} clusters"
         if self.n_clusters_ == 1:
             return "A single cluster: the objects do not form several clusters."

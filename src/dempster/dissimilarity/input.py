@@ -54,6 +54,8 @@ from dempster.dissimilarity.sources import (
 METRIC_RULE = rule.Rule("the name of a metric or a callable", callable, types=(str,))
 _FLOATS = [np.float64, np.float32]
 _PROBES = 24  # number of objects on which a metric function is checked
+# Spreads of attributes differ clearly if the largest is more than this multiple of the median.
+_CLEAR_DIFFERENCE = 10.0
 # formats that need no conversion, which would add up duplicate entries
 _SPARSE = ["csr", "csc", "coo"]
 
@@ -70,11 +72,15 @@ class DissimilarityInput:
     sparse: bool = False  # whether a matrix of dissimilarities may be sparse
     # whether to subtract the means, far from which Euclidean metrics are inaccurate
     centered: bool = False
+    # whether to divide the attributes by their spreads; "auto": if these differ clearly
+    scale: bool | str = False
     fewest: int = 1  # smallest permitted number of training objects
     # advice if the matrix is asymmetric
     remedy: str = "; set symmetrize=True to use the mean of the two"
     # means that are subtracted from the attributes, set by `training`
     origin: Annotated[np.ndarray, "p"] | None = None
+    # divisors of the attributes, set by `training`
+    unit: Annotated[np.ndarray, "p"] | None = None
     # encoder of the table if ``metric="gower"``, set by `training`
     encoder: GowerEncoder | None = None
 
@@ -108,6 +114,10 @@ class DissimilarityInput:
             if self.centered:
                 self.origin = row_mean(values).astype(values.dtype)
                 values = values - self.origin
+            if self.scale:
+                self.unit = self._find_unit(values)
+            if self.unit is not None:
+                values = values / self.unit
             source = AttributeSource(values, self.metric)
             if callable(self.metric):
                 check_metric(source)
@@ -140,13 +150,32 @@ class DissimilarityInput:
         if self.is_precomputed:
             return self._new_dissimilarities(estimator, X, or_width)
         values = self._validated(estimator, X, reset=False)
-        return values if self.origin is None else values - self.origin
+        if self.origin is not None:
+            values = values - self.origin
+        return values if self.unit is None else values / self.unit
 
     def attributes(
         self, estimator: BaseEstimator, X: TableLike, which: np.ndarray
     ) -> np.ndarray:
         """Return the rows ``which`` of the training objects X, without centering."""
         return self._validated(estimator, X, reset=False)[which]
+
+    def _find_unit(self, values: np.ndarray) -> np.ndarray | None:
+        """Return the spreads of the attributes, or None if they do not differ clearly.
+
+        The spread is the interquartile range, which outliers do not change, divided by that of the
+        standard normal distribution; the standard deviation if this range is zero.
+        """
+        low, high = np.nanquantile(values, [0.25, 0.75], axis=0)
+        spread = (high - low) / 1.349
+        spread = np.where(spread > 0, spread, np.nanstd(values, axis=0))
+        ordered = np.sort(spread[spread > 0])
+        if len(ordered) == 0:
+            return None
+        median = ordered[(len(ordered) - 1) // 2]
+        if self.scale == "auto" and ordered[-1] <= _CLEAR_DIFFERENCE * median:
+            return None
+        return np.where(spread > 0, spread, 1).astype(values.dtype)
 
     def _new_dissimilarities(
         self, estimator: BaseEstimator, X: TableLike, or_width: int | None

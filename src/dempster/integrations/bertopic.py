@@ -81,7 +81,7 @@ class TopicClusterer(DocumentedEstimator, BaseEstimator):
         rule.check_flags(outliers=self.outliers)
         clusterer = self.clusterer
         if clusterer is None:
-            clusterer = CredalClustering(random_state=0)
+            clusterer = CredalClustering(scale=False, random_state=0)
         if not (rule.is_estimator(clusterer) and hasattr(clusterer, "predict_mass")):
             raise InvalidParameterError(
                 "clusterer", "a clusterer from dempster.cluster", clusterer

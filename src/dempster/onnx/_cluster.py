@@ -321,6 +321,11 @@ def _scores(
 
 def _export_pool(estimator: CredalClustering, X: Value) -> Value:
     model: Any = estimator._model
+    if estimator._input.unit is not None:
+        X = X / estimator._input.unit
+    if isinstance(model, EvidentialMixture):
+        part: Any = SimpleNamespace(_model=model)
+        return _export_mixture(part, X)
     if not isinstance(model, PooledModel):
         return _export_references(estimator, X)
     parts: list[Value] = []
@@ -328,12 +333,13 @@ def _export_pool(estimator: CredalClustering, X: Value) -> Value:
     for one, weight, order in zip(
         model.models, model.weights, model.orders, strict=True
     ):
-        part: Any = SimpleNamespace(_model=one, metric="euclidean")
+        part = SimpleNamespace(_model=one, metric="euclidean")
         if isinstance(one, EvidentialMixture):
             masses = _export_mixture(part, X)
         else:
             masses = _export_references(part, X)
-        outlying.append(masses.columns([one.family.empty_index]))
+        if one.family.empty_index is not None:
+            outlying.append(masses.columns([one.family.empty_index]))
         plausibilities = masses @ one.family.membership[:, order].astype(float)
         largest = maximum(plausibilities.max(), np.finfo(np.float32).tiny)
         parts.append(plausibilities / largest * weight)

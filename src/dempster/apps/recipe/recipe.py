@@ -66,6 +66,7 @@ _RESERVED = {
     "n_clusters": "clusters",
     "random_state": "seed",
     "missing": "missing",
+    "scale": "scale",
     "verbose": "progress",
 }
 
@@ -296,6 +297,8 @@ class Recipe:
             self._reject("clusters", f"{reason} (clusters='auto')")
         if self._info.parameter("random_state"):
             settings["random_state"] = self.seed
+        if not self.scale and self._info.parameter("scale"):
+            settings["scale"] = False
         if self.kind == "dissimilarities":
             settings["metric"] = "precomputed"
         elif self.categories and not self._can("categories"):
