@@ -413,7 +413,6 @@ def fence_coefficients(layer: MassLayer, decision: np.ndarray | None) -> np.ndar
 
 
 _ROWS_PER_BLOCK = 65_536
-_ROWS_PER_BLOCK_ON_DEVICE = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -431,21 +430,19 @@ class NetworkModel:
         """Return the masses of n rows, shape (n, f), in the precision and on the device of X."""
         out = allocate_rows(values, len(self.family))
         device = getattr(self.network, "device", None)
-        size = _ROWS_PER_BLOCK
-        if device is not None and device.type != "cpu":
-            size = _ROWS_PER_BLOCK_ON_DEVICE
-        for start in range(0, len(values), size):
-            rows = values[start : start + size]
+        for start in range(0, len(values), _ROWS_PER_BLOCK):
+            rows = slice(start, start + _ROWS_PER_BLOCK)
+            block = values[rows]
             if device is not None:
-                rows = to_tensor(rows, device)
-            inputs = self.preparation.standardize(rows)
+                block = to_tensor(block, device)
+            inputs = self.preparation.standardize(block)
             decision = self.preparation.decision_values(inputs)
             masses = self.network.predict_masses(inputs, decision, apply)
             masses /= masses.sum(axis=1, keepdims=True)
             if is_tensor(masses):
-                copy_into(masses, out[start : start + size])
+                copy_into(masses, out[rows])
             else:
-                out[start : start + size] = masses
+                out[rows] = masses
         return out
 
 
