@@ -683,6 +683,8 @@ def _select_rows(
 
 
 def _drop_constant_columns(numbers: pd.DataFrame, note: Note) -> pd.DataFrame:
+    if len(numbers) == 1:
+        raise InvalidInputError("the table must have at least two rows, got 1")
     values = numbers.to_numpy()
     varies = np.asarray(np.nanmax(values, axis=0) > np.nanmin(values, axis=0))
     if not varies.any():
