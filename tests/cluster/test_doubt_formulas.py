@@ -19,17 +19,16 @@ X = np.concatenate([X, [[20.0, 20.0], [-12.0, 9.0]]])
 NEW = rng.uniform(-4, 12, (30, 2))
 
 
-def gabriel_graph(apart):
-    """Return the pairs of clusters with no third cluster in the ball between them, given squared distances."""
-    c = len(apart)
-    others = [
-        [j for j in range(c) if j not in (k, m)] for k in range(c) for m in range(c)
-    ]
-    return [
-        (k, m)
-        for (k, m), third in zip(np.ndindex(c, c), others, strict=True)
-        if k != m and all(apart[k, j] + apart[m, j] >= apart[k, m] for j in third)
-    ]
+def neighbors_by_objects(costs):
+    """Return the pairs of clusters that are the nearest two of 1 % of the smaller cluster."""
+    first, second = np.argsort(costs, axis=1)[:, :2].T
+    sizes = np.bincount(first)
+    pairs = []
+    for k, m in np.ndindex(len(sizes), len(sizes)):
+        between = (first == k) & (second == m) | (first == m) & (second == k)
+        if k != m and between.sum() >= max(0.01 * min(sizes[k], sizes[m]), 1):
+            pairs.append((k, m))
+    return pairs
 
 
 def consonant_masses(plausibility, neighbors, empty):
@@ -83,8 +82,8 @@ def evclus_masses(objects, references, labels, c, is_training):
             for k in range(c)
         ]
     )
-    apart = square - (np.diag(square)[:, None] + np.diag(square)) / 2
-    neighbors = gabriel_graph(apart)
+    means = [np.mean(between[:, labels == k] ** 2, axis=1) for k in range(c)]
+    neighbors = neighbors_by_objects(np.transpose(means) - np.diag(square) / 2)
     for i, d in enumerate(D):
         if is_training:
             compared = np.arange(r) != i
@@ -128,16 +127,17 @@ def test_egmm(covariance):
     )
     own = np.broadcast_to(model.covariance_, (4, 2, 2))
     single = model.weights_[model.focal_sets_.singleton_index]
-    density = [
-        single[k] * multivariate_normal(model.means_[k], own[k]).pdf(NEW)
-        for k in range(4)
-    ]
-    inverse = np.linalg.inv(np.tensordot(single, own, axes=1))
-    gap = model.means_[:, None] - model.means_
-    neighbors = gabriel_graph(np.einsum("kmd,de,kme->km", gap, inverse, gap))
+
+    def densities(objects):
+        return [
+            single[k] * multivariate_normal(model.means_[k], own[k]).pdf(objects)
+            for k in range(4)
+        ]
+
+    neighbors = neighbors_by_objects(-np.transpose(densities(X[:-2])))
     assert_masses(
         model.predict_mass(NEW),
-        [consonant_masses(p, neighbors, 0.0) for p in np.transpose(density)],
+        [consonant_masses(p, neighbors, 0.0) for p in np.transpose(densities(NEW))],
     )
 
 
