@@ -31,6 +31,7 @@ from dempster.nn import (
 
 N_SEEDS = 5
 N_EPOCHS = 20
+BATCH_SIZE = 64
 N_FEATURES = 16
 N_PROTOTYPES = 30
 TOLERANCE = 0.8
@@ -51,8 +52,10 @@ def train(
 ) -> None:
     optimizer = torch.optim.Adam(network.parameters(), lr=0.005)
     network.train()
+    n_batches = len(x) // BATCH_SIZE
     for _ in range(N_EPOCHS):
-        for rows in torch.randperm(len(x)).split(64):
+        # Batches of equal size, because batch normalization fails for a small last batch.
+        for rows in torch.randperm(len(x)).chunk(n_batches):
             optimizer.zero_grad()
             loss(x[rows], y[rows]).backward()
             optimizer.step()
