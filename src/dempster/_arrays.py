@@ -1,4 +1,4 @@
-"""Operations for both NumPy arrays and torch tensors.
+"""Operations for NumPy arrays, torch tensors and compressed rows (SciPy sparse arrays).
 
 The result of a computation on a tensor is a tensor on the same device, as with the array API
 support of scikit-learn. Constant tables (such as the membership of clusters in focal sets) are
@@ -21,12 +21,17 @@ _FEW_COLUMNS = 16
 _FAR = 2.0**16
 
 Array: TypeAlias = Any
-"""NumPy array or torch tensor."""
+"""NumPy array or torch tensor; masses may also be a SciPy sparse array of compressed rows."""
 
 
 def is_tensor(values: Any) -> bool:
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(values, torch.Tensor)
+
+
+def is_sparse(values: Any) -> bool:
+    """Return whether masses are stored as compressed rows, without importing SciPy."""
+    return hasattr(values, "indptr")
 
 
 def is_network(obj: Any) -> bool:
@@ -91,7 +96,9 @@ def to_array_with_shape(values: Any) -> Any:
 
 
 def to_host(values: Array) -> np.ndarray:
-    """Return a tensor as a NumPy array in main memory, and anything else unchanged."""
+    """Return a tensor or compressed rows as a NumPy array, and anything else unchanged."""
+    if is_sparse(values):
+        return values.toarray()
     if not is_tensor(values):
         return values
     held = values.detach().cpu().resolve_conj().resolve_neg()
@@ -129,6 +136,8 @@ def zeros(shape: tuple[int, ...], other: Array) -> Array:
 def copy_array(values: Array) -> Array:
     if is_tensor(values):
         return values.clone()
+    if is_sparse(values):
+        return values.copy()
     return values.copy(order="K")
 
 
@@ -161,6 +170,8 @@ def multiply_rows(rows: Array, table: np.ndarray) -> Array:
     if is_tensor(rows):
         return rows @ cast_like(table, rows)
     there = table.astype(rows.dtype)
+    if is_sparse(rows):
+        return rows @ there
     out = np.empty((len(rows), there.shape[1]), dtype=rows.dtype)
     for start in range(0, len(rows), _ROWS_PER_BLOCK):
         block = slice(start, start + _ROWS_PER_BLOCK)
@@ -173,6 +184,49 @@ def look_up(table: np.ndarray, where: Array) -> Array:
     if is_tensor(where):
         return to_device_of(table, where)[where]
     return table[where]
+
+
+def select_columns(values: Array, which: np.ndarray) -> Array:
+    """Return some columns as an array or tensor that is not sparse."""
+    columns = values[:, to_device_of(which, values)]
+    return columns.toarray() if is_sparse(values) else columns
+
+
+def row_argmax(values: Array) -> Array:
+    """Return the index of the largest value of each row, the first one in case of ties.
+
+    The values of compressed rows are not negative, and each row has at least one.
+    """
+    if not is_sparse(values):
+        return values.argmax(axis=1)
+    values.sort_indices()
+    starts = values.indptr[:-1]
+    largest = np.repeat(
+        np.maximum.reduceat(values.data, starts), np.diff(values.indptr)
+    )
+    places = np.where(values.data == largest, values.indices, values.shape[1])
+    return np.minimum.reduceat(places, starts).astype(np.intp)
+
+
+def largest_in_rows(values: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the columns and values of the k largest positive values of each row, shape (n, k).
+
+    The values decrease; in case of ties the first columns are returned. The column is -1 and the
+    value 0 if a row has fewer positive values.
+    """
+    from scipy import sparse  # slow to import
+
+    held = sparse.csr_array(values)
+    rows = np.repeat(np.arange(held.shape[0]), np.diff(held.indptr))
+    order = np.lexsort((held.indices, -held.data, rows))
+    rank = np.arange(held.nnz) - held.indptr[rows]
+    kept = (rank < k) & (held.data[order] > 0)
+    places = rows[kept], rank[kept]
+    columns = np.full((held.shape[0], k), -1)
+    columns[places] = held.indices[order[kept]]
+    largest = np.zeros((held.shape[0], k), dtype=held.dtype)
+    largest[places] = held.data[order[kept]]
+    return columns, largest
 
 
 def positions_where(marks: Array) -> Array:

@@ -11,6 +11,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from dempster import CredalPartition, FocalSets
 from dempster.cluster import CCM, ECM
+from dempster.cluster.ecm import Statistics
 from dempster.datasets import load_butterfly
 from dempster.partition import (
     consistency_index,
@@ -421,3 +422,14 @@ def test_large_cluster_is_not_divided(method):
         > 0.95
         > adjusted_rand_score(y, smallest.labels_)
     )
+
+
+def test_prototype_of_a_cluster_without_mass_does_not_move():
+    X = np.array([[0.0, 1.0], [2.0, 1.0], [9.0, 9.0], [11.0, 9.0]])
+    family = FocalSets.simple(3, empty=False, omega=False)
+    centers = np.array([[1.0, 0.0], [5.0, -7.0], [10.0, 8.0]])
+    model = prototypes(family, centers, 1.0, 2.0, 1.0)
+    powers = np.array([[1.0, 0, 0], [1, 0, 0], [0, 0, 1], [0, 0, 1]])
+    sums = Statistics(0.0, powers.sum(axis=0), X.T @ powers, np.empty((0, 0, 3)))
+    moved = model.update(sums).centers
+    np.testing.assert_allclose(moved, [[1, 1], [5, -7], [10, 9]])

@@ -16,9 +16,13 @@ from dempster._arrays import (
     copy_array,
     divide,
     freeze,
+    is_sparse,
+    is_tensor,
+    largest_in_rows,
     library_of,
     multiply_rows,
     precision_of,
+    select_columns,
     to_device_of,
     to_host,
     zeros,
@@ -31,7 +35,9 @@ from dempster._validation import (
     check_choice,
     check_flags,
     check_memory,
+    choice,
     column_names,
+    integer,
     is_integer,
     match_names,
     real,
@@ -153,7 +159,7 @@ class MassFunctions:
         if frame is None:
             frame = range(c)
         if index is not None:
-            index = validate_index(index, len(masses))
+            index = validate_index(index, masses.shape[0])
         self._masses = freeze(masses)
         self.focal_sets = focal_sets
         self.index = index
@@ -603,8 +609,29 @@ class MassFunctions:
 
     @property
     def masses(self) -> Array:
-        """Masses as a read-only array or tensor of shape (n, f)."""
+        """Masses as a read-only array or tensor of shape (n, f).
+
+        They are computed at each access if they are stored as compressed rows (`stored_masses`).
+        """
+        if not is_sparse(self._masses):
+            return self._masses
+        n, f = self._masses.shape
+        check_memory(
+            n * f * self._masses.dtype.itemsize,
+            f"the masses of {n:,} objects on {f:,} sets",
+            "select fewer objects, or use methods that do not need the masses of all sets",
+        )
+        return freeze(self._masses.toarray())
+
+    @property
+    def stored_masses(self) -> Array:
+        """Masses as they are stored: `masses`, or a SciPy sparse array for very many sets."""
         return self._masses
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Type of the masses."""
+        return precision_of(self._masses)
 
     @property
     def n_clusters(self) -> int:
@@ -617,7 +644,7 @@ class MassFunctions:
         where = self.focal_sets.empty_index
         if where is None:
             return freeze(zeros((len(self),), self._masses))
-        return freeze(self._masses[:, where])
+        return freeze(select_columns(self._masses, np.array([where]))[:, 0])
 
     # ---- properties ------------------------------------------------------------------------------
 
@@ -656,7 +683,7 @@ class MassFunctions:
         # focal sets, the left side is the sum over the answers of the squared number of focal sets
         # that contain the answer, and the right side is the sum over k of the squared number of
         # focal sets with more than k answers.
-        is_focal = self._is_focal * cast_like(np.ones(1), self._masses)
+        is_focal = self._is_focal * cast_like(np.ones(1), self.masses)
         is_larger = self.focal_sets.cardinality[:, None] > np.arange(self.n_clusters)
         common = multiply_rows(is_focal, self.focal_sets.membership)
         smaller = multiply_rows(is_focal, is_larger)
@@ -665,10 +692,10 @@ class MassFunctions:
     @property
     def _is_focal(self) -> Array:
         """Whether each set has a mass above the tolerance for rounding errors, shape (n, f)."""
-        return self._masses > rounding_tolerance(self._masses)
+        return self.masses > rounding_tolerance(self.masses)
 
     def _has_focal(self, is_chosen: np.ndarray) -> Array:
-        return self._is_focal[:, to_device_of(is_chosen, self._masses)].any(axis=1)
+        return self._is_focal[:, to_device_of(is_chosen, self.masses)].any(axis=1)
 
     # ---- measures --------------------------------------------------------------------------------
 
@@ -686,7 +713,8 @@ class MassFunctions:
         """
         rows, single = self.membership_rows(sets)
         where = self.focal_sets.find(rows)
-        values = self._masses[:, where] * cast_like(where >= 0, self._masses)
+        values = select_columns(self._masses, where)
+        values = values * cast_like(where >= 0, self._masses)
         return values[:, 0] if single else values
 
     def membership_rows(self, sets: Any) -> tuple[np.ndarray, bool]:
@@ -801,8 +829,7 @@ class MassFunctions:
         """Beliefs in the single answers, shape (n, c), which are the masses of the singletons."""
         where = self.focal_sets.singleton_index
         return freeze(
-            self._masses[:, to_device_of(where, self._masses)]
-            * cast_like(where >= 0, self._masses)
+            select_columns(self._masses, where) * cast_like(where >= 0, self._masses)
         )
 
     def pignistic(self, *, normalized: bool = True) -> Array:
@@ -863,9 +890,9 @@ class MassFunctions:
         disjoint = ~(
             self.focal_sets.membership.astype(float) @ other.focal_sets.membership.T > 0
         )
-        return library_of(self._masses).einsum(
+        return library_of(self.masses).einsum(
             "if,if->i",
-            self._masses @ cast_like(disjoint, self._masses),
+            self.masses @ cast_like(disjoint, self.masses),
             _broadcast_rows(other, self),
         )
 
@@ -958,7 +985,7 @@ class MassFunctions:
         longest = max((self, *others), key=lambda m: (len(m) != 1, len(m)))
         sources = [longest._matched(m) for m in (self, *others)]
         masses, family = combine_masses(
-            [(m._masses, m.focal_sets) for m in sources], rule
+            [(m.masses, m.focal_sets) for m in sources], rule
         )
         names = next(
             (
@@ -1040,16 +1067,14 @@ class MassFunctions:
         """
         if contexts is None and not isinstance(rate, Mapping):
             rate = reorder_like(rate, self.index)
-            return self._like(
-                *combination.discount(self._masses, self.focal_sets, rate)
-            )
+            return self._like(*combination.discount(self.masses, self.focal_sets, rate))
         if isinstance(contexts, str):
             rate = reorder_by_names(rate, self.frame)
         rows, rates = combination.validate_contexts(
             rate, contexts, self.n_clusters, self.membership_rows
         )
         return self._like(
-            *combination.discount_contexts(self._masses, self.focal_sets, rows, rates)
+            *combination.discount_contexts(self.masses, self.focal_sets, rows, rates)
         )
 
     def condition(self, event: Any, *, normalized: bool = True) -> MassFunctions:
@@ -1072,7 +1097,7 @@ class MassFunctions:
         if not single:
             raise InvalidParameterError("event", "one set of answers", event)
         certain = MassFunctions.unchecked(
-            cast_like(np.ones((1, 1)), self._masses), FocalSets(rows), None, self.frame
+            cast_like(np.ones((1, 1)), self.masses), FocalSets(rows), None, self.frame
         )
         return self.combine(certain, rule="dempster" if normalized else "conjunctive")
 
@@ -1098,7 +1123,7 @@ class MassFunctions:
                 f"{n_lost} mass functions with all mass on the empty set became vacuous",
                 stacklevel=2,
             )
-        return self._like(*NORMALIZATIONS[rule](self._masses, self.focal_sets))
+        return self._like(*NORMALIZATIONS[rule](self.masses, self.focal_sets))
 
     def to_family(self, focal_sets: FocalSets) -> MassFunctions:
         """Return the same mass functions on another family of focal sets.
@@ -1120,12 +1145,12 @@ class MassFunctions:
                 must=f"have {self.n_clusters} clusters, got {focal_sets.n_clusters}",
             )
         where = focal_sets.find(self.focal_sets.membership)
-        if (self._masses[:, where < 0] > 0).any():
+        if (self.masses[:, where < 0] > 0).any():
             raise InvalidParameterError(
                 "focal_sets", must="contain every set that has mass"
             )
-        out = zeros((len(self), len(focal_sets)), self._masses)
-        out[:, where[where >= 0]] = self._masses[:, where >= 0]
+        out = zeros((len(self), len(focal_sets)), self.masses)
+        out[:, where[where >= 0]] = self.masses[:, where >= 0]
         return self._like(out, focal_sets)
 
     def coarsen(self, parts: Mapping[Hashable, Any]) -> MassFunctions:
@@ -1366,7 +1391,7 @@ class MassFunctions:
 
     @property
     def _normalized(self) -> tuple[Array, FocalSets]:
-        return remove_empty(self._masses, self.focal_sets)
+        return remove_empty(self.masses, self.focal_sets)
 
     # ---- conversion ------------------------------------------------------------------------------
 
@@ -1382,19 +1407,22 @@ class MassFunctions:
             raise InvalidInputError(
                 f"the power set of {self.n_clusters} answers is too large for a dense array"
             )
-        n_bytes = len(self) * precision_of(self._masses).itemsize << self.n_clusters
+        n_bytes = len(self) * precision_of(self.masses).itemsize << self.n_clusters
         what = f"{len(self):,} rows of 2^{self.n_clusters} masses"
         check_memory(n_bytes, what, "convert fewer rows at once")
-        return transforms.to_dense(self._masses, self.focal_sets)
+        return transforms.to_dense(self.masses, self.focal_sets)
 
-    def to_frame(self, backend: str = "pandas") -> Any:
-        """Return a table with a column for each set.
+    def to_frame(self, backend: str = "pandas", *, top: int | None = None) -> Any:
+        """Return a table with a column for each set, or with the largest masses.
 
         Parameters
         ----------
         backend : {"pandas", "polars"}
             Library of the table. The row names become the index in pandas and the first column,
             "object", in polars.
+        top : int or None, default=None
+            Number of the largest masses of each row, for very many sets. The columns are then
+            "set 1", "mass 1", "set 2" and so on, in decreasing order of the masses.
 
         Returns
         -------
@@ -1411,14 +1439,24 @@ class MassFunctions:
         y  0.5  0.5
         >>> m.to_frame(backend="polars").columns
         ['object', '{a}', 'Ω']
+        >>> m.to_frame(top=1)
+          set 1  mass 1
+        x   {a}     1.0
+        y   {a}     0.5
         """
         check_choice(backend, "backend", ("pandas", "polars"))
-        masses = to_host(self._masses)
+        check(top, "top", choice(None) | integer(1))
         columns = self.focal_sets.names(self.frame)
+        values = []
+        if top is None:
+            values = list(to_host(self.masses).T)
+        else:
+            columns, values = self._largest_masses(columns, min(top, len(columns)))
         if backend == "pandas":
             import pandas as pd
 
-            return pd.DataFrame(masses, index=self.index, columns=columns)
+            table = pd.DataFrame(dict(enumerate(values)), index=self.index)
+            return table.set_axis(columns, axis=1)
         try:
             import polars as pl
         except ImportError as error:
@@ -1429,8 +1467,20 @@ class MassFunctions:
             )
         names = {} if self.index is None else {"object": list(self.index)}
         return pl.DataFrame(
-            names | dict(zip(columns, masses.T, strict=True)), strict=False
+            names | dict(zip(columns, values, strict=True)), strict=False
         )
+
+    def _largest_masses(
+        self, sets: list[str], top: int
+    ) -> tuple[list[str], list[np.ndarray]]:
+        which, masses = largest_in_rows(self.to_numpy()._masses, top)
+        names = np.array([*sets, ""])  # The last name is that of no set.
+        columns = []
+        values = []
+        for rank in range(top):
+            columns += [f"set {rank + 1}", f"mass {rank + 1}"]
+            values += [names[which[:, rank]], masses[:, rank]]
+        return columns, values
 
     def to_numpy(self) -> Self:
         """Return the same mass functions with the masses in a NumPy array instead of a tensor.
@@ -1447,7 +1497,7 @@ class MassFunctions:
         >>> type(m.masses).__name__, type(m.to_numpy().masses).__name__
         ('Tensor', 'ndarray')
         """
-        if isinstance(self._masses, np.ndarray):
+        if not is_tensor(self._masses):
             return self
         return self._copy_with(to_host(self._masses), self.index)
 
@@ -1475,7 +1525,7 @@ class MassFunctions:
         return Opinions(self.singleton_belief, self.mass(tuple(self.frame)), rate)
 
     def __len__(self) -> int:
-        return len(self._masses)
+        return int(self._masses.shape[0])
 
     def __getitem__(self, rows: Any) -> Self:
         """Return the rows given by an index, a slice, a Boolean mask or an array of indices."""
@@ -1542,7 +1592,7 @@ class MassFunctions:
         """
         self._check_frame(other)
         unify_tensors(
-            [(self._masses, self.focal_sets), (other._masses, other.focal_sets)]
+            [(self.masses, self.focal_sets), (other.masses, other.focal_sets)]
         )
         if other is self or len(other) == 1 or len(self) == 1:
             return other
@@ -1607,7 +1657,7 @@ def _belief_distance(difference: Array, family: FocalSets) -> Array:
 
 def _row_text(m: MassFunctions, i: int) -> str:
     sets = m.focal_sets.names([printable(name) for name in m.frame])
-    row = to_host(m.masses[i])
+    row = to_host(m[i].masses[0])
     largest = [
         j for j in np.argsort(-row, kind="stable")[:_MAX_TEXT_SETS] if row[j] >= 5e-4
     ]
@@ -1623,7 +1673,7 @@ def _html_table(m: MassFunctions, title: str) -> str:
     names = range(shown) if m.index is None else m.index[:shown]
     rows = (
         f"<th>{html.escape(str(name))}</th>" + "".join(_cell(float(v)) for v in row)
-        for name, row in zip(names, m.masses[:shown], strict=True)
+        for name, row in zip(names, m[:shown].masses, strict=True)
     )
     table = html_table(["", *sets], rows)
     more = f"<p>{len(m) - shown} more rows</p>" * (len(m) > shown)

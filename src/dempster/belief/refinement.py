@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from dempster._arrays import Array, is_tensor, to_device_of, zeros
+from dempster._arrays import Array, is_sparse, is_tensor, to_device_of, zeros
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._validation import as_list, is_integer
 from dempster.belief import transforms
@@ -35,6 +35,8 @@ def merge_sets(masses: Array, rows: np.ndarray) -> tuple[Array, FocalSets]:
         total = zeros((len(masses), len(unique)), masses).index_add(
             1, to_device_of(target, masses), masses
         )
+    elif is_sparse(masses):
+        total = masses @ type(masses)(np.eye(len(unique), dtype=masses.dtype)[target])
     else:
         order = np.argsort(target, kind="stable")
         first = np.flatnonzero(np.diff(target[order], prepend=-1))

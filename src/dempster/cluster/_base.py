@@ -20,6 +20,8 @@ from dempster._arrays import (
     copy_array,
     is_followed,
     is_tensor,
+    row_argmax,
+    select_columns,
     to_device_of,
     to_host,
 )
@@ -593,13 +595,13 @@ def _outlier_warnings(result: FitResult) -> list[str]:
     empty = result.model.family.empty_index
     if empty is None or result.masses is None:
         return []
-    masses = result.masses  # an array or a tensor
-    n_sets = masses.shape[1]
+    masses = result.masses
+    n, n_sets = masses.shape
     # The largest mass is at least 1 / n_sets; argmax is slow for millions of short rows.
-    could_be_outlier = masses[:, empty] > 0.9 / n_sets
-    if float(could_be_outlier.sum()) <= 0.5 * len(masses):
+    empty_masses = select_columns(masses, np.array([empty]))
+    if float((empty_masses > 0.9 / n_sets).sum()) <= 0.5 * n:
         return []
-    share = float((masses.argmax(1) == empty).sum()) / len(masses)
+    share = float((row_argmax(masses) == empty).sum()) / n
     if share <= 0.5:
         return []
     problem = f"{share:.0%} of the objects are outliers (largest mass on the empty set)"

@@ -10,11 +10,14 @@ of the empty set. The minimum has a closed form (Masson and Denoeux, 2008, eq. 1
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
+from scipy import sparse
 
+from dempster._arrays import Array
 from dempster._errors import InvalidParameterError
 from dempster._native import kernel
 from dempster.belief import FocalSets
@@ -120,6 +123,90 @@ class MassStep:
         return solve_normal_equations(
             H, (self.sets.T * size ** (self.alpha - 1)) @ first
         )
+
+
+# number of clusters above which masses are stored as compressed rows
+_MAX_DENSE_CLUSTERS = 50
+_MIN_STORED_MASS = 1e-6  # smaller masses are left out of compressed rows
+_N_NEAREST = 5  # number of clusters on which an object of compressed rows has mass
+
+
+def has_sparse_masses(family: FocalSets) -> bool:
+    """Return whether the family has many clusters, and the largest sets are pairs."""
+    is_large = family.n_clusters > _MAX_DENSE_CLUSTERS
+    return is_large and int(family.cardinality.max()) == 2
+
+
+def collect_masses(
+    compute: Callable[[int, int], np.ndarray],
+    blocks: list[tuple[int, int]],
+    family: FocalSets,
+    dtype: np.dtype,
+    apply: Apply,
+) -> Array:
+    """Return the masses of consecutive blocks of rows, shape (n, f).
+
+    ``compute(start, stop)`` returns the masses of a block. The result is an array, or compressed
+    rows without small masses if the family has many clusters.
+    """
+    if not has_sparse_masses(family):
+        out = np.empty((blocks[-1][1] if blocks else 0, len(family)), dtype)
+
+        def write(start: int, stop: int) -> None:
+            out[start:stop] = compute(start, stop)
+
+        apply(write, blocks)
+        return out
+
+    def compress(start: int, stop: int) -> sparse.csr_array:
+        masses = compute(start, stop)
+        sets = np.broadcast_to(np.arange(len(family)), masses.shape)
+        return compress_masses(sets, masses, len(family), dtype)
+
+    return sparse.vstack(apply(compress, blocks), format="csr")
+
+
+def compress_masses(
+    sets: np.ndarray, masses: np.ndarray, n_sets: int, dtype: np.dtype
+) -> sparse.csr_array:
+    """Return compressed rows, shape (n, f), of masses on some sets, shape (n, k)."""
+    kept = masses >= _MIN_STORED_MASS
+    total = np.where(kept, masses, 0).sum(axis=1, keepdims=True)
+    ends = np.append(0, kept.sum(axis=1).cumsum())
+    values = (masses / total)[kept].astype(dtype)
+    parts = values, sets[kept].astype(np.int32), ends.astype(np.int64)
+    rows = sparse.csr_array(parts, shape=(len(masses), n_sets))
+    rows.sort_indices()
+    return rows
+
+
+def nearest_masses(
+    step: MassStep, squares: np.ndarray, apart: np.ndarray, dtype: np.dtype
+) -> sparse.csr_array:
+    """Return the masses on the empty set, the nearest clusters and the pairs among them.
+
+    ``squares`` contains the squared distances to the c prototypes, shape (n, c), and ``apart`` the
+    squared distances between them. The squared distance to the barycenter of two prototypes is the
+    mean of the squared distances to them, minus a quarter of the squared distance between them.
+    """
+    rows = np.arange(len(squares))[:, None]
+    near = np.argpartition(squares, _N_NEAREST, axis=1)[:, :_N_NEAREST]
+    first, second = np.triu_indices(_N_NEAREST, 1)
+    pairs = pair_columns(step.family)[near[:, first], near[:, second]]
+    own = squares[rows, near].astype(float)
+    between = (own[:, first] + own[:, second]) / 2
+    between -= apart[near[:, first], near[:, second]] / 4
+    costs = np.hstack([own, np.where(pairs >= 0, np.maximum(between, 0), np.inf)])
+    size = np.repeat([1, 2], [own.shape[1], between.shape[1]])
+    masses = np.empty_like(costs)
+    empty = np.empty(len(costs))
+    arguments = size**step.alpha, size, *step.kernel_arguments()[2:]
+    masses_from_costs(costs, None, *arguments, masses, empty)
+    sets = np.hstack([step.family.singleton_index[near], np.maximum(pairs, 0)])
+    if step.family.empty_index is not None:
+        sets = np.column_stack([np.full(len(sets), step.family.empty_index), sets])
+        masses = np.column_stack([empty, masses])
+    return compress_masses(sets, masses, len(step.family), dtype)
 
 
 def project_masses(

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dempster._arrays import Array, to_device_of
+from dempster._arrays import Array, to_device_of, to_host
 from dempster._errors import InvalidParameterError
 from dempster._progress import progress_bar
 from dempster._types import ArrayLike, Index, TableLike
@@ -284,6 +284,5 @@ def _block_masses(block: np.ndarray, clusterer: Any, apply: Apply) -> np.ndarray
     if len(block) == 0:
         return np.empty((0, len(clusterer.focal_sets_)), block.dtype)
     values = clusterer._read(block, reset=False)
-    return check_masses(clusterer._compute_masses(values, apply)).astype(
-        block.dtype, copy=False
-    )
+    masses = to_host(check_masses(clusterer._compute_masses(values, apply)))
+    return masses.astype(block.dtype, copy=False)

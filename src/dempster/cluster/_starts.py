@@ -116,6 +116,11 @@ def validate_positions(init: ArrayLike, n_objects: int, n_clusters: int) -> np.n
 # ---- first prototypes ----------------------------------------------------------------------------
 
 
+# For many clusters, initial prototypes are drawn from a sample of the rows.
+_MIN_ROWS_PER_CENTER = 20
+_MAX_COMPARISONS = 1_000_000  # number of rows times number of clusters
+
+
 def draw_centers(
     X: np.ndarray,
     weights: np.ndarray,
@@ -131,6 +136,13 @@ def draw_centers(
         )
     from sklearn.cluster import kmeans_plusplus
 
+    size = max(_MIN_ROWS_PER_CENTER * n_clusters, _MAX_COMPARISONS // n_clusters)
+    if len(X) > size:
+        which, counts = np.unique(
+            systematic_draw(weights, size, rng), return_counts=True
+        )
+        X = X[which]
+        weights = counts.astype(float)
     return kmeans_plusplus(X, n_clusters, sample_weight=weights, random_state=rng)[0]
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from dempster import _validation as rule
+from dempster._arrays import to_host
 from dempster._native import kernel
 from dempster._types import ArrayLike, Seed, TableLike
 from dempster._validation import has_missing
@@ -187,7 +188,7 @@ class ConstrainedModel:
 
     def masses(self, X: np.ndarray, apply: Apply) -> np.ndarray:
         """Return the masses of the rows of X, shape (n, f)."""
-        masses = self.prototypes.masses(X, apply)
+        masses = to_host(self.prototypes.masses(X, apply))
         if len(self.linked):
             nearest, distance = self.linked.astype(X.dtype).nearest(X)
             approach_known_masses(
@@ -288,7 +289,7 @@ class ConstrainedMethod(PrototypeMethod):
         """Return the masses of the linked objects in the previous iteration."""
         assert isinstance(model, LinkedPrototypes)
         if model.linked_masses is None:
-            return model.masses(self.linked_data, self.apply)
+            return to_host(model.masses(self.linked_data, self.apply))
         return model.linked_masses
 
     def _link_costs(self, family: FocalSets) -> LinkCosts:
@@ -339,7 +340,7 @@ class ConstrainedMethod(PrototypeMethod):
     # ---- results ---------------------------------------------------------------------------------
 
     def partition(self, run: Run[PrototypeModel]) -> CredalPartition:
-        masses = run.model.masses(self.rows.values, self.apply)
+        masses = to_host(run.model.masses(self.rows.values, self.apply))
         masses[self.linked.places] = self._linked_masses(run.model)
         return CredalPartition.unchecked(masses, run.model.family)
 
@@ -348,7 +349,7 @@ class ConstrainedMethod(PrototypeMethod):
         centers = model.centers if self.origin is None else model.centers + self.origin
         prototypes = PrototypeModel(model.step, centers, model.metrics, self.within)
         X = self.original.values
-        masses = prototypes.masses(X, self.apply)
+        masses = to_host(prototypes.masses(X, self.apply))
         masses[self.linked.places] = self._linked_masses(model)
         places = np.sort(self.linked.places)
         source = AttributeSource(X)

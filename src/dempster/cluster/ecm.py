@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, Self
 
 import numpy as np
+from scipy import sparse
 
 from dempster import _validation as rule
 from dempster._arrays import (
@@ -35,7 +36,14 @@ from dempster.cluster._base import (
     FitRequest,
 )
 from dempster.cluster._boundaries import count_boundaries, neighbor_family
-from dempster.cluster._mass_step import MassStep, masses_from_costs, project_masses
+from dempster.cluster._mass_step import (
+    MassStep,
+    collect_masses,
+    has_sparse_masses,
+    masses_from_costs,
+    nearest_masses,
+    project_masses,
+)
 from dempster.cluster._online import CHECKPOINT_RULE, DEVICE_RULE, OnlineClusterer
 from dempster.cluster._search import (
     FitResult,
@@ -124,16 +132,33 @@ class PrototypeModel:
             return self.masses_on_device(X, X.device)
         if self._is_incomplete(X):
             return self._partial_masses(X, apply)
+        has_distances = self.metrics is None and self.within is None
+        if has_distances and has_sparse_masses(self.family):
+            return self._nearest_masses(X, apply)
         dtype = self._kernel_type(X)
-        out = np.zeros((len(X), len(self.family)), dtype)
         arguments = (*self.kernel_arguments(dtype), *self.step.columns())
 
-        def write(start: int, stop: int) -> None:
+        def compute(start: int, stop: int) -> np.ndarray:
             rows = X[start:stop].astype(dtype, copy=False)
-            _prototype_masses(rows, *arguments, out[start:stop])
+            masses = np.empty((len(rows), len(self.family)), dtype)
+            _prototype_masses(rows, *arguments, masses)
+            return masses
 
-        apply(write, row_blocks(len(X)))
-        return out.astype(X.dtype, copy=False)
+        return collect_masses(compute, row_blocks(len(X)), self.family, X.dtype, apply)
+
+    def _nearest_masses(self, X: np.ndarray, apply: Apply) -> Array:
+        """Return the masses on the nearest clusters and their pairs as compressed rows."""
+        centers = np.ascontiguousarray(self.centers.T, dtype=X.dtype)
+        apart = squared_distances_to_points(self.centers, self.centers)
+
+        def compute(start: int, stop: int) -> sparse.csr_array:
+            squares = np.empty((stop - start, centers.shape[1]), X.dtype)
+            _squared_distances(X[start:stop], centers, None, squares)
+            return nearest_masses(self.step, squares, apart, X.dtype)
+
+        return sparse.vstack(
+            apply(compute, row_blocks(len(X), most=None)), format="csr"
+        )
 
     def _partial_masses(self, X: np.ndarray, apply: Apply) -> np.ndarray:
         """Return the masses of rows, some of which have missing values.
@@ -143,8 +168,8 @@ class PrototypeModel:
         is_incomplete = np.isnan(X).any(axis=1)
         out = np.empty((len(X), len(self.family)), dtype=X.dtype)
         if not is_incomplete.all():
-            out[~is_incomplete] = self.masses(
-                np.ascontiguousarray(X[~is_incomplete]), apply
+            out[~is_incomplete] = to_host(
+                self.masses(np.ascontiguousarray(X[~is_incomplete]), apply)
             )
         incomplete = np.flatnonzero(is_incomplete)
         for start, stop in row_blocks(len(incomplete)):
@@ -241,7 +266,12 @@ class PrototypeModel:
         if move_centers:
             is_complete = statistics.total.ndim == 1
             best = self._best_centers if is_complete else self._partial_centers
-            model = replace(self, centers=best(statistics))
+            centers = best(statistics)
+            if is_complete:
+                # The prototype of a cluster without mass does not move.
+                has_mass = statistics.total @ self.step.sets > 0
+                centers = np.where(has_mass[:, None], centers, self.centers)
+            model = replace(self, centers=centers)
         if self.metrics is None:
             return model
         return replace(model, metrics=model._best_metrics(statistics))
@@ -676,7 +706,7 @@ def prototype_attributes(
 ) -> dict[str, Any]:
     """Return the fitted attributes of a clusterer with prototypes, and ``others``."""
     centers = model.centers[:, : estimator.n_features_in_]
-    dtype = precision_of(estimator.credal_partition_.masses)
+    dtype = estimator.credal_partition_.dtype
     attributes = {"cluster_centers_": centers.astype(dtype), **others}
     if model.metrics is not None:
         attributes["metric_matrices_"] = model.metrics
@@ -709,7 +739,9 @@ class ECM(OnlineClusterer):
         Sets of clusters that may carry mass. "auto" fits single clusters, then adds the empty set
         and the pairs of neighboring clusters (with objects between them) without moving
         the prototypes. "simple", "pairs" and "full" fit the whole family. "selected" fits single
-        clusters, then adds the pairs of mutually nearest clusters and continues.
+        clusters, then adds the pairs of mutually nearest clusters and continues. With more than 50
+        clusters, "auto" gives mass only to the five nearest clusters of an object, to their pairs
+        and to the empty set, and stores the masses as compressed rows.
     metric : {"euclidean", "adaptive"}, default="euclidean"
         "adaptive" learns a metric matrix of determinant one for each cluster, for elongated
         clusters.

@@ -17,7 +17,7 @@ from scipy.special import digamma, gammaln
 from sklearn.utils.validation import check_is_fitted
 
 from dempster import _validation as rule
-from dempster._arrays import Array, is_tensor, precision_of, to_device_of, to_host
+from dempster._arrays import Array, is_tensor, to_device_of, to_host
 from dempster._blas import one_blas_thread
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._random import as_random_state
@@ -30,7 +30,7 @@ from dempster.cluster._expressions import (
     RoundComponents,
     mixture_logs,
 )
-from dempster.cluster._mass_step import masses_from_plausibilities
+from dempster.cluster._mass_step import collect_masses, masses_from_plausibilities
 from dempster.cluster._online import CHECKPOINT_RULE, DEVICE_RULE, OnlineClusterer
 from dempster.cluster._search import (
     Families,
@@ -216,22 +216,20 @@ class EvidentialMixture:
         if is_tensor(values):
             return self.masses_on_device(values, values.device)
         densities = self._densities(self.round_components())
-        out = np.zeros((len(values), len(self.family)), dtype=values.dtype)
         columns = np.flatnonzero(self.components.cardinality > 0)
 
-        def write(start: int, stop: int) -> None:
+        def compute(start: int, stop: int) -> np.ndarray:
             probabilities, _, empty, _ = densities(values[start:stop])
             if self.doubtful is not None:
-                out[start:stop] = masses_from_plausibilities(
-                    probabilities, self.doubtful, empty
-                )
-                return
-            out[start:stop, columns] = probabilities
+                return masses_from_plausibilities(probabilities, self.doubtful, empty)
+            masses = np.zeros((stop - start, len(self.family)))
+            masses[:, columns] = probabilities
             if empty is not None:
-                out[start:stop, self.family.empty_index] = empty
+                masses[:, self.family.empty_index] = empty
+            return masses
 
-        apply(write, self._row_blocks(len(values)))
-        return out
+        blocks = self._row_blocks(len(values))
+        return collect_masses(compute, blocks, self.family, values.dtype, apply)
 
     def masses_on_device(self, values: Array, device: Any) -> Array:
         doubtful = self.doubtful is not None
@@ -1111,7 +1109,7 @@ class EGMM(OnlineClusterer):
         self, method: EGMMMethod | OnlineMixture, model: EvidentialMixture
     ) -> dict[str, Any]:
         means = (model.means * model.unit + method.origin).astype(
-            precision_of(self.credal_partition_.masses)
+            self.credal_partition_.dtype
         )
         weights = np.zeros(len(model.family))
         components = model.components.membership[model.components.cardinality > 0]

@@ -19,6 +19,7 @@ typedef struct {
     double zero;        /* costs up to this value count as zero */
     double empty;       /* 1 / w_0 */
     double least, most; /* If sum_j 1 / w_j is between these bounds, there was no overflow. */
+    double negligible;  /* Smaller ratios r_j have shares below 2^-64, which are zero for very many sets. */
     real *ratios;       /* (g,) work space for r_j */
 } TYPED(MassStep);
 
@@ -32,8 +33,9 @@ static TYPED(MassStep) TYPED(take_mass_step)(Scratch *scratch, index_t g, const 
     const double smallest = sizeof(real) == sizeof(float) ? 1e-30 : 1e-290; /* Sums from here ... */
     double largest = sizeof(real) == sizeof(float) ? 1e30 : 1e290;          /* ... to here are precise. */
     for (index_t j = 0; j < g; j++) largest = smaller(largest, 1 / ((real)zero * factor[j]));
+    const double negligible = g > 100 ? pow(0x1p-64, beta - 1) : 0;
     real *ratios = take(scratch, g, sizeof *ratios);
-    return (TYPED(MassStep)){g, factor, size, delta2, beta, zero, 1 / delta2, smallest, largest, ratios};
+    return (TYPED(MassStep)){g, factor, size, delta2, beta, zero, 1 / delta2, smallest, largest, negligible, ratios};
 }
 
 /* Return x^exponent. The common values beta = 3/2 and beta = 3 need no logarithm. */
@@ -88,7 +90,8 @@ static TYPED(Shares) TYPED(careful_shares)(const TYPED(MassStep) *step, const re
     double total = empty;
     for (index_t j = 0; j < step->g; j++) {
         const double ratio = smallest / ((double)step->factor[j] * costs[j]);
-        const double share = step->beta == 2 ? ratio : TYPED(raised)(ratio, power);
+        double share = step->beta == 2 ? ratio : 0;
+        if (step->beta != 2 && ratio >= step->negligible) share = TYPED(raised)(ratio, power);
         step->ratios[j] = (real)ratio;
         shares[j] = (real)share;
         total += share;

@@ -17,9 +17,11 @@ from dempster._arrays import (
     Array,
     copy_array,
     freeze,
+    is_sparse,
     library_of,
     look_up,
     positions_where,
+    row_argmax,
     to_host,
 )
 from dempster._errors import InvalidParameterError
@@ -50,6 +52,10 @@ class CredalPartition(MassFunctions):
     Mass on {k} supports that the object belongs to cluster k. Mass on {k, l} supports that it
     belongs to one of these clusters, but the data do not determine which. Mass on the empty set
     supports that it belongs to no cluster (an outlier).
+
+    Clusterers store the masses of more than 50 clusters as compressed rows, which contain masses
+    on the empty set, the nearest clusters and pairs of them. All methods accept them. Methods that
+    need all sets compute `masses`, an array with a column for each set.
 
     Parameters
     ----------
@@ -294,6 +300,10 @@ class CredalPartition(MassFunctions):
 
         The lowest index in case of ties.
         """
+        plausible = self._masses
+        if is_sparse(plausible):
+            members = self.focal_sets.membership.astype(plausible.dtype)
+            return freeze(row_argmax(plausible @ type(plausible)(members)))
         return freeze(self.contour.argmax(axis=1))
 
     @cached_property
@@ -312,7 +322,7 @@ class CredalPartition(MassFunctions):
         In case of ties, of the smallest set.
         """
         order = np.argsort(self.focal_sets.cardinality, kind="stable")
-        return freeze(look_up(order, self.masses[:, order].argmax(axis=1)))
+        return freeze(look_up(order, row_argmax(self._masses[:, order])))
 
     def assignment(
         self, rule: str = "max_mass", *, keep_outliers: bool = True
@@ -338,7 +348,7 @@ class CredalPartition(MassFunctions):
             return look_up(self.focal_sets.membership, self.best_set)
         assigned = (
             self.contour
-            >= library_of(self.masses).amax(self.singleton_belief, 1)[:, None]
+            >= library_of(self.contour).amax(self.singleton_belief, 1)[:, None]
         )
         # Clusters with plausibility 0 are removed, unless all plausibilities are 0.
         assigned &= (self.contour > 0) | ~(self.contour > 0).any(axis=1)[:, None]
@@ -435,7 +445,7 @@ class CredalPartition(MassFunctions):
         """
         if self.n_clusters == 1 or len(self) == 0:
             return 0.0
-        mean = float(self.nonspecificity().mean(dtype=library_of(self.masses).float64))
+        mean = float(self.nonspecificity().mean(dtype=library_of(self._masses).float64))
         return float(np.clip(mean / np.log2(self.n_clusters), 0, 1))
 
     def summary(self, *, verbose: bool = False) -> PartitionSummary:
@@ -453,7 +463,7 @@ class CredalPartition(MassFunctions):
         summary : PartitionSummary
             Its text, which ``print`` shows, is at most 80 characters wide unless a name is longer.
         """
-        typical = self.singleton_belief.argmax(axis=0).tolist() if len(self) else []
+        typical = self._typical_objects() if len(self) else []
         outliers = self.outliers.tolist()
         if self.index is not None:
             typical = [self.index[i] for i in typical]
@@ -469,6 +479,19 @@ class CredalPartition(MassFunctions):
             is_separated=self.metadata.get("separated") is not False,
             verbose=verbose,
         )
+
+    def _typical_objects(self) -> list[int]:
+        """Return the object with the largest mass on each single cluster."""
+        if not is_sparse(self._masses):
+            return self.singleton_belief.argmax(axis=0).tolist()
+        columns = self._masses.tocsc()
+        typical = []
+        for j in self.focal_sets.singleton_index:
+            places = slice(columns.indptr[j], columns.indptr[j + 1])
+            masses = columns.data[places]
+            best = columns.indices[places][masses.argmax()] if len(masses) else 0
+            typical.append(int(best))
+        return typical
 
     # ---- display ---------------------------------------------------------------------------------
 
@@ -556,8 +579,8 @@ def match_objects(
 
 def compute_labels(partition: CredalPartition, apply: Apply) -> None:
     """Set the cached `labels` in threads, because ``argmax`` is slow for millions of short rows."""
-    contour = partition.contour
-    if isinstance(contour, np.ndarray):
+    if isinstance(partition.stored_masses, np.ndarray):
+        contour = partition.contour
         parts = apply(
             lambda start, stop: contour[start:stop].argmax(axis=1),
             row_blocks(len(contour)),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dempster._arrays import Array, largest_in_rows
 from dempster._errors import InvalidParameterError
 from dempster._validation import check, choice, integer, is_integer
 from dempster.belief import FocalSets
@@ -88,6 +89,11 @@ class LazyCredalPartition:
     def __len__(self) -> int:
         """Return the number of objects; read all blocks if it is unknown."""
         return self._rows.count_rows()
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Type of the masses."""
+        return self._rows.dtype
 
     # ---- one row for each object, lazy -----------------------------------------------------------
 
@@ -468,7 +474,7 @@ def family_with_frame(family: FocalSets) -> FocalSets:
     )
 
 
-def top_masses(masses: np.ndarray, family: FocalSets, top: int) -> sparse.csr_array:
+def top_masses(masses: Array, family: FocalSets, top: int) -> sparse.csr_array:
     """Return the ``top`` largest masses of each row, with the rest moved to the frame.
 
     No belief increases and no plausibility decreases. In case of ties the first columns are kept.
@@ -480,11 +486,12 @@ def top_masses(masses: np.ndarray, family: FocalSets, top: int) -> sparse.csr_ar
     assert wider.omega_index is not None
     n, f = masses.shape
     k = min(top, f)
-    sets = np.sort(np.argsort(-masses, axis=1, kind="stable")[:, :k], axis=1)
-    largest = np.take_along_axis(masses, sets, axis=1)
+    sets, largest = largest_in_rows(masses, k)
     rest = np.maximum(masses.sum(axis=1) - largest.sum(axis=1), 0)
     rows = np.concatenate([np.repeat(np.arange(n), k), np.arange(n)])
-    columns = np.concatenate([sets.ravel(), np.full(n, wider.omega_index)])
+    columns = np.concatenate(
+        [np.maximum(sets, 0).ravel(), np.full(n, wider.omega_index)]
+    )
     values = np.concatenate([largest.ravel(), rest])
     result = sparse.csr_array((values, (rows, columns)), shape=(n, len(wider)))
     result.eliminate_zeros()

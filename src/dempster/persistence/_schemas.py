@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
 from dempster import _validation as rule
 from dempster._errors import InvalidInputError
@@ -45,21 +46,30 @@ def _mass_schema(kind: Any, **more: Any) -> Schema:
         masses = parts["masses"]
         family = parts["focal_sets"]
         index = parts["index"]
-        check_array("masses", masses, ["n n_sets"], {"n_sets": len(family)})
-        if masses.dtype.kind != "f" or not (masses >= 0).all():
+        n = masses.shape[0] if hasattr(masses, "shape") else 0
+        values = masses
+        if isinstance(masses, sparse.csr_array) and masses.shape[1] == len(family):
+            values = masses.data
+        else:
+            check_array("masses", masses, ["n n_sets"], {"n_sets": len(family)})
+        if values.dtype.kind != "f" or not (values >= 0).all():
             raise InvalidInputError("masses must be nonnegative and sum to one")
-        if masses.size and np.abs(masses.sum(axis=1) - 1).max() > _MASS_TOLERANCE:
+        if n and np.abs(masses.sum(axis=1) - 1).max() > _MASS_TOLERANCE:
             raise InvalidInputError("masses must be nonnegative and sum to one")
-        if index is not None and (isinstance(index, str) or len(index) != len(masses)):
+        if index is not None and (isinstance(index, str) or len(index) != n):
             raise InvalidInputError(
-                f"index must contain one name for each of the {len(masses)} rows"
+                f"index must contain one name for each of the {n} rows"
             )
-        frame = kind(masses[:0], family, frame=parts["frame"]).frame
+        frame = kind(np.empty((0, len(family))), family, frame=parts["frame"]).frame
         metadata = {name: parts[name] for name in more}
         check_parts(metadata.get("metadata", {}), {"choices": dict})
         return kind.unchecked(masses, family, index, frame, **metadata)
 
-    return Schema(kind, lambda obj: {name: getattr(obj, name) for name in names}, build)
+    def parts_of(obj: Any) -> dict[str, Any]:
+        saved = {name: getattr(obj, name) for name in names if name != "masses"}
+        return {"masses": obj.stored_masses, **saved}
+
+    return Schema(kind, parts_of, build)
 
 
 def _constraints() -> tuple[Schema, ...]:

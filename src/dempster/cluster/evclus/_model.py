@@ -46,7 +46,7 @@ from dempster._types import Seed
 from dempster._validation import check, choice, integer
 from dempster.belief import FocalSets
 from dempster.cluster._boundaries import count_boundaries, neighbor_family
-from dempster.cluster._mass_step import masses_from_plausibilities
+from dempster.cluster._mass_step import collect_masses, masses_from_plausibilities
 from dempster.cluster.evclus._pairs import WeightedPairs
 from dempster.cluster.explanation import ClusterEvidence
 from dempster.dissimilarity.sources import AttributeSource, References, rounding
@@ -577,10 +577,9 @@ class DoubtModel:
                 self.fit.device_of(values),
             )
 
-        out = np.empty((len(values), len(self.family)), dtype=dtype)
         products = _needs_products(values, references)
 
-        def write(start: int, stop: int) -> None:
+        def compute(start: int, stop: int) -> np.ndarray:
             block = values[start:stop]
             if products:
                 D = np.ascontiguousarray(
@@ -595,12 +594,12 @@ class DoubtModel:
             masses = masses_from_plausibilities(contour, self.family, outlying)
             known = self.reference_masses
             approach_known_masses(masses, known, nearest, distance, self.fit.radii)
-            out[start:stop] = masses
+            return masses
 
         size = max(1, _MAX_DISSIMILARITIES // len(references))
+        blocks = row_blocks(len(values), size, most=None)
         with _blas_threads(values, references):
-            apply(write, row_blocks(len(values), size, most=None))
-        return out
+            return collect_masses(compute, blocks, self.family, dtype, apply)
 
     def _as_fit(self) -> EvclusModel:
         return replace(

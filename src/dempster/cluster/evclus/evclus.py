@@ -566,8 +566,8 @@ class EvclusMethod(Method[Start, ObjectMasses]):
             kept = np.flatnonzero(np.isin(positions, linked))
             model = DoubtModel.from_fit(fit, self._reference_dissimilarities(), kept)
         masses = model.masses(self._rows(), self.apply)
-        repeated = np.flatnonzero(self.distinct.first != np.arange(self.n))
-        masses[repeated] = masses[self.distinct.first[repeated]]
+        if (self.distinct.first != np.arange(self.n)).any():
+            masses = masses[to_device_of(self.distinct.first, masses)]
         if constrained is not None:
             masses = to_host(masses)
             masses[positions] = model.reference_masses
