@@ -72,6 +72,9 @@ def make_displays():
     yield plot.BICDisplay(
         n_clusters=[2, 3], bic={"EII": [-2.0, -1.0], "VVV": [-3.0, np.nan]}
     )
+    yield plot.DendrogramDisplay(
+        tree=[[0, 1, 0.2, 2], [2, 3, 0.9, 3]], names=["a", "b", "c"]
+    )
     yield plot.CandidatesDisplay(
         points=X, labels=[Y, Y], names=["a", "b"], selected=[True, False]
     )
@@ -188,6 +191,7 @@ CONSTRUCTORS = {
     "MixtureDisplay": {"points": X, "labels": Y, "means": X[:3], "covariances": np.stack([np.eye(2)] * 3),
                        "attribute_names": ["u", "v"]},
     "BICDisplay": {"n_clusters": [2, 3], "bic": {"EII": [-2.0, -1.0]}},
+    "DendrogramDisplay": {"tree": [[0, 1, 0.2, 2], [2, 3, 0.9, 3]], "names": ["a", "b", "c"]},
     "CandidatesDisplay": {"points": X, "labels": [Y, Y], "names": ["a", "b"], "selected": [True, False]},
 }  # fmt: skip
 

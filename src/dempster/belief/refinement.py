@@ -36,7 +36,9 @@ def merge_sets(masses: Array, rows: np.ndarray) -> tuple[Array, FocalSets]:
             1, to_device_of(target, masses), masses
         )
     elif is_sparse(masses):
-        total = masses @ type(masses)(np.eye(len(unique), dtype=masses.dtype)[target])
+        places = np.arange(len(target)), target
+        ones = np.ones(len(target), dtype=masses.dtype)
+        total = masses @ type(masses)((ones, places), shape=(len(target), len(unique)))
     else:
         order = np.argsort(target, kind="stable")
         first = np.flatnonzero(np.diff(target[order], prepend=-1))

@@ -28,6 +28,7 @@ from dempster._errors import InvalidParameterError
 from dempster._text import format_count, html_table, join_some, join_words, printable
 from dempster.belief import FocalSets, MassFunctions, transforms
 from dempster.optimize.blocks import Apply, row_blocks
+from dempster.partition.layers import cut_tree, merge_clusters
 from dempster.partition.relational import RelationalPartition
 
 if TYPE_CHECKING:
@@ -300,11 +301,7 @@ class CredalPartition(MassFunctions):
 
         The lowest index in case of ties.
         """
-        plausible = self._masses
-        if is_sparse(plausible):
-            members = self.focal_sets.membership.astype(plausible.dtype)
-            return freeze(row_argmax(plausible @ type(plausible)(members)))
-        return freeze(self.contour.argmax(axis=1))
+        return freeze(row_argmax(self._stored_contour()))
 
     @cached_property
     def labels_with_outliers(self) -> Array:
@@ -312,6 +309,13 @@ class CredalPartition(MassFunctions):
         labels = copy_array(self.labels)
         labels[self.outliers] = -1
         return freeze(labels)
+
+    def _stored_contour(self) -> Array:
+        """Return the plausibilities of the clusters, as compressed rows if the masses are."""
+        if not is_sparse(self._masses):
+            return self.contour
+        members = self.focal_sets.membership.astype(self._masses.dtype)
+        return self._masses @ type(self._masses)(members)
 
     # ---- rough summary ---------------------------------------------------------------------------
 
@@ -415,6 +419,70 @@ class CredalPartition(MassFunctions):
         """Indices of the objects whose largest mass is on a set of two or more clusters."""
         return freeze(
             positions_where(look_up(self.focal_sets.cardinality, self.best_set) > 1)
+        )
+
+    # ---- layers ----------------------------------------------------------------------------------
+
+    @cached_property
+    def merge_tree(self) -> np.ndarray:
+        """Average linkage of the clusters, shape (c - 1, 4), in the format of SciPy.
+
+        The dissimilarity of two clusters is one minus the cosine between the plausibilities that
+        the objects have for them, so clusters merge early if many objects are between them.
+        """
+        plausible = self.to_numpy()._stored_contour()
+        overlaps = to_host(plausible.T @ plausible)
+        return freeze(merge_clusters(overlaps.astype(float)))
+
+    def layers(self, n_clusters: Sequence[int]) -> list[CredalPartition]:
+        """Return coarser partitions of the same objects, in which clusters are merged.
+
+        The clusters with the most objects between them are merged first (`merge_tree`). Mass on a
+        pair of clusters that are merged becomes mass on the merged cluster, so an object between
+        two fine clusters is certain where they merge. Each layer is a coarsening of all finer ones
+        (`coarsen`).
+
+        Parameters
+        ----------
+        n_clusters : sequence of int
+            Number of clusters of each layer, from 1 to the number of clusters of this partition.
+
+        Returns
+        -------
+        list of CredalPartition
+            ``metadata["merged"]`` of a layer lists the names of the clusters that each of its
+            clusters consists of.
+
+        Examples
+        --------
+        >>> from dempster import CredalPartition, FocalSets
+        >>> sets = FocalSets.with_pairs(3, [(0, 1)], omega=False)
+        >>> masses = [[0, 0.1, 0, 0, 0.9], [0, 0, 0.9, 0, 0.1], [0, 0, 0, 1, 0]]
+        >>> [layer] = CredalPartition(masses, sets).layers([2])
+        >>> layer.metadata["merged"], layer.ambiguous, layer.labels
+        ([[0, 1], [2]], array([], dtype=int64), array([0, 0, 1]))
+        """
+        numbers = validation.as_list(n_clusters, "n_clusters", "numbers of clusters")
+        rule = validation.integer(1, self.n_clusters)
+        for number in numbers:
+            validation.check(number, "n_clusters", rule)
+        return [self._merge(int(number)) for number in numbers]
+
+    def _merge(self, n_clusters: int) -> CredalPartition:
+        group = np.zeros(1, dtype=np.intp)
+        if self.n_clusters > 1:
+            group = cut_tree(self.merge_tree, n_clusters)
+        merged = [
+            [name for name, k in zip(self.frame, group, strict=True) if k == number]
+            for number in range(n_clusters)
+        ]
+        coarse = self._coarsen(group, tuple(range(n_clusters)))
+        return CredalPartition.unchecked(
+            coarse.stored_masses,
+            coarse.focal_sets,
+            self.index,
+            coarse.frame,
+            metadata={**self.metadata, "merged": merged},
         )
 
     # ---- pairs and quality -----------------------------------------------------------------------

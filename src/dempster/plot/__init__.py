@@ -8,6 +8,7 @@ method ``plot``, too.
 """
 
 from dempster.plot.credal_partition import CredalPartitionDisplay, PartitionMapDisplay
+from dempster.plot.dendrogram import DendrogramDisplay
 from dempster.plot.masses import MassContourDisplay, MassesDisplay
 from dempster.plot.models import BICDisplay, ConvergenceDisplay, MixtureDisplay
 from dempster.plot.number_of_clusters import CandidatesDisplay, DeltaBelDisplay
@@ -27,6 +28,7 @@ __all__ = [
     "DeltaBelDisplay",
     "ConvergenceDisplay",
     "PartitionMapDisplay",
+    "DendrogramDisplay",
     "RejectionCurveDisplay",
     "RejectionCurve",
     "CalibrationDisplay",

@@ -1,0 +1,36 @@
+"""Hierarchy of the clusters of a partition, by the objects that they have in common."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def merge_clusters(overlaps: np.ndarray) -> np.ndarray:
+    """Return the average linkage of c clusters, shape (c - 1, 4), in the format of SciPy.
+
+    ``overlaps`` contains the sums over objects of the products of the plausibilities of two
+    clusters, shape (c, c). The dissimilarity of two clusters is one minus the cosine between their
+    plausibilities. Clusters without mass have dissimilarity one to all clusters.
+    """
+    from scipy.cluster.hierarchy import linkage  # slow to import
+
+    size = np.sqrt(np.diagonal(overlaps))
+    scale = np.outer(size, size)
+    cosines = np.divide(overlaps, scale, out=np.zeros(scale.shape), where=scale > 0)
+    first, second = np.triu_indices(len(overlaps), 1)
+    return linkage(np.clip(1 - cosines[first, second], 0, 1), "average")
+
+
+def cut_tree(tree: np.ndarray, n_groups: int) -> np.ndarray:
+    """Return the group of each of c clusters, shape (c,), after c - n_groups mergers.
+
+    The groups are numbered in the order of their first clusters.
+    """
+    c = len(tree) + 1
+    parent = np.arange(2 * c - 1)
+    for step, (left, right) in enumerate(tree[: c - n_groups, :2].astype(int)):
+        parent[[left, right]] = c + step
+    for node in range(2 * c - 2, -1, -1):
+        parent[node] = parent[parent[node]]
+    _, first, group = np.unique(parent[:c], return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[group]

@@ -1,0 +1,109 @@
+"""Display of the hierarchy of clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from dempster._text import printable
+from dempster._validation import as_texts
+from dempster.partition.credal_partition import as_credal_partition
+from dempster.plot._canvas import (
+    Display,
+    finish_axes,
+    validate_options,
+    validate_points,
+)
+from dempster.plot.palette import INK
+
+_MAX_NAMES = 60  # number of clusters whose names are drawn
+
+
+class DendrogramDisplay(Display):
+    """Display of the order in which the clusters of a partition merge.
+
+    The height of a merger is the mean dissimilarity between the clusters, from 0 (all objects are
+    between them) to 1 (no object is between them).
+
+    Parameters
+    ----------
+    tree : array-like of shape (c - 1, 4)
+        Linkage in the format of SciPy, such as `CredalPartition.merge_tree`.
+    names : sequence of c str
+        Names of the clusters.
+
+    Attributes
+    ----------
+    order : ndarray of shape (c,)
+        Indices of the clusters from left to right.
+    ax_, figure_ : Matplotlib axes and figure
+    lines_ : line collection
+        One line for each merger.
+
+    Examples
+    --------
+    >>> from dempster.cluster import ECM
+    >>> from dempster.datasets import load_iris
+    >>> from dempster.plot import DendrogramDisplay
+    >>> partition = ECM(4, random_state=0).fit(load_iris().data).credal_partition_
+    >>> len(DendrogramDisplay.from_partition(partition).order)
+    4
+    """
+
+    def __init__(self, *, tree: Any, names: Sequence[str]):
+        from scipy.cluster.hierarchy import dendrogram  # slow to import
+
+        self.names = as_texts(names, "names", "names")
+        self.tree = validate_points(tree, "tree", (len(self.names) - 1, 4))
+        drawn = dendrogram(self.tree, no_plot=True)
+        self.order = np.array(drawn["leaves"])
+        self._brackets = np.stack([drawn["icoord"], drawn["dcoord"]], axis=-1)
+
+    @classmethod
+    def from_partition(cls, partition: Any, **options: Any) -> Self:
+        """Draw the hierarchy of the clusters of a partition.
+
+        Parameters
+        ----------
+        partition : CredalPartition
+            Partition into two or more clusters.
+        **options
+            Options of `plot`, such as ``ax``.
+
+        Returns
+        -------
+        DendrogramDisplay
+        """
+        credal = as_credal_partition(partition)
+        names = [printable(name) for name in credal.frame]
+        return cls(tree=credal.merge_tree, names=names).plot(**options)
+
+    @validate_options()
+    def plot(self, *, ax: Any = None, title: str | None = None) -> Self:
+        """Draw the hierarchy.
+
+        Parameters
+        ----------
+        ax : Matplotlib axes, optional
+            By default the axes of a new figure.
+        title : str, optional
+
+        Returns
+        -------
+        self
+        """
+        from matplotlib.collections import LineCollection
+
+        ax = self._open_axes(ax, (6.4, 4))
+        self.lines_ = LineCollection(list(self._brackets), colors=INK, linewidths=1)
+        ax.add_collection(self.lines_)
+        ax.set_xlim(0, 10 * len(self.order))
+        ax.set_ylim(0, 1.05)
+        # SciPy draws the clusters at 5, 15, 25, ...
+        ax.set_xticks(5 + 10 * np.arange(len(self.order)), [])
+        if len(self.order) <= _MAX_NAMES:
+            ax.set_xticklabels([self.names[k] for k in self.order], rotation=90)
+        finish_axes(ax, "cluster", "dissimilarity of merged clusters", title)
+        return self
