@@ -307,7 +307,7 @@ class EvidentialClusterer(
         labels = getattr(self, "labels_", None)
         if not isinstance(labels, np.ndarray):
             return
-        sizes = np.bincount(labels, minlength=self.n_clusters_)
+        sizes = np.bincount(labels.ravel(), minlength=self.n_clusters_)
         n_empty = int((sizes == 0).sum())
         if n_empty:
             message = (
