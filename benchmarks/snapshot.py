@@ -459,14 +459,14 @@ def cases() -> Iterator[tuple[str, Callable[[], Any], Any, dict[str, Any], Any]]
     )
     yield (
         "eknnclus-mean",
-        lambda: c.EKNNClus(graph="mean", n_neighbors=30, **seed),
+        lambda: c.EKNNClus(neighbor_graph="mean", n_neighbors=30, **seed),
         iris,
         {},
         iris[::7],
     )
     yield (
         "eknnclus-directed",
-        lambda: c.EKNNClus(graph="directed", n_neighbors=30, q=0.5, **seed),
+        lambda: c.EKNNClus(neighbor_graph="directed", n_neighbors=30, q=0.5, **seed),
         iris,
         {},
         iris[::7],

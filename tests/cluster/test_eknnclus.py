@@ -310,9 +310,9 @@ def test_search_on_a_sample(monkeypatch):
 
 def test_directed_graph_of_the_published_program(blobs):
     X, y = blobs
-    model = EKNNClus(graph="directed", random_state=0).fit(X)
+    model = EKNNClus(neighbor_graph="directed", random_state=0).fit(X)
     assert adjusted_rand_score(y, model.labels_) > 0.8
-    assert EKNNClus(graph="mean", random_state=0).fit(X).converged_
+    assert EKNNClus(neighbor_graph="mean", random_state=0).fit(X).converged_
 
 
 # ---- new objects ---------------------------------------------------------------------------------

@@ -79,7 +79,7 @@ PEAK_ERRORS = [
 NEIGHBOR_ERRORS = [
     ({"n_neighbors": 0}, "n_neighbors must be .* got 0"),
     ({"power": -1}, "power must be .* got -1"),
-    ({"graph": "both"}, "graph must be .* got 'both'"),
+    ({"neighbor_graph": "both"}, "neighbor_graph must be .* got 'both'"),
     ({"init": "k-means++"}, "init must be"),
     ({"init": [0, 1]}, "init must .* 150 labels.* got 2"),
     ({"init": np.zeros((150, 2))}, r"init must be .* got shape \(150, 2\)"),

@@ -107,7 +107,7 @@ class NeighborGraph:
     ) -> NeighborGraph:
         """Create the graph from weights between rows and their neighbors.
 
-        ``graph`` is the parameter of `EKNNClus`.
+        ``graph`` is the parameter ``neighbor_graph`` of `EKNNClus`.
         """
         indices = weights.indices
         if order is not None:

@@ -422,7 +422,9 @@ class NeighborMethod(Method[LabelStart, LabelResult]):
         self.evidence = Evidence.from_neighbors(neighbors, params.q, params.power)
         self.radii = neighbor_radii(neighbors)
         weights = self.evidence.weight_graph(neighbors, apply)
-        self.graph = NeighborGraph.from_weights(weights, params.graph, apply, order)
+        self.graph = NeighborGraph.from_weights(
+            weights, params.neighbor_graph, apply, order
+        )
 
     def _default_n_neighbors(self) -> int:
         if isinstance(self.source, SparseSource):
@@ -762,12 +764,12 @@ class EKNNClus(EvidentialClusterer):
     resolution : float > 0 or "auto", default="auto"
         If X is a graph, factor of the evidence against a common community; larger values give more
         communities. "auto" selects the value whose communities describe the graph best.
-    graph : {"union", "mean", "directed"}, default="union"
-        Neighbor graph, which determines the objects that are evidence for an object. "union" uses
-        its neighbors and the objects that have it as a neighbor. "mean" uses the same objects, with
-        half the weight if only one of two objects is a neighbor of the other. "directed" uses its
-        neighbors only, like the published program; the objective may then increase, and the search
-        may continue until ``max_iter``.
+    neighbor_graph : {"union", "mean", "directed"}, default="union"
+        Graph of neighbors, which determines the objects that are evidence for an object. "union"
+        uses its neighbors and the objects that have it as a neighbor. "mean" uses the same objects,
+        with half the weight if only one of two objects is a neighbor of the other. "directed" uses
+        its neighbors only, like the published program; the objective may then increase, and the
+        search may continue until ``max_iter``.
     neighbors : {"auto", "exact", "approximate"}, default="auto"
         Neighbor search; "approximate" is nearest-neighbor descent (requires
         ``dempster[neighbors]``). "auto" uses it if this extra is installed, the metric is
@@ -871,7 +873,7 @@ class EKNNClus(EvidentialClusterer):
         "q": rule.real(0, 1, open_low=True),
         "power": rule.real(0, open_low=True),
         "resolution": rule.choice("auto") | rule.real(0, open_low=True),
-        "graph": rule.choice("union", "mean", "directed"),
+        "neighbor_graph": rule.choice("union", "mean", "directed"),
         "neighbors": rule.choice("auto", "exact", "approximate"),
         "init": rule.choice("auto", "distinct", "sample")
         | rule.integer(1)
@@ -882,7 +884,9 @@ class EKNNClus(EvidentialClusterer):
             for name in ("n_init", "max_iter", "random_state", "n_jobs", "verbose")
         },
     }
-    _advice = 'increase max_iter (with graph="directed" the sweeps may never end)'
+    _advice = (
+        'increase max_iter (with neighbor_graph="directed" the sweeps may never end)'
+    )
     _support = Support(blocks=True)
 
     def __init__(
@@ -894,7 +898,7 @@ class EKNNClus(EvidentialClusterer):
         q: float = 0.9,
         power: float = 2.0,
         resolution: float | str = "auto",
-        graph: str = "union",
+        neighbor_graph: str = "union",
         neighbors: str = "auto",
         init: str | int | ArrayLike | CredalPartition = "auto",
         n_init: int = 10,
@@ -909,7 +913,7 @@ class EKNNClus(EvidentialClusterer):
         self.q = q
         self.power = power
         self.resolution = resolution
-        self.graph = graph
+        self.neighbor_graph = neighbor_graph
         self.neighbors = neighbors
         self.init = init
         self.n_init = n_init

@@ -53,9 +53,7 @@ def read_graph(X: Any, *, symmetrize: bool = False) -> GraphSource:
     transposed = adjacency.T.tocsr()
     if abs(adjacency - transposed).max() > rounding(float) * adjacency.max():
         if not symmetrize:
-            raise InvalidParameterError(
-                "X", must=_DIRECTED, settings={"symmetrize": True}
-            )
+            raise InvalidParameterError("X", must=_DIRECTED)
         adjacency = (adjacency + transposed) / 2
     adjacency.sort_indices()
     return GraphSource(adjacency, names)

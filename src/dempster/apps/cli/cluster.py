@@ -47,9 +47,16 @@ if TYPE_CHECKING:
         "dempster cluster flowers.csv -c 3 --method ecm --columns 'petal length,petal width'",
         "dempster cluster flowers.csv -c 3 --method ecm --confidence 0.95",
         "dempster cluster - -c 3 -o - < flowers.csv > partition.csv",
+        "dempster cluster edges.csv --graph --plot network.png",
     ),
 )
 @recipe_options
+@click.option(
+    "--graph",
+    is_flag=True,
+    help="FILE contains the edges of a graph, whose nodes are clustered by --method eknnclus: two "
+    "columns of nodes, and optionally a column of weights.",
+)
 @truth_option
 @confidence_option(
     "Also compute a set of clusters for each row that contains its cluster with this probability, "
@@ -110,6 +117,11 @@ def cluster(ctx: click.Context, screen: Screen, **options: Any) -> None:
         file.is_file() and file.suffix.lower() in (".parquet", ".pq")
     )
     outputs = Outputs(list_input_files(recipe))
+    if options["graph"]:
+        from dempster.apps.cli.cluster_graph import cluster_graph
+
+        cluster_graph(recipe, outputs, options, screen)
+        return
     if options["output"] is not None and is_parquet and not options["output"].suffix:
         from dempster.apps.cli.cluster_blocks import cluster_blocks
 

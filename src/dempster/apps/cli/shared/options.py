@@ -285,6 +285,8 @@ class RecipeCommand(Command):
             return method
         if self.package == "classify":
             return "eknn"
+        if "--graph" in values:
+            return "eknnclus"
         constrained = (
             self.name == "ask" or "--constraints" in values or "--labels" in values
         )
@@ -439,7 +441,10 @@ def build_recipe(
     if options["dissimilarities"]:
         values["kind"] = "dissimilarities"
     constrained |= bool(values.get("constraints") or values.get("labels"))
-    method = values.setdefault("method", default_method(constrained=constrained))
+    default = default_method(constrained=constrained)
+    if options.get("graph"):
+        default = "eknnclus"
+    method = values.setdefault("method", default)
     previous = {} if is_given("method") else values.get("parameters", {})
     values["parameters"] = previous | parse_parameters(options, method)
     return Recipe.from_dict(values)
