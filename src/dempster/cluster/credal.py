@@ -70,6 +70,7 @@ _ROWS_PER_CLUSTER = 20
 _MIN_ROWS_PER_CLUSTER = 4  # With fewer distinct rows, nothing is compared.
 _N_SPLITS = 2  # random splits of the rows into halves
 _N_INIT = 2  # starts of each method
+_N_LANDMARKS = 400  # With more rows, compact clusters are fitted to landmarks.
 _MIN_REPRODUCIBILITY = (
     0.01  # is added to the reproducibilities, so that no weight is zero
 )
@@ -305,6 +306,9 @@ class ComparedRows:
         """Fit an estimator to some of the rows."""
         began = time.perf_counter()
         trial = clone(estimator).set_params(n_jobs=1, n_init=_N_INIT)
+        n_landmarks = max(_N_LANDMARKS, 10 * trial.n_clusters)
+        if isinstance(trial, EVCLUS) and len(rows) > n_landmarks:
+            trial.set_params(sampling="landmarks", n_landmarks=n_landmarks)
         if self.is_euclidean:
             X = self.source.objects
         else:
@@ -458,7 +462,7 @@ class CredalClustering(EvidentialClusterer):
         Shape of the clusters; "auto" compares them. "elongated" needs numeric attributes without
         missing values.
     scale : bool or "auto", default="auto"
-        Whether to divide the attributes by their spreads (interquartile ranges); "auto" does so if
+        Whether to divide the attributes by their spreads (interquartile ranges). "auto" does so if
         the largest spread is more than ten times the median, as for attributes with different
         units. Dissimilarities and X in blocks are never scaled.
     missing : {"refuse", "partial"}, default="refuse"
