@@ -569,7 +569,7 @@ def test_metadata_and_file(tmp_path):
     ]
 
 
-def test_program(tmp_path, monkeypatch):
+def test_model_of_the_program(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     X, y = blobs(3)
     table = pd.DataFrame(X, columns=["a", "b", "c"]).assign(
@@ -589,28 +589,9 @@ def test_program(tmp_path, monkeypatch):
         "model.dempster",
         "-q",
     )
-    assert "ECM: masses on " in run("convert", "model.dempster", "model.onnx").stdout
     model = load("model.dempster")
-    masses, _ = run_onnx(onnx.load("model.onnx"), X.astype(np.float32))
+    masses, _ = run_onnx(to_onnx(model), X.astype(np.float32))
     np.testing.assert_allclose(masses, model.predict_mass(table).masses, atol=1e-5)
-    found = json.loads(run("convert", "model.dempster", "model.onnx", "--json").stdout)
-    assert (found["model"]["method"], found["files"]) == (
-        "ECM",
-        {"model": "model.onnx"},
-    )
-    assert (
-        "contains a partition, not a model"
-        in run("convert", "found.csv", "other.onnx", code=1).stderr
-    )
-    assert (
-        "SOURCE: the extension must be"
-        in run("convert", "model.onnx", "other.csv", code=2).stderr
-    )
-    save(MECM(2, n_init=1, random_state=0).fit(X), "mecm.dempster")
-    assert (
-        "estimator must be one of BPEC, CCM,"
-        in run("convert", "mecm.dempster", "other.onnx", code=1).stderr
-    )
 
 
 # ---- errors --------------------------------------------------------------------------------------

@@ -117,7 +117,8 @@ def test_profiles_curve_history_and_candidates(iris):
         assert adjusted_rand_score(labels[k], labels[selected]) == pytest.approx(
             table[shown]["with_selected"]
         )
-    assert table[found["shown"][selected]]["method"] in found["reasons"]["shape"]
+    shape = table[found["shown"][selected]]["shape"]
+    assert found["reasons"]["shape"].startswith(shape.capitalize())
     assert tab.get(f"/runs/{run['id']}/shepard").status == 422
 
 
