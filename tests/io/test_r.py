@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from dempster import CredalPartition, FocalSets
+from dempster._errors import InvalidInputError
 from dempster.io import read_r, write_r
 from dempster.io.r import RValue, write_rds
 
@@ -85,6 +86,13 @@ def test_round_trip(partition, path):
     assert again.focal_sets == partition.focal_sets
     assert again.frame == partition.frame
     assert again.index is partition.index or list(again.index) == list(partition.index)
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+def test_decompression_bombs(pack, path):
+    path.write_bytes(pack(R_FILE + bytes(101 << 20)))
+    with pytest.raises(InvalidInputError, match="implausible"):
+        read_r(path)
 
 
 def test_empty_set_is_first(path):

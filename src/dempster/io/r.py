@@ -7,7 +7,10 @@ the content, and the attributes as a list of pairs.
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import io
+import lzma
 import struct
 import warnings
 from dataclasses import dataclass, field
@@ -21,6 +24,7 @@ from dempster._types import FilePath
 from dempster.belief import FocalSets
 from dempster.io.atomic import as_file, as_path, wrap_read_errors, write_atomically
 from dempster.io.partitions import check_partition
+from dempster.io.text import LimitedReader
 from dempster.partition import CredalPartition
 
 # Codes of the item types in R's serialization format.
@@ -33,6 +37,11 @@ _REAL = 14
 _STRING = 16
 _LIST = 19
 _NULL = 254
+_COMPRESSED: dict[bytes, Any] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ": lzma.open,
+}
 _NUMBERS = {_LOGICAL: ">i4", _INTEGER: ">i4", _REAL: ">f8"}
 _IS_OBJECT = 1 << 8
 _HAS_ATTRIBUTES = 1 << 9
@@ -82,8 +91,9 @@ def read_r(path: FilePath) -> CredalPartition:
         raise MissingExtraError("read_r", "rdata", "r") from error
     with wrap_read_errors(path), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # rdata does not know the class credpart.
+        content = _read_content(path)
         try:
-            value = rdata.read_rds(path)
+            value = rdata.read_rds(io.BytesIO(content))
         except OSError:
             raise
         except Exception as error:  # rdata raises errors of many types.
@@ -126,6 +136,17 @@ def write_r(partition: CredalPartition, path: FilePath) -> None:
 
 
 # ---- from R --------------------------------------------------------------------------------------
+
+
+def _read_content(path: Path) -> bytes:
+    """Return the decompressed content of a file."""
+    with open(path, "rb") as file:
+        start = file.read(len(b"\xfd7zXZ"))
+        for magic, open_file in _COMPRESSED.items():
+            if start.startswith(magic):
+                with io.BufferedReader(LimitedReader(path, open_file)) as content:
+                    return content.read()
+        return start + file.read()
 
 
 def _to_partition(value: Any) -> CredalPartition:

@@ -8,7 +8,7 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import IO, Any
 
@@ -87,21 +87,21 @@ def _is_compressed(path: Path) -> bool:
 def _open(path: Path, mode: Any, **options: Any) -> Any:
     if not _is_compressed(path):
         return open(path, mode, **options)
-    file = io.BufferedReader(_LimitedReader(path))
+    file = io.BufferedReader(LimitedReader(path, gzip.open))
     if mode == "rb":
         return file
     return io.TextIOWrapper(file, **options)
 
 
-class _LimitedReader(io.RawIOBase):
-    """Content of a gzip file, which may have several parts; raise an error if it is too large.
+class LimitedReader(io.RawIOBase):
+    """Content of a compressed file, possibly of several parts; raise an error if it is too large.
 
-    The sizes that are stored in the file may be wrong.
+    ``open_file`` is the function that opens it. The sizes that are stored in the file may be wrong.
     """
 
-    def __init__(self, path: Path):
+    def __init__(self, path: Path, open_file: Callable[[Path], Any]):
         self._path = path
-        self._file = gzip.open(path)  # noqa: SIM115  # `close` closes the file.
+        self._file = open_file(path)
         self._n_bytes = 0
 
     def readable(self) -> bool:
