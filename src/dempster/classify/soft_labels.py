@@ -104,7 +104,9 @@ class SoftLabelClassifier(MetaEstimatorMixin, EvidentialClassifier):
         self.estimator = estimator
 
     def _validate_objects(self, X: Any, *, reset: bool, **options: Any) -> Any:
-        return rule.validate_wrapped(self, X, self._regressor(), reset=reset)
+        if self.estimator is None:
+            return super()._validate_objects(X, reset=reset, **options)
+        return rule.validate_wrapped(self, X, self.estimator, reset=reset)
 
     def _regressor(self) -> Any:
         return KNeighborsRegressor() if self.estimator is None else self.estimator
@@ -119,6 +121,8 @@ class SoftLabelClassifier(MetaEstimatorMixin, EvidentialClassifier):
         if isinstance(data, np.ndarray):
             data = data.copy()  # A regressor may keep its training objects.
         regressor = clone(self._regressor())
+        if self.estimator is None:
+            regressor.set_params(n_neighbors=min(regressor.n_neighbors, len(masses)))
         try:
             self.estimator_ = regressor.fit(data, masses @ (vectors * scales))
         except ValueError as error:
@@ -131,8 +135,8 @@ class SoftLabelClassifier(MetaEstimatorMixin, EvidentialClassifier):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        if rule.is_estimator(self._regressor()):
-            tags.input_tags = get_tags(self._regressor()).input_tags
+        if rule.is_estimator(self.estimator):
+            tags.input_tags = get_tags(self.estimator).input_tags
         return tags
 
     def _compute_masses(self, X: Any) -> np.ndarray:

@@ -528,8 +528,8 @@ class CredalClustering(EvidentialClusterer):
     >>> model.selected_, model.n_clusters_
     ('connected', 2)
     >>> print(model.reason())  # doctest: +NORMALIZE_WHITESPACE
-    Connected clusters: neighbors have the same label more often (0.99) than with elongated clusters
-    (0.96).
+    Connected clusters: neighbors have the same label more often (0.99) than with compact clusters
+    (0.95).
     """
 
     _model: DoubtModel | EvclusModel | EvidentialMixture | PooledModel

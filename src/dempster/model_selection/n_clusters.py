@@ -420,7 +420,7 @@ def number_of_clusters(
     >>> numbers.best
     4
     >>> numbers.to_frame()["support"].round(2).tolist()
-    [0.05, 0.44, 1.0, 0.78, 0.55, 0.33, 0.29]
+    [0.07, 0.32, 1.0, 0.8, 0.6, 0.41, 0.37]
     """
     reader = _Reader(metric, random_state, n_jobs)
     rule.check_parameters(reader, _RULES)

@@ -148,7 +148,7 @@ def test_help_shows_options_of_the_method():
 
 def test_choices_and_truth(folder):  # noqa: F811
     shown = run("cluster", "flowers.csv", "--truth", "color", "-v").stdout
-    assert "chosen: n_clusters = 3; score" in shown
+    assert "chosen: n_clusters = 3; silhouette" in shown
     assert "compared with color" in shown
     assert "1.000" in shown
 
@@ -592,6 +592,7 @@ def test_default_report_overwrites_nothing(saved):
 def test_examples_of_the_help(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     run("example", "flowers.csv", "new-flowers.csv")
+    (tmp_path / "edges.csv").write_text("a,b\nb,c\nc,a\nc,d\nd,e\ne,f\nf,d\n")
     examples = program.get_command(None, name).examples
     assert examples
     for line in examples:
