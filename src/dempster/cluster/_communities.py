@@ -115,7 +115,8 @@ def encode_known_labels(y: ArrayLike, names: Sequence[Hashable]) -> np.ndarray:
     if y is None:
         return known
     if isinstance(y, Mapping):
-        if unknown := [name for name in y if name not in set(names)]:
+        nodes = set(names)
+        if unknown := [name for name in y if name not in nodes]:
             raise InvalidParameterError(
                 "y", must=f"contain nodes of the graph, got {unknown[0]!r}"
             )

@@ -64,16 +64,13 @@ if TYPE_CHECKING:
 
 SHAPES = ("compact", "elongated", "connected")
 _LOG = logging.getLogger("dempster")
-# The sample has this number of rows, or more if there are many clusters.
-_MAX_ROWS = 1000
-_ROWS_PER_CLUSTER = 20
+_MAX_ROWS = 1000  # rows on which the candidates are compared
 _MIN_ROWS_PER_CLUSTER = 4  # With fewer distinct rows, nothing is compared.
 _N_SPLITS = 2  # random splits of the rows into halves
 _N_INIT = 2  # starts of each method
 _N_LANDMARKS = 400  # With more rows, compact clusters are fitted to landmarks.
-_MIN_REPRODUCIBILITY = (
-    0.01  # is added to the reproducibilities, so that no weight is zero
-)
+# This is added to the reproducibilities, so that no weight is zero.
+_MIN_REPRODUCIBILITY = 0.01
 _N_NEIGHBORS = 10  # neighbors of an object that should have its label
 # An attribute with at most this number of different values is discrete.
 _MAX_DISCRETE = 10
@@ -343,10 +340,8 @@ def select(
         candidates = rows.fit(n_clusters)
     if shape != "auto":
         return tuple(candidates)
-    numbers = [n_clusters]
-    if is_open:
-        numbers.insert(0, rows.tree_number(_MIN_RATIO) or n_clusters)
-    for k in numbers:
+    clearest = rows.tree_number(_MIN_RATIO) if is_open else None
+    for k in dict.fromkeys((clearest or n_clusters, n_clusters)):
         if rows.has_connected(k):
             found = _compare_connected(rows, candidates, k, is_new=k != n_clusters)
             if found is not None:
@@ -382,7 +377,7 @@ def _compare_connected(
 # ---- the estimator -------------------------------------------------------------------------------
 
 
-def _describe(one: Candidate, best: Candidate) -> dict[str, Any]:
+def _describe(one: Candidate, best: Candidate, weight: float) -> dict[str, Any]:
     """Return a row of the table of candidates."""
     return {
         "shape": one.shape,
@@ -391,7 +386,7 @@ def _describe(one: Candidate, best: Candidate) -> dict[str, Any]:
         "reproducibility": one.reproducibility,
         "neighbors": one.neighbors,
         "with_selected": _rand_index(best.labels, one.labels),
-        "weight": one.weight,
+        "weight": weight,
         "selected": one is best,
         "seconds": one.seconds,
     }
@@ -427,7 +422,7 @@ def _match_clusters(target: np.ndarray, contour: np.ndarray) -> np.ndarray:
 class CredalClustering(EvidentialClusterer):
     """Clustering that selects the number and the shape (compact, elongated, connected) of clusters.
 
-    Candidates are compared on a sample of 1,000 rows, or 20 rows per cluster if these are more.
+    Candidates are compared on a sample of at most 1,000 rows.
     *Compact* clusters are found by `EVCLUS`, *elongated* clusters by `EGMM` with t distributions,
     and *connected* clusters of any shape, such as rings and crescents, by `EVCLUS` on path
     distances.
@@ -646,14 +641,12 @@ class CredalClustering(EvidentialClusterer):
             shares = np.array([one.weight for one in pool])
             selected = int(shares.argmax())
             best = pool[selected]
-
             model, shares = self._pool_models(rows, models, shares, apply)
             self.selected_ = best.shape
             self.n_clusters_ = best.n_clusters
-            final = dict(zip(pool, shares / shares.sum(), strict=True))
+            weights = dict(zip(pool, (shares / shares.sum()).tolist(), strict=True))
             self._candidates = [
-                {**_describe(one, best), "weight": float(final.get(one, 0.0))}
-                for one in candidates
+                _describe(one, best, weights.get(one, 0.0)) for one in candidates
             ]
             if candidates:
                 labels = {one: one.labels for one in candidates}
@@ -737,8 +730,7 @@ class CredalClustering(EvidentialClusterer):
         else:
             self.separated_ = forms_clusters(source, sample.weights, self.random_state)
         rng = as_random_state(self.random_state)
-        size = max(_MAX_ROWS, _ROWS_PER_CLUSTER * n_clusters)
-        drawn, weights = draw_complete_rows(source, sample.weights, rng, size)
+        drawn, weights = draw_complete_rows(source, sample.weights, rng, _MAX_ROWS)
         unequal = None if np.ptp(weights) == 0 else weights / weights.mean()
         if self.shape == "auto" and takes_mixtures:
             takes_mixtures = _is_continuous(drawn.objects)
@@ -810,7 +802,9 @@ class CredalClustering(EvidentialClusterer):
             f"{rival['reproducibility']:.2f}"
         )
         if selected["reproducibility"] < rival["reproducibility"]:
-            text += ", but these differ from the connected parts of the data"
+            is_unlike = any(one["shape"] == "connected" for one in others)
+            differ = "these differ from the connected parts of the data"
+            text += f", but {differ if is_unlike else 'one of these is empty'}"
         return f"{text}."
 
     def _explain_number(self) -> str:
