@@ -192,20 +192,31 @@ def select_columns(values: Array, which: np.ndarray) -> Array:
     return columns.toarray() if is_sparse(values) else columns
 
 
+def concatenate_rows(parts: list[Any]) -> Any:
+    if not is_sparse(parts[0]):
+        return np.concatenate(parts)
+    from scipy import sparse  # slow to import
+
+    return sparse.vstack(parts, format="csr")
+
+
 def row_argmax(values: Array) -> Array:
     """Return the index of the largest value of each row, the first one in case of ties.
 
-    The values of compressed rows are not negative, and each row has at least one.
+    The values of compressed rows are not negative; the index of a row without values is 0.
     """
     if not is_sparse(values):
         return values.argmax(axis=1)
     values.sort_indices()
-    starts = values.indptr[:-1]
-    largest = np.repeat(
-        np.maximum.reduceat(values.data, starts), np.diff(values.indptr)
-    )
-    places = np.where(values.data == largest, values.indices, values.shape[1])
-    return np.minimum.reduceat(places, starts).astype(np.intp)
+    counts = np.diff(values.indptr)
+    has_values = counts > 0
+    starts = values.indptr[:-1][has_values]
+    largest = np.maximum.reduceat(values.data, starts)
+    is_largest = values.data == np.repeat(largest, counts[has_values])
+    places = np.where(is_largest, values.indices, values.shape[1])
+    found = np.zeros(len(counts), np.intp)
+    found[has_values] = np.minimum.reduceat(places, starts)
+    return found
 
 
 def largest_in_rows(values: Any, k: int) -> tuple[np.ndarray, np.ndarray]:

@@ -6,6 +6,7 @@ from itertools import permutations
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
 from sklearn.datasets import load_iris, make_blobs, make_circles, make_moons
 from sklearn.exceptions import NotFittedError
@@ -13,7 +14,10 @@ from sklearn.metrics import adjusted_rand_score
 
 from dempster._errors import InvalidParameterError
 from dempster.cluster import EGMM, EVCLUS, CredalClustering
+from dempster.cluster._pool import PooledModel
 from dempster.explain import explain_object
+from dempster.optimize.blocks import block_map
+from dempster.partition import CredalPartition
 from dempster.persistence import load, save
 
 
@@ -362,3 +366,20 @@ def test_similar_attributes_are_not_scaled(blobs):
     model = CredalClustering(3, scale=True, random_state=0).fit(stretched)
     plain = CredalClustering(3, scale=True, random_state=0).fit(X)
     np.testing.assert_array_equal(model.labels_, plain.labels_)
+
+
+def test_pooled_masses_of_many_clusters_are_compressed():
+    centers = 10 * np.random.default_rng(3).random((55, 3))
+    X, _ = make_blobs(600, centers=centers, cluster_std=0.2, random_state=1)
+    X[-1] = 100.0  # All of the mass of this object is on the empty set.
+    one = EGMM(55, distribution="t", init=centers, max_iter=5)
+    one._fit_silently(X, None)
+    orders = np.array([np.arange(55), np.arange(55)])
+    pooled = PooledModel.from_models([one._model] * 2, np.ones(2), orders, 0)
+    with block_map(1) as apply:
+        masses = pooled.masses(X, apply)
+    assert issparse(masses)
+    partition = CredalPartition.unchecked(masses, pooled.family)
+    assert partition.outliers[-1]
+    np.testing.assert_array_equal(partition.labels[:-1], one.labels_[:-1])
+    np.testing.assert_allclose(partition.masses.sum(axis=1), 1)

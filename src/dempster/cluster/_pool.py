@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from dempster._arrays import Array, concatenate_rows, select_columns
 from dempster.belief import FocalSets
-from dempster.cluster._mass_step import masses_from_plausibilities
+from dempster.cluster._mass_step import collect_masses, masses_from_plausibilities
 from dempster.cluster.explanation import ClusterEvidence
 from dempster.optimize.blocks import Apply, row_blocks
 
@@ -54,28 +55,40 @@ class PooledModel:
         family = FocalSets.with_pairs(orders.shape[1], pairs, omega=False)
         return cls(family, tuple(models), weights / weights.sum(), orders, selected)
 
-    def masses(self, values: np.ndarray, apply: Apply) -> np.ndarray:
+    def masses(self, values: np.ndarray, apply: Apply) -> Array:
         """Compute the masses of n rows, shape (n, f)."""
         parts = []
         for start, stop in row_blocks(len(values), _MAX_ROWS, most=None):
             masses = [model.masses(values[start:stop], apply) for model in self.models]
-            parts.append(self.pool(masses))
-        return np.concatenate(parts)
+            parts.append(self.pool(masses, apply))
+        return concatenate_rows(parts)
 
-    def pool(self, masses: list[np.ndarray]) -> np.ndarray:
+    def pool(self, masses: list[Array], apply: Apply) -> Array:
         """Compute the masses of n rows from their masses in each model."""
-        contour = np.zeros((len(masses[0]), self.family.n_clusters), masses[0].dtype)
-        outlying = np.zeros(len(contour), contour.dtype)
-        for model, weight, order, part in zip(
-            self.models, self.weights, self.orders, masses, strict=True
-        ):
-            plausibilities = part @ model.family.membership[:, order].astype(part.dtype)
-            largest = plausibilities.max(axis=1, keepdims=True)
-            largest = np.maximum(largest, np.finfo(np.float32).tiny)
-            contour += plausibilities / largest * part.dtype.type(weight)
-            empty = part[:, model.family.cardinality == 0].sum(axis=1)
-            outlying = np.maximum(outlying, empty)
-        return masses_from_plausibilities(contour, self.family, outlying)
+        dtype = masses[0].dtype
+        memberships = [
+            model.family.membership[:, order].astype(dtype)
+            for model, order in zip(self.models, self.orders, strict=True)
+        ]
+        empty = [model.family.cardinality == 0 for model in self.models]
+
+        def compute(start: int, stop: int) -> np.ndarray:
+            contour = np.zeros((stop - start, self.family.n_clusters), dtype)
+            outlying = np.zeros(stop - start, dtype)
+            for weight, part, membership, is_empty in zip(
+                self.weights, masses, memberships, empty, strict=True
+            ):
+                block = part[start:stop]
+                plausibilities = block @ membership
+                largest = plausibilities.max(axis=1, keepdims=True)
+                largest = np.maximum(largest, np.finfo(np.float32).tiny)
+                contour += plausibilities / largest * dtype.type(weight)
+                mass = select_columns(block, np.flatnonzero(is_empty)).sum(axis=1)
+                outlying = np.maximum(outlying, mass)
+            return masses_from_plausibilities(contour, self.family, outlying)
+
+        blocks = row_blocks(masses[0].shape[0])
+        return collect_masses(compute, blocks, self.family, dtype, apply)
 
     def evidence(self, values: np.ndarray, itself: int) -> ClusterEvidence:
         """Return the evidence for each cluster in the selected model."""

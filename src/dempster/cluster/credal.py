@@ -666,8 +666,8 @@ class CredalClustering(EvidentialClusterer):
                 auto_params["scale"] = _SCALED
             masses = None
             if sample.blocks is None:
-                parts = [member.credal_partition_.masses for member in members]
-                masses = model.pool(parts) if len(models) > 1 else parts[0]
+                parts = [member.credal_partition_.stored_masses for member in members]
+                masses = model.pool(parts, apply) if len(models) > 1 else parts[0]
             fitted = members[selected]
             run = Run(model, fitted.history_.tolist(), fitted.converged_)
             result = FitResult(run, model, masses)
