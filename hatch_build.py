@@ -49,7 +49,7 @@ class Kernels(BuildHookInterface):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile the kernels next to the sources (editable installation) or directly into the wheel."""
         build_data["pure_python"] = False
-        build_data["tag"] = f"py3-none-{self._other or _this_platform()}"
+        build_data["tag"] = f"py3-none-{self._other or _platform()}"
         if version == "editable":
             if not build.is_current():
                 build.build_here()
@@ -71,8 +71,14 @@ class Kernels(BuildHookInterface):
         return os.environ.get("DEMPSTER_TARGET", "")
 
 
-def _this_platform() -> str:
-    # The library is for this processor even if Python is a universal build.
+def _platform() -> str:
+    """Return the tag of the platform for which the compiler generates code."""
+    machine = platform.machine()
+    compiler = build.machine_compiler()
+    if compiler:
+        machine = compiler.target().machine
+    # The library is for one processor even if Python is a universal build.
     if sys.platform == "darwin":
-        return f"macosx_{build.MACOS.replace('.', '_')}_{platform.machine()}"
-    return sysconfig.get_platform().replace("-", "_").replace(".", "_")
+        return f"macosx_{build.MACOS.replace('.', '_')}_{machine}"
+    name = sysconfig.get_platform().replace(platform.machine(), machine)
+    return name.replace("-", "_").replace(".", "_")

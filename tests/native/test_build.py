@@ -59,6 +59,36 @@ def test_compiler_of_the_environment(monkeypatch):
     assert build.find_compiler() == Compiler(("ccache", "clang-17"))
 
 
+@pytest.mark.parametrize(
+    ("triple", "machine"),
+    [
+        ("x86_64-linux-gnu", "x86_64"),
+        ("aarch64-conda-linux-gnu", "aarch64"),
+        ("powerpc64le-conda-linux-gnu", "ppc64le"),
+        ("arm-linux-gnueabihf", "armv7l"),
+    ],
+)
+def test_compiler_for_another_processor(monkeypatch, tmp_path, triple, machine):
+    """The name of the wheel and the flags are those of the processor of the compiler."""
+    pytest.importorskip("hatchling")
+    monkeypatch.syspath_prepend(str(Path(build.__file__).parents[3]))
+    import hatch_build
+
+    compiler = tmp_path / "cc"
+    compiler.write_text(f"#!/bin/sh\necho {triple}\n")
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CC", str(compiler))
+    here = "armv7l" if machine == "armv7l" else "x86_64"
+    monkeypatch.setattr(hatch_build.platform, "machine", lambda: here)
+    monkeypatch.setattr(hatch_build.sys, "platform", "linux")
+    monkeypatch.setattr(hatch_build.sysconfig, "get_platform", lambda: f"linux-{here}")
+    assert hatch_build._platform() == f"linux_{machine}"
+    target = build.find_compiler().target()
+    assert ("kernels-avx2.so" in build.library_names(target)) == (machine == "x86_64")
+    command = build._command(build.find_compiler(), target, Path("kernels.so"))
+    assert ("-msse4.2" in command) == (machine == "x86_64")
+
+
 def test_other_platforms_need_zig(monkeypatch):
     ziglang(monkeypatch, True)
     assert build.find_compiler(cross=True).zig

@@ -7,10 +7,11 @@ The build hook of the package calls this module during installation. It imports 
 library, because it runs before any dependency is installed.
 
 The compiler is the value of the environment variable ``CC``, the C compiler of the system, or that
-of the Python package ``ziglang``, in this order. A wheel for x86-64 contains two libraries, one for
-SSE4.2 and one for AVX2, and the fastest one that the processor supports is loaded. In a checkout,
-only this one is compiled. Both give the same results to the last bit, because products and sums are
-never fused or reordered (``-ffp-contract=off``, no fast-math).
+of the Python package ``ziglang``, in this order. ``CC`` may compile for another processor. A wheel
+for x86-64 contains two libraries, one for SSE4.2 and one for AVX2, and the fastest one that the
+processor supports is loaded. In a checkout, only this one is compiled. Both give the same results
+to the last bit, because products and sums are never fused or reordered (``-ffp-contract=off``, no
+fast-math).
 """
 
 from __future__ import annotations
@@ -99,6 +100,17 @@ class Compiler:
             except (OSError, subprocess.TimeoutExpired):
                 return False
 
+    def target(self) -> BuildTarget:
+        """Return the platform for which the compiler generates code."""
+        here = BuildTarget.this_machine()
+        if self.zig:
+            return here
+        triple = _run([*self.command, "-dumpmachine"]).strip()
+        machine = _MACHINES.get(triple.partition("-")[0], here.machine)
+        if here.system == "darwin" and machine == "aarch64":
+            machine = "arm64"
+        return BuildTarget(here.system, machine)
+
 
 @dataclass(frozen=True)
 class BuildTarget:
@@ -120,6 +132,14 @@ class BuildTarget:
     def suffix(self) -> str:
         return {"darwin": ".dylib", "win32": ".dll"}.get(self.system, ".so")
 
+
+# Names of processors in Python, by their names in compilers. Others are those of this machine.
+_MACHINES = {
+    "x86_64": "x86_64",
+    "aarch64": "aarch64",
+    "arm64": "arm64",
+    "powerpc64le": "ppc64le",
+}
 
 MACOS = "11.0"  # oldest supported version of macOS
 
@@ -222,8 +242,8 @@ def build(
     names: Sequence[str] | None = None,
 ) -> list[Path]:
     """Compile the libraries of a target, and replace them atomically, even if they are in use."""
-    target = target or BuildTarget.this_machine()
-    compiler = compiler or find_compiler(cross=target.triple is not None)
+    compiler = compiler or find_compiler(cross=target is not None)
+    target = target or compiler.target()
     folder.mkdir(parents=True, exist_ok=True)
     libraries = [folder / name for name in names or library_names(target)]
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor() as pool:
@@ -297,13 +317,15 @@ def _replace(new: Path, old: Path) -> None:
     beside.replace(old)
 
 
-def _run(command: list[str]) -> None:
+def _run(command: list[str]) -> str:
+    """Return the output of a command, and show its warnings."""
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(
             f"compiling the kernels failed: {shlex.join(command)}\n{done.stdout}{done.stderr}"
         )
-    sys.stderr.write(done.stderr)  # warnings
+    sys.stderr.write(done.stderr)
+    return done.stdout
 
 
 def main() -> None:
