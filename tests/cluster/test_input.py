@@ -13,7 +13,18 @@ import torch
 from scipy import sparse
 
 from dempster import metric
-from dempster.cluster import CCM, ECM, EVCLUS, MECM, RECM, SECM, WMVEC, CatECM, ECMdd
+from dempster.cluster import (
+    CCM,
+    ECM,
+    EGMM,
+    EVCLUS,
+    MECM,
+    RECM,
+    SECM,
+    WMVEC,
+    CatECM,
+    ECMdd,
+)
 from dempster.constraints import Constraints, ContradictionError, ContradictionWarning
 from tests.cluster.contract import SUBJECTS, answer, categories, prediction
 from tests.inputs import FORMS, HIDDEN, IRIS, OBJECTS, SHIFTED, quick, quick_make, table
@@ -418,3 +429,15 @@ def test_missing_names_are_equal_in_several_tables():
 def test_weights_of_pixels():
     with pytest.raises(ValueError, match="sample_weight"):
         SECM(2).fit(SHIFTED, sample_weight=[[1]] * 49 + [[1, 2]])
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("method", [ECM, EVCLUS, EGMM])
+def test_a_column_that_decides_alone_is_reported_once(method):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        method(2, random_state=0).fit(X * [1, 20, 50])
+    with pytest.warns(UserWarning, match="one column .* standardize X") as found:
+        method(2, random_state=0).fit(X * [1, 5, 20_000])
+    assert len(found) == 1

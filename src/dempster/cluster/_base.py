@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -63,6 +63,7 @@ from dempster.constraints import Constraints
 from dempster.constraints.constraints import validate_constraints
 from dempster.data.blocks import Blocks
 from dempster.data.device import import_torch, to_tensor
+from dempster.dissimilarity.input import find_spreads, spread_ratio
 from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource
 from dempster.optimize.blocks import Apply, block_map
 from dempster.optimize.descent import Run
@@ -83,6 +84,10 @@ COMMON_RULES: Mapping[str, rule.Rule] = {
 MISSING_RULE = rule.choice("refuse", "partial")
 BETA_RULE = rule.choice("auto") | rule.real(1, 50, open_low=True)
 DELTA_RULE = rule.choice("auto") | rule.real(0, open_low=True)
+_MAX_SPREAD_RATIO = (
+    100.0  # A column whose spread is a larger multiple of the median decides alone.
+)
+_MAX_SPREAD_ROWS = 1000  # rows from which the spreads are computed
 
 
 @dataclass(frozen=True)
@@ -345,6 +350,8 @@ class EvidentialClusterer(
             search = Search(self.tol, apply, self._open_progress, self.n_jobs)
             method, run = self._run_search(search, sample, request)
             result = method.result(run)
+            found = (*result.warnings, *_unit_warnings(sample.values))
+            result = replace(result, warnings=found)
             self._model = result.model
             auto_params = {}
             if "number_" in vars(self):
@@ -588,6 +595,22 @@ def _writable_masses(partition: Any) -> Any:
     if isinstance(partition, CredalPartition):
         return copy_array(partition.masses)
     return partition.masses
+
+
+def _unit_warnings(values: Any) -> list[str]:
+    """Return a warning if an attribute has far larger values than the others."""
+    if isinstance(values, AttributeSource) and values.is_euclidean:
+        values = values.objects
+    if not isinstance(values, np.ndarray) or values.ndim != 2:
+        return []
+    some = values[:: max(len(values) // _MAX_SPREAD_ROWS, 1)]
+    ratio = spread_ratio(find_spreads(some))
+    if ratio <= _MAX_SPREAD_RATIO:
+        return []
+    problem = (
+        f"one column has a spread {ratio:,.0f} times the median spread of the columns"
+    )
+    return [f"{problem}, so that it decides alone; standardize X"]
 
 
 def _outlier_warnings(result: FitResult) -> list[str]:

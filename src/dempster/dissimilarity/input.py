@@ -60,6 +60,25 @@ _CLEAR_DIFFERENCE = 10.0
 _SPARSE = ["csr", "csc", "coo"]
 
 
+def find_spreads(values: np.ndarray) -> np.ndarray:
+    """Return the spreads of the p attributes, shape (p,).
+
+    The spread is the interquartile range, which outliers do not change, divided by that of the
+    standard normal distribution; the standard deviation if this range is zero.
+    """
+    low, high = np.nanquantile(values, [0.25, 0.75], axis=0)
+    spreads = (high - low) / 1.349
+    return np.where(spreads > 0, spreads, np.nanstd(values, axis=0))
+
+
+def spread_ratio(spreads: np.ndarray) -> float:
+    """Return the largest spread divided by the median of the positive ones, 0 if there is none."""
+    ordered = np.sort(spreads[spreads > 0])
+    if len(ordered) == 0:
+        return 0.0
+    return float(ordered[-1] / ordered[(len(ordered) - 1) // 2])
+
+
 @dataclass(eq=False)
 class DissimilarityInput:
     """Validation of the training objects and, in the same format, of new objects."""
@@ -161,21 +180,12 @@ class DissimilarityInput:
         return self._validated(estimator, X, reset=False)[which]
 
     def _find_unit(self, values: np.ndarray) -> np.ndarray | None:
-        """Return the spreads of the attributes, or None if they do not differ clearly.
-
-        The spread is the interquartile range, which outliers do not change, divided by that of the
-        standard normal distribution; the standard deviation if this range is zero.
-        """
-        low, high = np.nanquantile(values, [0.25, 0.75], axis=0)
-        spread = (high - low) / 1.349
-        spread = np.where(spread > 0, spread, np.nanstd(values, axis=0))
-        ordered = np.sort(spread[spread > 0])
-        if len(ordered) == 0:
+        """Return the spreads of the attributes, or None if they do not differ clearly."""
+        spreads = find_spreads(values)
+        ratio = spread_ratio(spreads)
+        if ratio == 0 or (self.scale == "auto" and ratio <= _CLEAR_DIFFERENCE):
             return None
-        median = ordered[(len(ordered) - 1) // 2]
-        if self.scale == "auto" and ordered[-1] <= _CLEAR_DIFFERENCE * median:
-            return None
-        return np.where(spread > 0, spread, 1).astype(values.dtype)
+        return np.where(spreads > 0, spreads, 1).astype(values.dtype)
 
     def _new_dissimilarities(
         self, estimator: BaseEstimator, X: TableLike, or_width: int | None
