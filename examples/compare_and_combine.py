@@ -12,6 +12,7 @@ from dempster.datasets import make_fourclass
 from dempster.partition import (
     combine_partitions,
     consistency_index,
+    embed_partitions,
     pairwise_nonspecificity,
 )
 from dempster.plot import PartitionMapDisplay
@@ -42,8 +43,8 @@ for name, partition in partitions.items():
 # %%
 # Map with a point for each partition and for the truth. The combined partition is the closest to
 # the truth; the partitions by one attribute are the farthest.
-display = PartitionMapDisplay.from_partitions(
-    {**partitions, "truth": np.asarray(truth)}
-)
+shown = {**partitions, "truth": np.asarray(truth)}
+embedding = embed_partitions(list(shown.values()), list(shown))
+display = PartitionMapDisplay.from_map(embedding)
 display.figure_.savefig("partitions.png", dpi=120, bbox_inches="tight")
 print("wrote partitions.png")

@@ -55,12 +55,8 @@ def test_given_thresholds(X):
     assert display.prominence_line_ is None
     assert ax.get_title() == "peaks"
     assert plt.get_fignums() == [figure.number]
-    bare = DeltaBelDisplay.from_estimator(
-        model, ax=plt.subplots()[1], thresholds=False, labels=False
-    )
-    assert bare.belief_line_ is bare.delta_line_ is None
+    bare = DeltaBelDisplay.from_estimator(model, ax=plt.subplots()[1], labels=False)
     assert bare.labels_ == []
-    assert len(bare.ax_.lines) == 0
 
 
 def test_many_peaks_and_objects():

@@ -319,10 +319,9 @@ def test_legend_has_only_drawn_artists():
 def test_options(fourclass):
     model, X = fourclass
     display = CredalPartitionDisplay.from_estimator(
-        model, X, lower=False, upper=False, centers=False, legend=False
+        model, X, lower=False, upper=False, legend=False
     )
     assert (display.lower_patches_, display.upper_patches_) == ([], [])
-    assert display.center_artist_ is None
     assert display.legend_ is None
     assert display.ax_.get_title() == ""
     display.plot(title="four", colors=["red", "green", "blue", "black", "white"])
@@ -486,19 +485,9 @@ def test_logarithmic_scale():
     falling = {"a": [1000.0, 10, 1, 1]}
     assert ConvergenceDisplay(histories=falling).plot().ax_.get_yscale() == "log"
     assert (
-        ConvergenceDisplay(histories=falling).plot(scale="linear").ax_.get_yscale()
-        == "linear"
-    )
-    assert (
         ConvergenceDisplay(histories={"a": [10.0, -1]}).plot().ax_.get_yscale()
         == "linear"
     )
-    with pytest.raises(ValueError, match="scale='log' needs positive"):
-        ConvergenceDisplay(histories={"a": [10.0, -1]}).plot(scale="log")
-    excess = ConvergenceDisplay(histories={"a": [10.0, -1, -2]}).plot(quantity="excess")
-    assert excess.ax_.get_yscale() == "log"
-    np.testing.assert_array_equal(excess.lines_[0].get_ydata(), [12, 1, np.nan])
-    excess.figure_.canvas.draw()
 
 
 def test_open_circle_if_not_converged():
@@ -529,7 +518,7 @@ class Network(ECM):
 def test_references_and_held_out_data(fourclass):
     model, X = fourclass
     network = Network(3, random_state=0).fit(X)
-    display = ConvergenceDisplay.from_estimator(network, scale="linear")
+    display = ConvergenceDisplay.from_estimator(network)
     assert display.references == {"EVCLUS": network.evclus_.loss_}
     (reference,), (held_out,) = display.reference_lines_, display.validation_lines_
     assert reference.get_label() == "EVCLUS"
@@ -547,12 +536,6 @@ def test_references_and_held_out_data(fourclass):
     assert [line.get_label() for line in both.validation_lines_] == [
         "Network: held out"
     ]
-    excess = display.plot(
-        quantity="excess"
-    )  # References have no meaning for the excess.
-    assert excess.reference_lines_ == []
-    assert np.nanmin(excess.validation_lines_[0].get_ydata()) > 0
-    excess.figure_.canvas.draw()
 
 
 def test_references_affect_the_scale():
@@ -608,22 +591,19 @@ def partitions():
 
 def test_map(partitions):
     names = [f"partition {i}" for i in range(len(partitions))]
-    display = PartitionMapDisplay.from_partitions(partitions, names)
     expected = embed_partitions(partitions, names)
+    display = PartitionMapDisplay.from_map(expected)
     np.testing.assert_array_equal(display.coordinates, expected.coordinates)
     np.testing.assert_array_equal(display.points_.get_offsets(), expected.coordinates)
     np.testing.assert_array_equal(display.dissimilarity, expected.dissimilarity)
     assert display.stress_text_.get_text() == f"stress {expected.stress:.3f}"
     assert [label.get_text() for label in display.labels_] == names
     assert display.ax_.get_aspect() == 1
-    again = PartitionMapDisplay.from_map(expected)
-    np.testing.assert_array_equal(again.coordinates, display.coordinates)
 
 
 def test_labels_of_a_map_do_not_overlap(partitions):
-    display = PartitionMapDisplay.from_partitions(
-        partitions, [f"partition {i}" for i in range(len(partitions))]
-    )
+    names = [f"partition {i}" for i in range(len(partitions))]
+    display = PartitionMapDisplay.from_map(embed_partitions(partitions, names))
     display.figure_.canvas.draw()
     boxes = [label.get_window_extent() for label in display.labels_]
     for i, box in enumerate(boxes):
@@ -642,24 +622,18 @@ def test_labels_of_a_map_do_not_overlap(partitions):
 # scikit-learn divides by the sum of distances, which is zero.
 @pytest.mark.filterwarnings("ignore:invalid value")
 def test_map_of_equal_partitions():
-    display = PartitionMapDisplay.from_partitions(
-        {"a": [0, 0, 1], "b": [1, 1, 0], "c": [0, 0, 1]}, title="same"
-    )
+    same = embed_partitions([[0, 0, 1], [1, 1, 0], [0, 0, 1]], ["a", "b", "c"])
+    display = PartitionMapDisplay.from_map(same, title="same")
     assert display.names == ["a", "b", "c"]
     np.testing.assert_allclose(display.coordinates, 0, atol=1e-12)
     display.figure_.canvas.draw()
     boxes = [label.get_window_extent() for label in display.labels_]
     assert not boxes[0].overlaps(boxes[1])
-    bare = display.plot(labels=False, colors=["red", "green", "blue"])
-    assert bare.labels_ == []
-    assert len(bare.points_.get_facecolors()) == 3
 
 
 def test_invalid_maps():
     with pytest.raises(ValueError, match=r"\bnames\b"):
-        PartitionMapDisplay.from_partitions([[0, 1], [0, 1]], ["a"])
-    with pytest.raises(ValueError, match=r"\bnames\b"):
-        PartitionMapDisplay.from_partitions({"a": [0, 1], "b": [0, 1]}, ["a", "b"])
+        PartitionMapDisplay(coordinates=np.zeros((2, 2)), names=["a"])
     with pytest.raises(ValueError, match="coordinates must be"):
         PartitionMapDisplay(coordinates=np.zeros((2, 3)), names=["a", "b"])
     assert plt.get_fignums() == []

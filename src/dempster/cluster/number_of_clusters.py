@@ -183,8 +183,7 @@ class NumberOfClusters:
         ax : Matplotlib axes, optional
             By default the axes of a new figure.
         **options
-            ``color`` of the bars, whether to draw the ``criteria``, to write the best number
-            (``mark_best``) and to draw a ``legend``, and the ``title``.
+            ``color`` of the bars, whether to draw a ``legend``, and the ``title``.
 
         Returns
         -------

@@ -277,9 +277,8 @@ class ObjectExplanation:
         ax : Matplotlib axes, optional
             By default the axes of a new figure.
         **options
-            ``most``, the number of attributes with separate bars (15 by default); whether to
-            ``sort`` the attributes by their contributions; the ``colors`` of all clusters; and the
-            ``title``, by default the assignment of the object.
+            ``most``, the number of attributes with separate bars (15 by default); the ``colors`` of
+            all clusters; and the ``title``, by default the assignment of the object.
 
         Returns
         -------

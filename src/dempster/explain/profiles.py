@@ -482,9 +482,9 @@ class Profile:
             One axes for a heat map, or one axes for each drawn feature for dots; by default on a
             new figure.
         **options
-            Numbers of groups and features to draw (``n_groups``, by default 20, and ``n_features``,
-            by default 30 for a heat map and 12 for dots), ``colors`` of the clusters, and the
-            ``title``. The features with the largest effects are drawn.
+            Number of features to draw (``n_features``, by default 30 for a heat map and 12 for
+            dots), ``colors`` of the clusters, and the ``title``. The features with the largest
+            effects, and at most 20 groups, are drawn.
 
         Returns
         -------

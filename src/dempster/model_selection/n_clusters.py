@@ -134,8 +134,7 @@ class NClustersCurve:
         ax : Matplotlib axes, optional
             By default the axes of a new figure.
         **options
-            ``color`` and ``label`` of the curve, whether to write the best number (``mark_best``),
-            and the ``title``.
+            ``color`` and ``label`` of the curve, and the ``title``.
 
         Returns
         -------

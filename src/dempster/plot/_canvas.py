@@ -326,13 +326,11 @@ def _are_axes(value: Any) -> bool:
 
 
 _TEXT = rule.kind(str, words="text")
-# Matplotlib raises the error.
-_ANY = rule.Rule("a value that Matplotlib accepts", lambda value: True)
 _RULES = {
     "ax": rule.Rule("Matplotlib axes", _is_axes),
     "axes": rule.Rule("Matplotlib axes, one for each panel", _are_axes),
-    "cmap": _ANY,
-    "color": _ANY,
+    # Matplotlib raises the error.
+    "color": rule.Rule("a value that Matplotlib accepts", lambda value: True),
     "colors": rule.kind(
         list, tuple, np.ndarray, words="a sequence of Matplotlib colors"
     ),
@@ -340,15 +338,8 @@ _RULES = {
     "levels": rule.array,
     "marker_size": rule.real(0, open_low=True),
     "title": _TEXT,
-    **dict.fromkeys(
-        ("bins", "most", "n_columns", "n_features", "n_groups"), rule.integer(1)
-    ),
-    **dict.fromkeys(
-        ("boundary", "centers", "colorbar", "criteria", "labels", "legend"), rule.flag
-    ),
-    **dict.fromkeys(
-        ("lower", "mark_best", "points", "sort", "thresholds", "upper"), rule.flag
-    ),
+    **dict.fromkeys(("most", "n_columns", "n_features"), rule.integer(1)),
+    **dict.fromkeys(("labels", "legend", "lower", "upper"), rule.flag),
 }
 
 

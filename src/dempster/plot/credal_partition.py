@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from functools import cached_property
 from typing import Any, Self
 
@@ -12,7 +12,7 @@ from scipy.spatial import ConvexHull, QhullError
 from dempster._errors import InvalidParameterError
 from dempster._text import format_cluster
 from dempster._validation import as_boolean, check, choice, real
-from dempster.partition.compare import PartitionMap, embed_partitions
+from dempster.partition.compare import PartitionMap
 from dempster.partition.credal_partition import as_credal_partition
 from dempster.plot._canvas import (
     Display,
@@ -32,7 +32,7 @@ from dempster.plot._canvas import (
     validate_points,
     write_note,
 )
-from dempster.plot.palette import GREY, INK
+from dempster.plot.palette import GREY, INK, PALETTE
 from dempster.plot.plane import project_to_plane
 
 _CIRCLE = np.exp(2j * np.pi * np.arange(32) / 32)
@@ -389,8 +389,6 @@ class CredalPartitionDisplay(Display):
         ax: Any = None,
         lower: bool = True,
         upper: bool | str = "auto",
-        centers: bool = True,
-        labels: bool | str = "auto",
         legend: bool | str = "auto",
         colors: Sequence[Any] | None = None,
         marker_size: float | None = None,
@@ -406,11 +404,6 @@ class CredalPartitionDisplay(Display):
             Whether to draw the hulls of the lower and upper approximations. ``upper="auto"`` draws
             the upper hulls of at most ten clusters, because an object that may belong to every
             cluster extends all upper hulls, and none in a network.
-        centers : bool
-            Whether to draw the cluster centers, if there are any.
-        labels : bool or "auto"
-            Whether to write the names of the clusters in the plot; "auto" writes them if there are
-            too many clusters for a legend.
         legend : bool, "inside", "outside" or "auto"
             Whether and where to draw a legend. "auto" and True draw it outside the axes of a new
             figure, and inside given axes.
@@ -452,7 +445,7 @@ class CredalPartitionDisplay(Display):
             self.outlier_artist_ = ax.scatter(
                 *points.T, s=max(1.3 * size, 4), marker="x", color="black", **style
             )
-        if centers and self.centers is not None:
+        if self.centers is not None:
             self.center_artist_ = ax.scatter(
                 *self.centers.T,
                 s=50,
@@ -462,7 +455,7 @@ class CredalPartitionDisplay(Display):
                 linewidths=1.4,
                 zorder=5,
             )
-        if resolve_auto(labels, is_many):
+        if is_many:
             self._write_names()
         finish_axes(ax, title=title)
         ax.autoscale_view()
@@ -723,9 +716,11 @@ class PartitionMapDisplay(Display):
 
     Examples
     --------
+    >>> from dempster.partition import embed_partitions
     >>> from dempster.plot import PartitionMapDisplay
-    >>> partitions = {"halves": [0, 0, 1, 1], "same": [1, 1, 0, 0], "crossed": [0, 1, 0, 1]}
-    >>> display = PartitionMapDisplay.from_partitions(partitions)
+    >>> partitions = [[0, 0, 1, 1], [1, 1, 0, 0], [0, 1, 0, 1]]
+    >>> embedding = embed_partitions(partitions, ["halves", "same", "crossed"])
+    >>> display = PartitionMapDisplay.from_map(embedding)
     >>> display.names, display.coordinates.shape
     (['halves', 'same', 'crossed'], (3, 2))
     """
@@ -743,53 +738,6 @@ class PartitionMapDisplay(Display):
         check(stress, "stress", choice(None) | real(0))
         self.stress = stress
         self.dissimilarity = dissimilarity
-
-    @classmethod
-    def from_partitions(
-        cls,
-        partitions: Sequence[Any] | Mapping[str, Any],
-        names: Sequence[str] | None = None,
-        *,
-        rule: str = "smacof",
-        distance: str = "jousselme",
-        n_pairs: int | str | None = "auto",
-        random_state: Any = 0,
-        **options: Any,
-    ) -> Self:
-        """Compare partitions and draw their map.
-
-        Parameters
-        ----------
-        partitions : sequence of partitions or mapping of names to partitions
-            Partitions of the same objects, each a CredalPartition or hard labels.
-        names : sequence of str, optional
-            Names of the partitions if ``partitions`` is a sequence; by default their indices.
-        rule, distance, n_pairs, random_state
-            Arguments of `dempster.partition.embed_partitions`.
-        **options
-            Options of `plot`, such as ``ax``.
-
-        Returns
-        -------
-        PartitionMapDisplay
-        """
-        if isinstance(partitions, Mapping):
-            if names is not None:
-                raise InvalidParameterError(
-                    "names",
-                    must="be None if partitions is a mapping of names to partitions",
-                )
-            names = [str(name) for name in partitions]
-            partitions = list(partitions.values())
-        partition_map = embed_partitions(
-            partitions,
-            names,
-            rule=rule,
-            distance=distance,
-            n_pairs=n_pairs,
-            random_state=random_state,
-        )
-        return cls.from_map(partition_map, **options)
 
     @classmethod
     def from_map(cls, partition_map: PartitionMap, **options: Any) -> Self:
@@ -816,9 +764,6 @@ class PartitionMapDisplay(Display):
         self,
         *,
         ax: Any = None,
-        colors: Sequence[Any] | None = None,
-        marker_size: float = 55.0,
-        labels: bool = True,
         title: str | None = None,
     ) -> Self:
         """Draw the map.
@@ -827,25 +772,18 @@ class PartitionMapDisplay(Display):
         ----------
         ax : Matplotlib axes, optional
             By default the axes of a new figure.
-        colors : sequence of N colors, optional
-            By default all points have the same color.
-        marker_size : float, default=55
-            Area of the markers in square points.
-        labels : bool, default=True
-            Whether to write the names beside the points.
         title : str, optional
 
         Returns
         -------
         self
         """
-        palette = cluster_colors(1 if colors is None else len(self.coordinates), colors)
         new_figure = ax is None
         ax = self._open_axes(ax, (6, 5))
         self.points_ = ax.scatter(
             *self.coordinates.T,
-            s=marker_size,
-            c=palette,
+            s=55,
+            c=PALETTE[:1],
             edgecolors="white",
             linewidths=0.8,
             zorder=3,
@@ -864,15 +802,13 @@ class PartitionMapDisplay(Display):
         if self.stress is not None:
             self.stress_text_ = write_note(ax, f"stress {self.stress:.3f}")
             avoid.append(self.stress_text_)
-        self.labels_ = []
-        if labels:
-            self.labels_ = place_labels(
-                ax,
-                self.coordinates,
-                self.names,
-                avoid=avoid,
-                fontsize="small",
-                color=INK,
-                zorder=4,
-            )
+        self.labels_ = place_labels(
+            ax,
+            self.coordinates,
+            self.names,
+            avoid=avoid,
+            fontsize="small",
+            color=INK,
+            zorder=4,
+        )
         return self

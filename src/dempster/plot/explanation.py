@@ -34,6 +34,7 @@ MAX_TITLE_CHARACTERS = 56
 MAX_LINE_CHARACTERS = 64
 # Minimum length of the bar "not from attributes", relative to the sum of the other bars.
 MIN_BASE_SHARE = 1e-6
+MAX_GROUPS = 20
 MAX_NUMBERED_CELLS = 400  # Larger heat maps have no numbers in their cells.
 LEAF_INCHES = 0.5  # Vertical distance of leaves.
 LETTER_INCHES = 0.072  # Width of a letter of a condition.
@@ -65,12 +66,11 @@ class ObjectExplanationDisplay(Display):
         *,
         ax: Any = None,
         most: int = 15,
-        sort: bool = True,
         colors: Sequence[Any] | None = None,
         title: str | None = None,
     ) -> Self:
         """Draw the bars."""
-        names, widths, n_attributes = self._bars(int(most), sort)
+        names, widths, n_attributes = self._bars(int(most))
         frame = list(self.explanation.masses.frame)
         palette = cluster_colors(len(frame), colors)
         ax = self._open_axes(ax, (7.2, 1.7 + 0.3 * len(names)))
@@ -107,15 +107,13 @@ class ObjectExplanationDisplay(Display):
         )
         return self
 
-    def _bars(self, most: int, sort: bool) -> tuple[list[str], np.ndarray, int]:
+    def _bars(self, most: int) -> tuple[list[str], np.ndarray, int]:
         """Return the names and lengths of the bars, and the number of single attributes."""
         pulls = self.pulls
         by = self.explanation.by
         shown = np.argsort(-np.abs(pulls), kind="stable")
         if len(pulls) > most + 1:
             shown = shown[:most]
-        if not sort:
-            shown = np.sort(shown)
         names = [self._attribute_label(int(d)) for d in shown]
         widths = list(pulls[shown])
         if len(shown) < len(pulls):
@@ -176,7 +174,6 @@ class ProfileDisplay(Display):
         *,
         axes: Any = None,
         kind: str = "heat",
-        n_groups: int = 20,
         n_features: int | None = None,
         colors: Sequence[Any] | None = None,
         title: str | None = None,
@@ -189,9 +186,7 @@ class ProfileDisplay(Display):
             len(group) if group.n_possible is None else np.inf
             for group in self.profile.groups
         ]
-        self.groups_ = np.sort(
-            np.argsort(-np.array(size), kind="stable")[: int(n_groups)]
-        )
+        self.groups_ = np.sort(np.argsort(-np.array(size), kind="stable")[:MAX_GROUPS])
         delta = np.abs(np.nan_to_num(self.profile.statistics["delta"][self.groups_]))
         self.features_ = np.sort(
             np.argsort(-delta.max(axis=0), kind="stable")[: int(most)]

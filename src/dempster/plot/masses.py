@@ -17,7 +17,6 @@ from dempster._validation import (
     check,
     check_choice,
     kind,
-    real,
 )
 from dempster.belief import FocalSets, MassFunctions
 from dempster.partition.credal_partition import as_credal_partition
@@ -46,6 +45,7 @@ PANEL_LEVELS = np.linspace(0, 1, 11)
 # At most one set has a mass above 0.5, so the regions do not overlap.
 JOINT_LEVELS = np.array([0.5, 0.7, 0.9])
 MAX_COLUMNS = 4
+_MARGIN = 0.15  # Distance of the grid from the objects, as a share of their range.
 MAX_RESOLUTION = 2000  # Maximum number of grid points along each axis.
 # Sets of several clusters get a panel by default if their mass reaches this value.
 MIN_PANEL_MASS = 0.25
@@ -83,27 +83,24 @@ def validate_levels(levels: Any, together: bool) -> np.ndarray:
     return array
 
 
-def make_grid(
-    points: np.ndarray, resolution: int, margin: float
-) -> tuple[np.ndarray, np.ndarray]:
+def make_grid(points: np.ndarray, resolution: int) -> tuple[np.ndarray, np.ndarray]:
     """Return a grid around the points, in the format of `numpy.meshgrid`."""
     limits = Rule(
         f"an integer from 2 to {MAX_RESOLUTION}", integers=(2, MAX_RESOLUTION)
     )
     check(resolution, "grid_resolution", limits)
-    check(margin, "margin", real(0))
     low = points.min(axis=0)
     high = points.max(axis=0)
     width = np.where(high > low, high - low, 1.0)
-    # A range of width zero needs a positive margin.
-    padding = np.where(high > low, margin, max(margin, 0.5)) * width
+    # A range of width zero needs a larger margin.
+    padding = np.where(high > low, _MARGIN, 0.5) * width
     x, y = np.linspace(low - padding, high + padding, resolution).T
     xx, yy = np.meshgrid(x, y)
     return xx, yy
 
 
 def make_grid_table(
-    estimator: Any, X: Any, resolution: int, margin: float
+    estimator: Any, X: Any, resolution: int
 ) -> tuple[Plane, np.ndarray, np.ndarray, Any]:
     """Return the plane of the objects X, the grid around them, and the grid points as rows."""
     n_features = getattr(estimator, "n_features_in_", 2)
@@ -119,7 +116,7 @@ def make_grid_table(
             "X", must=f"have shape (n, 2) with n > 0, got {shape}"
         )
     plane = project_to_plane(X)
-    xx, yy = make_grid(plane.points, resolution, margin)
+    xx, yy = make_grid(plane.points, resolution)
     grid = np.column_stack([xx.ravel(), yy.ravel()])
     # An estimator that was fitted to a table expects its column names.
     if hasattr(X, "columns"):
@@ -216,7 +213,6 @@ def draw_objects(
     points: np.ndarray,
     labels: np.ndarray | None,
     colors: np.ndarray | None,
-    size: float | None,
 ) -> list[Any]:
     """Draw objects in the colors of their clusters, dark if ``colors`` is None.
 
@@ -225,7 +221,7 @@ def draw_objects(
     n = len(points)
     if n == 0:
         return []
-    size = size or float(np.clip((120 if colors is None else 250) / np.sqrt(n), 1, 16))
+    size = float(np.clip((120 if colors is None else 250) / np.sqrt(n), 1, 16))
     style: dict[str, Any] = {"zorder": 3, "rasterized": n > MIN_RASTER_OBJECTS}
     look: dict[str, Any] = {"c": INK, "alpha": 0.6, "linewidths": 0}
     inside = np.ones(n, dtype=bool)
@@ -408,7 +404,6 @@ class MassContourDisplay(Display):
         sets: Any = None,
         quantity: str = "mass",
         grid_resolution: int = 150,
-        margin: float = 0.15,
         cluster_names: Sequence[Hashable] | None = None,
         **options: Any,
     ) -> Self:
@@ -428,8 +423,6 @@ class MassContourDisplay(Display):
             Quantity to draw.
         grid_resolution : int, default=150
             Number of grid points along each axis.
-        margin : float, default=0.15
-            Margin around the objects, as a share of their range.
         cluster_names : sequence of length c, optional
             Names of the clusters; by default the names in the predicted masses.
         **options
@@ -441,7 +434,7 @@ class MassContourDisplay(Display):
         """
         validate_estimator(estimator, "predict_mass")
         check_choice(quantity, "quantity", _SYMBOLS)
-        plane, xx, yy, table = make_grid_table(estimator, X, grid_resolution, margin)
+        plane, xx, yy, table = make_grid_table(estimator, X, grid_resolution)
         masses = estimator.predict_mass(table)
         family = select_sets(masses, sets, quantity)
         display = cls(
@@ -473,14 +466,8 @@ class MassContourDisplay(Display):
         axes: Any = None,
         layout: str = "auto",
         levels: Any = None,
-        boundary: bool = True,
-        points: bool = True,
-        labels: bool | str = "auto",
-        colorbar: bool | str = "auto",
         colors: Sequence[Any] | None = None,
-        cmap: Any = None,
         n_columns: int | None = None,
-        marker_size: float | None = None,
         title: str | None = None,
     ) -> Self:
         """Draw the contours.
@@ -497,24 +484,10 @@ class MassContourDisplay(Display):
         levels : increasing sequence of floats in [0, 1], optional
             Contour levels; by default tenths for panels, and 0.5, 0.7 and 0.9 for all sets
             together.
-        boundary : bool, default=True
-            Whether to draw the boundaries between the most plausible clusters.
-        points : bool, default=True
-            Whether to draw the objects.
-        labels : bool or "auto"
-            Whether to write labels. In panels the labels are the levels of the lines, and "auto"
-            writes them if there is no color bar. If all sets are in one axes, the labels are the
-            names of the sets, and "auto" writes them.
-        colorbar : bool or "auto"
-            Whether to draw a color bar for panels; "auto" draws it on a new figure.
         colors : sequence of c colors, optional
             Colors of the clusters; by default a palette for color-blind readers.
-        cmap : colormap, optional
-            Colormap of all panels; by default from white to the color of the set.
         n_columns : int, optional
             Number of columns of panels on a new figure.
-        marker_size : float, optional
-            Area of the points in square points. By default it decreases with the number of objects.
         title : str, optional
 
         Returns
@@ -538,14 +511,12 @@ class MassContourDisplay(Display):
         self.lines_: list[Any] = []
         self.texts_: list[Any] = []
         self.colorbar_ = None
-        with_bar = not together and resolve_auto(colorbar, new_figure)
+        with_bar = not together and new_figure
         if together:
             self._draw_together(levels)
         else:
-            self._draw_panels(levels, cmap, resolve_auto(labels, not with_bar))
-        margins = self.plausibility[:0]
-        if boundary:
-            margins = rival_margins(self.plausibility)
+            self._draw_panels(levels, with_labels=not with_bar)
+        margins = rival_margins(self.plausibility)
         empty = self.sets.empty_index
         # Outliers are on no side of a boundary.
         if together and self.quantity == "mass" and empty is not None:
@@ -555,16 +526,15 @@ class MassContourDisplay(Display):
         ]
         # In panels the color represents the set.
         palette = self.colors_ if together else None
-        drawn = self.points if points else self.points[:0]
         self.point_artists_ = [
-            draw_objects(one, drawn, self.point_labels, palette, marker_size)
+            draw_objects(one, self.points, self.point_labels, palette)
             for one in self.axes_
         ]
         if with_bar:
-            self.colorbar_ = self._draw_colorbar(levels, cmap)
+            self.colorbar_ = self._draw_colorbar(levels)
         self._finish(new_figure)
         self._write_title(title)
-        if together and labels:
+        if together:
             if new_figure:
                 # The placement of names needs the final size of the axes.
                 self.figure_.draw_without_rendering()
@@ -607,24 +577,22 @@ class MassContourDisplay(Display):
                     labelbottom=i + n_columns >= s, labelleft=i % n_columns == 0
                 )
 
-    def _draw_panels(self, levels: np.ndarray, cmap: Any, with_labels: bool) -> None:
+    def _draw_panels(self, levels: np.ndarray, *, with_labels: bool) -> None:
         for panel, value, color, name in zip(
             self.axes_, self.values, self._set_colors, self.set_names, strict=True
         ):
-            scale = shade_colormap(color) if cmap is None else cmap
-            ink = 0.55 * color if cmap is None else INK
             fill = panel.contourf(
                 self.xx,
                 self.yy,
                 value,
                 levels=levels,
-                cmap=scale,
+                cmap=shade_colormap(color),
                 vmin=0,
                 vmax=1,
                 zorder=1,
             )
             self.fills_.append(fill)
-            lines = self._draw_lines(panel, value, levels, ink, 0.5)
+            lines = self._draw_lines(panel, value, levels, 0.55 * color, 0.5)
             if with_labels and lines is not None:
                 for text in panel.clabel(
                     lines, fontsize="x-small", fmt="%g", inline_spacing=2
@@ -665,12 +633,12 @@ class MassContourDisplay(Display):
         self.lines_.append(lines)
         return lines
 
-    def _draw_colorbar(self, levels: np.ndarray, cmap: Any) -> Any:
+    def _draw_colorbar(self, levels: np.ndarray) -> Any:
         """Draw one color bar for all panels, in gray if the panels have different colors."""
         from matplotlib.cm import ScalarMappable
         from matplotlib.colors import BoundaryNorm, ListedColormap
 
-        colormap = shade_colormap(_EMPTY_COLOR) if cmap is None else self.fills_[0].cmap
+        colormap = shade_colormap(_EMPTY_COLOR)
         steps = ListedColormap(colormap((levels[:-1] + levels[1:]) / 2))
         scale = ScalarMappable(BoundaryNorm(levels, steps.N), steps)
         bar = self.figure_.colorbar(

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import check_array
 
-from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster._errors import InvalidParameterError
 from dempster._validation import (
     as_reals,
     check,
@@ -146,30 +146,23 @@ class ConvergenceDisplay(Display):
         )
         return display.plot(**options)
 
-    @validate_options(quantity=("objective", "excess"), scale=("auto", "linear", "log"))
+    @validate_options()
     def plot(
         self,
         *,
         ax: Any = None,
-        quantity: str = "objective",
-        scale: str = "auto",
         colors: Sequence[Any] | None = None,
         legend: bool | str = "auto",
         title: str | None = None,
     ) -> Self:
         """Draw the histories.
 
+        The axis is logarithmic for positive objectives of different orders of magnitude.
+
         Parameters
         ----------
         ax : Matplotlib axes, optional
             By default the axes of a new figure.
-        quantity : {"objective", "excess"}
-            "excess" is the objective minus its lowest value for the same estimator. It shows the
-            speed of convergence and makes estimators with different objectives comparable.
-            Reference values are not drawn.
-        scale : {"auto", "linear", "log"}
-            Scale of the vertical axis. "auto" is logarithmic for the excess and for positive
-            objectives of different orders of magnitude, otherwise linear.
         colors : sequence of colors, optional
             Colors of the histories.
         legend : bool or "auto"
@@ -180,22 +173,10 @@ class ConvergenceDisplay(Display):
         -------
         self
         """
-        is_excess = quantity == "excess"
         histories = self.histories
-        held_out = self.validation
-        references = self.references
-        ylabel = "objective"
-        if is_excess:
-            histories = {name: curve - curve.min() for name, curve in histories.items()}
-            held_out = {name: curve - curve.min() for name, curve in held_out.items()}
-            references = {}
-            ylabel = "objective above its lowest value"
-        values = [
-            *histories.values(),
-            *held_out.values(),
-            np.array(list(references.values())),
-        ]
-        is_log = _is_logarithmic(scale, is_excess, np.concatenate(values))
+        references = np.array(list(self.references.values()))
+        values = [*histories.values(), *self.validation.values(), references]
+        is_log = _is_logarithmic(np.concatenate(values))
         palette = dict(
             zip(histories, cluster_colors(len(histories), colors), strict=True)
         )
@@ -203,14 +184,14 @@ class ConvergenceDisplay(Display):
         if is_log:
             ax.set_yscale("log")
         self.lines_ = [
-            self._draw_history(name, _hide_nonpositive(curve, is_log), palette[name])
+            self._draw_history(name, curve, palette[name])
             for name, curve in histories.items()
         ]
         self.validation_lines_ = []
-        for name, curve in held_out.items():
+        for name, curve in self.validation.items():
             self.validation_lines_ += ax.plot(
                 np.arange(1, len(curve) + 1),
-                _hide_nonpositive(curve, is_log),
+                curve,
                 label=f"{name}: " * (len(histories) > 1) + "held out",
                 color=palette[name],
                 linewidth=1.2,
@@ -220,9 +201,9 @@ class ConvergenceDisplay(Display):
             ax.axhline(
                 value, color=GREY, linewidth=1.2, linestyle=":", label=name, zorder=1.5
             )
-            for name, value in references.items()
+            for name, value in self.references.items()
         ]
-        finish_axes(ax, "iteration", ylabel, title, grid=True, integer_ticks=True)
+        finish_axes(ax, "iteration", "objective", title, grid=True, integer_ticks=True)
         lines = [*self.lines_, *self.validation_lines_, *self.reference_lines_]
         if resolve_auto(legend, len(lines) > 1):
             draw_line_legend(ax, lines)
@@ -255,26 +236,12 @@ class ConvergenceDisplay(Display):
         return line
 
 
-def _hide_nonpositive(curve: np.ndarray, is_log: bool) -> np.ndarray:
-    return np.where(curve > 0, curve, np.nan) if is_log else curve
-
-
-def _is_logarithmic(scale: str, is_excess: bool, values: np.ndarray) -> bool:
+def _is_logarithmic(values: np.ndarray) -> bool:
     positive = values[values > 0]
-    if scale == "linear":
-        return False
-    if scale == "auto":
-        if is_excess:
-            return len(positive) > 0
-        return (
-            len(positive) == len(values)
-            and positive.max() > _MIN_LOG_RATIO * positive.min()
-        )
-    if len(positive) == 0 or (not is_excess and len(positive) < len(values)):
-        raise InvalidInputError(
-            "scale='log' needs positive objectives; use scale='linear' or quantity='excess'"
-        )
-    return True
+    return (
+        len(positive) == len(values)
+        and positive.max() > _MIN_LOG_RATIO * positive.min()
+    )
 
 
 def _validate_history(history: Any, name: str) -> np.ndarray:

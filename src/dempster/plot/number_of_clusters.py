@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from dempster._errors import InvalidParameterError
-from dempster._validation import as_boolean, as_reals, check, choice, flag, real
+from dempster._validation import as_boolean, as_reals, check, choice, real
 from dempster.plot._canvas import (
     MARKERS,
     Display,
@@ -43,15 +43,12 @@ class NumberOfClustersDisplay(Display):
         *,
         ax: Any = None,
         color: Any = PALETTE[0],
-        criteria: bool = True,
-        mark_best: bool = True,
         legend: bool | str = "auto",
         title: str | None = None,
     ) -> Self:
         """Draw the support as bars, and the criteria as lines."""
         found = self.numbers
         best = int(found.n_clusters[found.support.argmax()])
-        curves = found.criteria if criteria else {}
         ax = self._open_axes(ax, (7.2, 4))
         self.bars_ = ax.bar(
             found.n_clusters, found.support, width=0.8, color=color, label="support"
@@ -59,7 +56,7 @@ class NumberOfClustersDisplay(Display):
         for bar, number in zip(self.bars_, found.n_clusters, strict=True):
             bar.set_alpha(0.85 if number == best else 0.3)
         self.criterion_lines_ = []
-        for i, (name, values) in enumerate(curves.items()):
+        for i, (name, values) in enumerate(found.criteria.items()):
             self.criterion_lines_ += ax.plot(
                 found.n_clusters,
                 values,
@@ -72,24 +69,22 @@ class NumberOfClustersDisplay(Display):
                 markersize=4,
                 markerfacecolor="white",
             )
-        self.best_text_ = None
-        if mark_best:
-            self.best_text_ = ax.annotate(
-                f"{best} clusters",
-                (best, 1.0 if curves else float(found.support.max())),
-                xytext=(0, 6),
-                textcoords="offset points",
-                ha="center",
-                va="bottom",
-                fontsize="small",
-                color=INK,
-            )
+        self.best_text_ = ax.annotate(
+            f"{best} clusters",
+            (best, 1.0),
+            xytext=(0, 6),
+            textcoords="offset points",
+            ha="center",
+            va="bottom",
+            fontsize="small",
+            color=INK,
+        )
         finish_axes(
             ax, "number of clusters", "support", title, grid=True, integer_ticks=True
         )
         ax.set_ylim(0, 1.12)  # Leave space for the text above the best bar.
         ax.set_yticks([0, 0.25, 0.5, 0.75, 1])
-        if resolve_auto(legend, bool(curves)):
+        if resolve_auto(legend, True):
             draw_outside_legend(ax, [self.bars_, *self.criterion_lines_])
         return self
 
@@ -106,7 +101,6 @@ class NonspecificityDisplay(Display):
         *,
         ax: Any = None,
         color: Any = PALETTE[0],
-        mark_best: bool = True,
         label: str | None = None,
         title: str | None = None,
     ) -> Self:
@@ -150,23 +144,19 @@ class NonspecificityDisplay(Display):
             markeredgecolor=INK,
             markeredgewidth=1.4,
         )
-        self.best_text_ = None
-        if mark_best:
-            place: dict[str, Any] = {"xytext": (0, 9), "va": "bottom"}
-            if (
-                lowest > 0.15 * values.max()
-            ):  # Otherwise there is no space below the ring.
-                place = {"xytext": (0, -9), "va": "top"}
-            self.best_text_ = ax.annotate(
-                f"{best} clusters",
-                (best, lowest),
-                **place,
-                textcoords="offset points",
-                ha="center",
-                fontsize="small",
-                color=INK,
-                path_effects=halo(3),
-            )
+        place: dict[str, Any] = {"xytext": (0, 9), "va": "bottom"}
+        if lowest > 0.15 * values.max():  # Otherwise there is no space below the ring.
+            place = {"xytext": (0, -9), "va": "top"}
+        self.best_text_ = ax.annotate(
+            f"{best} clusters",
+            (best, lowest),
+            **place,
+            textcoords="offset points",
+            ha="center",
+            fontsize="small",
+            color=INK,
+            path_effects=halo(3),
+        )
         finish_axes(
             ax,
             "number of clusters",
@@ -251,18 +241,14 @@ class CandidatesDisplay(Display):
         self.axis_names = tuple(validate_names(axis_names, "axis_names", 2))
 
     @classmethod
-    def from_estimator(
-        cls, estimator: Any, *, all_numbers: bool = False, **options: Any
-    ) -> Self:
+    def from_estimator(cls, estimator: Any, **options: Any) -> Self:
         """Draw the candidates of a fitted `dempster.cluster.CredalClustering`.
 
         Parameters
         ----------
         estimator : fitted CredalClustering
-            The display shows the rows on which the candidates were compared.
-        all_numbers : bool, default=False
-            Whether to draw the candidates with all numbers of clusters, instead of the selected
-            number only.
+            The display shows the rows on which the candidates were compared, and the candidates
+            with the selected number of clusters.
         **options
             Options of `plot`, such as ``axes``.
 
@@ -270,13 +256,10 @@ class CandidatesDisplay(Display):
         -------
         CandidatesDisplay
         """
-        check(all_numbers, "all_numbers", flag)
         validate_estimator(estimator, "candidate_labels_", "candidate_points_")
         table = estimator.candidates_
         selected = int(table["selected"].argmax())
-        shown = np.flatnonzero(
-            all_numbers | (table["n_clusters"] == table["n_clusters"][selected])
-        )
+        shown = np.flatnonzero(table["n_clusters"] == table["n_clusters"][selected])
         reference = estimator.candidate_labels_[selected]
         axes = ("coordinate 1", "coordinate 2")
         if estimator.n_features_in_ == 2 and estimator.metric == "euclidean":
@@ -288,7 +271,7 @@ class CandidatesDisplay(Display):
             labels=[
                 match_labels(estimator.candidate_labels_[i], reference) for i in shown
             ],
-            names=[_describe(table.iloc[i], all_numbers) for i in shown],
+            names=[_describe(table.iloc[i]) for i in shown],
             selected=shown == selected,
             axis_names=axes,
         )
@@ -322,7 +305,7 @@ class CandidatesDisplay(Display):
         for ax, labels, name, selected in zip(
             self.axes_, self.labels, self.names, self.selected, strict=True
         ):
-            draw_objects(ax, self.points, labels, palette, None)
+            draw_objects(ax, self.points, labels, palette)
             finish_axes(ax)
             name_axes(ax, self.axis_names)
             heading = name.replace(" (", "\n(", 1)
@@ -335,11 +318,9 @@ class CandidatesDisplay(Display):
         return self
 
 
-def _describe(candidate: Any, with_number: bool) -> str:
+def _describe(candidate: Any) -> str:
     """Return the method, reproducibility and weight of a row of the table of candidates."""
     parts = []
-    if with_number:
-        parts.append(f"{candidate['n_clusters']} clusters")
     if not np.isnan(candidate["reproducibility"]):
         parts.append(f"reproducibility {candidate['reproducibility']:.2f}")
     parts.append(f"weight {candidate['weight']:.2f}")
@@ -457,7 +438,6 @@ class DeltaBelDisplay(Display):
         colors: Any = None,
         marker_size: float = 14.0,
         labels: bool | str = "auto",
-        thresholds: bool = True,
         title: str | None = None,
     ) -> Self:
         """Draw the graph.
@@ -473,8 +453,6 @@ class DeltaBelDisplay(Display):
         labels : bool or "auto", default="auto"
             Whether to write the number of each peak beside it; "auto" writes them if there are at
             most 40 peaks.
-        thresholds : bool, default=True
-            Whether to draw the thresholds.
         title : str, optional
 
         Returns
@@ -511,8 +489,7 @@ class DeltaBelDisplay(Display):
         ax.margins(0.08)
         ax.set_ylim(bottom=min(0, ax.get_ylim()[1]))
         self.belief_line_ = self.delta_line_ = self.prominence_line_ = None
-        if thresholds:
-            self._draw_thresholds()
+        self._draw_thresholds()
         self.labels_ = []
         if resolve_auto(labels, len(self.peaks) <= _MAX_NUMBERS):
             if new_figure:

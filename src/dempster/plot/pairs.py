@@ -1,6 +1,6 @@
 """Displays of pairs of objects: Shepard diagrams, calibration, histograms, matrices, constraints.
 
-Pairs are drawn as points. If there are many pairs, hexagons show the numbers of pairs.
+Pairs are drawn as points. If there are more than 5,000 pairs, hexagons show their numbers.
 """
 
 from __future__ import annotations
@@ -42,30 +42,21 @@ from dempster.plot.plane import project_to_plane
 
 N_PAIRS = 20_000  # Default number of sampled pairs.
 MAX_POINTS = 5_000  # With more pairs, points would cover each other.
-STYLES = ("auto", "points", "density")
 N_REFERENCE_POINTS = 400
 # The lightest shade is not white, so that a hexagon with a single pair is visible.
 _SHADES = (("#CFE3F0", PALETTE[0], "#00263D"), ("#F8DCC6", PALETTE[1], "#471F00"))
 
 
-def use_hexagons(style: str, n_pairs: int) -> bool:
-    """Return whether to draw hexagons; "auto" selects points for at most ``MAX_POINTS`` pairs."""
-    return style == "density" or (style == "auto" and n_pairs > MAX_POINTS)
-
-
-def draw_points(
-    ax: Any, x: np.ndarray, y: np.ndarray, *, size: float, color: Any
-) -> Any:
+def draw_points(ax: Any, x: np.ndarray, y: np.ndarray, color: Any) -> Any:
     """Draw a point for each pair; the transparency increases with the number of pairs."""
     return ax.scatter(
         x,
         y,
-        s=size,
+        s=12,
         color=[color],
         alpha=float(np.clip(20 / np.sqrt(len(x)), 0.25, 0.9)),
         linewidths=0,
         zorder=2,
-        rasterized=len(x) > MAX_POINTS,
     )
 
 
@@ -199,16 +190,12 @@ class ShepardDisplay(Display):
             **options
         )
 
-    @validate_options(x=("delta", "dissimilarity"), style=STYLES)
+    @validate_options(x=("delta", "dissimilarity"))
     def plot(
         self,
         *,
         ax: Any = None,
         x: str = "delta",
-        style: str = "auto",
-        marker_size: float = 12.0,
-        color: Any = PALETTE[0],
-        colorbar: bool | str = "auto",
         title: str | None = None,
     ) -> Self:
         """Draw the diagram.
@@ -220,15 +207,6 @@ class ShepardDisplay(Display):
         x : {"delta", "dissimilarity"}, default="delta"
             Horizontal axis. With "dissimilarity" the line of a perfect fit is the curve delta =
             phi(d).
-        style : {"auto", "points", "density"}, default="auto"
-            "density" draws hexagons, which are darker if they contain more pairs. "auto" draws
-            points for at most 5,000 pairs, otherwise hexagons.
-        marker_size : float, default=12
-            Area of the points in square points.
-        color : color
-            Color of the points.
-        colorbar : bool or "auto"
-            Whether to draw the color bar of the hexagons; "auto" draws it only on a new figure.
         title : str, optional
 
         Returns
@@ -251,7 +229,7 @@ class ShepardDisplay(Display):
             kept = order[np.unique(places)]
             reference = across[kept], self.delta[kept]
             xlabel = "dissimilarity"
-        is_dense = use_hexagons(style, len(self.delta))
+        is_dense = len(self.delta) > MAX_POINTS
         new_figure = ax is None
         ax = self._open_axes(ax, (5.6, 5) if is_dense else (5, 5))
         self.colorbar_ = None
@@ -268,14 +246,12 @@ class ShepardDisplay(Display):
                 n_hexagons=45,
                 extent=extent,
             )
-            if resolve_auto(colorbar, new_figure):
+            if new_figure:
                 self.colorbar_ = self.figure_.colorbar(
                     self.points_, ax=ax, label="pairs", shrink=0.8
                 )
         else:
-            self.points_ = draw_points(
-                ax, across, self.conflict, size=marker_size, color=color
-            )
+            self.points_ = draw_points(ax, across, self.conflict, PALETTE[0])
         self.reference_ = draw_reference(ax, *reference)
         finish_axes(ax, xlabel, "degree of conflict", title)
         ax.set_ylim(-0.03, 1.03)
@@ -418,14 +394,12 @@ class CalibrationDisplay(Display):
             values = {name: value[kept] for name, value in values.items()}
         return cls(**values, confidence=intervals.confidence).plot(**options)
 
-    @validate_options(x=("interval", "probability"), style=STYLES)
+    @validate_options(x=("interval", "probability"))
     def plot(
         self,
         *,
         axes: Any = None,
         x: str = "interval",
-        style: str = "auto",
-        marker_size: float = 12.0,
         title: str | None = None,
     ) -> Self:
         """Draw the two panels.
@@ -437,11 +411,6 @@ class CalibrationDisplay(Display):
         x : {"interval", "probability"}, default="interval"
             Whether the horizontal axis shows the bounds of the confidence intervals or the true
             probabilities.
-        style : {"auto", "points", "density"}, default="auto"
-            "density" draws hexagons, which are darker if they contain more pairs. "auto" draws
-            points for at most 5,000 pairs, otherwise hexagons.
-        marker_size : float, default=12
-            Area of the points in square points.
         title : str, optional
 
         Returns
@@ -452,7 +421,7 @@ class CalibrationDisplay(Display):
             raise InvalidInputError(
                 "x='probability' needs the parameter probability, which is None"
             )
-        is_dense = use_hexagons(style, len(self.lower))
+        is_dense = len(self.lower) > MAX_POINTS
         self._open_panels(axes, 2, 2, (4.6, 4.6))
         self.points_ = []
         self.reference_ = []
@@ -473,9 +442,7 @@ class CalibrationDisplay(Display):
                     ax, *inside, shades=_SHADES[which], n_hexagons=40, extent=extent
                 )
             else:
-                drawn = draw_points(
-                    ax, across, values, size=marker_size, color=PALETTE[which]
-                )
+                drawn = draw_points(ax, across, values, PALETTE[which])
             self.points_.append(drawn)
             self.reference_.append(draw_reference(ax, [0, 1], [0, 1]))
             finish_axes(ax, xlabel, f"{ylabel} of “same cluster”")
@@ -635,8 +602,6 @@ class PairProbabilityDisplay(Display):
         self,
         *,
         axes: Any = None,
-        bins: int = 25,
-        n_columns: int | None = None,
         title: str | None = None,
     ) -> Self:
         """Draw the histograms.
@@ -645,10 +610,6 @@ class PairProbabilityDisplay(Display):
         ----------
         axes : sequence of p Matplotlib axes, optional
             One axes for each pair; by default on a new figure.
-        bins : int, default=25
-            Number of bins of each histogram.
-        n_columns : int, optional
-            Number of columns of panels on a new figure.
         title : str, optional
 
         Returns
@@ -656,17 +617,17 @@ class PairProbabilityDisplay(Display):
         self
         """
         p = len(self.pairs)
-        self._open_panels(axes, p, n_columns or (2 if p in (2, 4) else 3), (4.2, 2.8))
-        self.lines_ = [self._draw_panel(e, ax, bins) for e, ax in enumerate(self.axes_)]
+        self._open_panels(axes, p, 2 if p in (2, 4) else 3, (4.2, 2.8))
+        self.lines_ = [self._draw_panel(e, ax) for e, ax in enumerate(self.axes_)]
         self.axes_[0].legend(fontsize="small", framealpha=0.85, edgecolor="none")
         if title is not None:
             self.figure_.suptitle(title)
         return self
 
-    def _draw_panel(self, e: int, ax: Any, bins: int) -> dict[str, Any]:
+    def _draw_panel(self, e: int, ax: Any) -> dict[str, Any]:
         ax.hist(
             self.values[e],
-            bins=bins,
+            bins=25,
             range=(0, 1),
             color="#CFE3F0",
             edgecolor="white",
@@ -838,17 +799,13 @@ class PairMatrixDisplay(Display):
         return cls(matrices=matrices, labels=labels, objects=order).plot(**options)
 
     @validate_options()
-    def plot(
-        self, *, axes: Any = None, cmap: Any = "viridis", title: str | None = None
-    ) -> Self:
-        """Draw the heat maps.
+    def plot(self, *, axes: Any = None, title: str | None = None) -> Self:
+        """Draw the heat maps, with the same scale in all panels.
 
         Parameters
         ----------
         axes : sequence of Matplotlib axes, optional
             One axes for each matrix; by default the panels of a new figure.
-        cmap : colormap, default="viridis"
-            All panels have the same scale, which starts at zero.
         title : str, optional
             Title of the figure, or of the panel if there is only one.
 
@@ -867,7 +824,11 @@ class PairMatrixDisplay(Display):
         for ax, (name, matrix) in zip(self.axes_, self.matrices.items(), strict=True):
             self.images_.append(
                 ax.imshow(
-                    matrix, cmap=cmap, vmin=0, vmax=highest, interpolation="nearest"
+                    matrix,
+                    cmap="viridis",
+                    vmin=0,
+                    vmax=highest,
+                    interpolation="nearest",
                 )
             )
             for border in starts[1:] - 0.5:

@@ -580,7 +580,6 @@ class RejectionCurveDisplay(CurvesDisplay):
         y: Any,
         *,
         rule: str = "pignistic",
-        optimism: float = 0.5,
         names: Sequence[str] | None = None,
         **options: Any,
     ) -> Self:
@@ -596,8 +595,6 @@ class RejectionCurveDisplay(CurvesDisplay):
             True classes.
         rule : {"pignistic", "maximin", "maximax", "hurwicz"}, default="pignistic"
             Rule that defines the expected loss, see `MassFunctions.decide`.
-        optimism : float, default=0.5
-            Parameter of the rule "hurwicz".
         names : sequence of str, optional
             Names of the classifiers if ``estimator`` is a sequence; their class names by default.
         **options
@@ -609,8 +606,7 @@ class RejectionCurveDisplay(CurvesDisplay):
         """
         estimators = name_estimators(estimator, names)
         curves = {
-            name: _compute_curve(one, X, y, rule, optimism)
-            for name, one in estimators.items()
+            name: _compute_curve(one, X, y, rule) for name, one in estimators.items()
         }
         return cls(curves=curves).plot(**options)
 
@@ -621,7 +617,6 @@ class RejectionCurveDisplay(CurvesDisplay):
         y: Any,
         *,
         rule: str = "pignistic",
-        optimism: float = 0.5,
         **options: Any,
     ) -> Self:
         """Draw the curves of predicted mass functions of objects with known classes.
@@ -632,7 +627,7 @@ class RejectionCurveDisplay(CurvesDisplay):
             Predicted mass functions of the n objects.
         y : array-like of shape (n,)
             True classes, which are elements of the frame.
-        rule, optimism, **options
+        rule, **options
             See `from_estimator`.
 
         Returns
@@ -641,7 +636,7 @@ class RejectionCurveDisplay(CurvesDisplay):
         """
         by_name = masses if isinstance(masses, Mapping) else {"masses": masses}
         curves = {
-            str(name): _compute_mass_curve(one, y, rule, optimism)
+            str(name): _compute_mass_curve(one, y, rule)
             for name, one in by_name.items()
         }
         return cls(curves=curves).plot(**options)
@@ -663,12 +658,10 @@ class RejectionCurveDisplay(CurvesDisplay):
         self.ax_.set_ylim(bottom=0)
 
 
-def _compute_curve(
-    estimator: Any, X: Any, y: Any, rule: str, optimism: float
-) -> RejectionCurve:
+def _compute_curve(estimator: Any, X: Any, y: Any, rule: str) -> RejectionCurve:
     validate_estimator(estimator)
     if callable(getattr(estimator, "predict_mass", None)):
-        return _compute_mass_curve(estimator.predict_mass(X), y, rule, optimism)
+        return _compute_mass_curve(estimator.predict_mass(X), y, rule)
     if not hasattr(estimator, "predict_proba"):
         raise InvalidParameterError(
             "estimator",
@@ -680,12 +673,10 @@ def _compute_curve(
     return RejectionCurve.from_losses(wrong, 1 - probabilities.max(axis=1))
 
 
-def _compute_mass_curve(
-    masses: MassFunctions, y: Any, rule: str, optimism: float
-) -> RejectionCurve:
+def _compute_mass_curve(masses: MassFunctions, y: Any, rule: str) -> RejectionCurve:
     check_choice(rule, "rule", SINGLE_RULES)
     classes = _validate_classes(y, len(masses), masses.frame)
-    losses = masses.expected_losses(rule, optimism=optimism)
+    losses = masses.expected_losses(rule)
     frame = np.empty(masses.n_clusters, dtype=object)
     frame[:] = masses.frame
     return RejectionCurve.from_losses(
