@@ -29,11 +29,8 @@ from dempster import (
 from dempster._errors import InvalidInputError
 from dempster.apps import recipe, report
 from dempster.constraints import Constraints, suggest_pairs
-from dempster.datasets.catalogue import DatasetVersion
-from dempster.datasets.fetchers import RawData, prepare
 from dempster.plot import (
     CalibrationDisplay,
-    PartitionMapDisplay,
     ShepardDisplay,
 )
 from tests.limits import by_thirds, third_of
@@ -90,14 +87,6 @@ def transformed(name, **parameters):
         .fit(X, OTHER)
         .transform(X)
     )
-
-
-def sampled_rows(random_state):
-    """Draw rows as the fetchers do."""
-    raw = RawData(X, y, list("ab"), list("abc"), "here")
-    return prepare(
-        raw, DatasetVersion("five of each class", (15, 2, 3), per_class=5), random_state
-    ).matrix
 
 
 # Functions of the random state that return masses or other random results.
@@ -186,7 +175,6 @@ CASES = {
     "constraints.suggest_pairs": lambda state: suggest_pairs(
         CredalPartition.from_fuzzy(np.full((60, 3), 1 / 3)), 9, random_state=state
     ),
-    "datasets.fetch_dataset": sampled_rows,
     "datasets.make_bananas": lambda state: datasets.make_bananas(9, random_state=state)[
         0
     ],
@@ -228,11 +216,6 @@ CASES = {
         CalibrationDisplay.from_estimator(
             fitted("BootClus"), n_pairs=30, random_state=state
         ).belief
-    ),
-    "plot.PartitionMapDisplay.from_partitions": lambda state: (
-        PartitionMapDisplay.from_partitions(
-            [y, OTHER], n_pairs=50, random_state=state
-        ).dissimilarity
     ),
     "plot.ShepardDisplay.from_estimator": lambda state: (
         ShepardDisplay.from_estimator(
@@ -288,15 +271,7 @@ def _has_random_state(function):
 
 
 def test_all_functions_with_random_state_are_tested():
-    # These call `fetch_dataset`.
-    fetchers = {
-        name
-        for name in functions_with_random_state()
-        if name.startswith("datasets.fetch_")
-    }
-    assert functions_with_random_state() - fetchers | {"datasets.fetch_dataset"} == set(
-        CASES
-    )
+    assert functions_with_random_state() == set(CASES)
 
 
 KINDS = [

@@ -237,12 +237,6 @@ def test_catalogue_is_consistent():
         if record.openml_labels is not None:
             assert record.openml_id is not None
             assert len(set(record.openml_labels)) == record.n_classes
-        for version in record.preparations.values():
-            classes = set(record.class_names or ())
-            assert all(
-                set(originals) <= classes
-                for originals in (version.classes or {}).values()
-            )
     ids = [record.openml_id for record in CATALOGUE.values() if record.openml_id]
     assert len(ids) == len(set(ids))
 
@@ -283,10 +277,6 @@ def test_local_copies_agree_with_the_catalogue(local, name):
     if not record.dissimilarities:
         assert found.data.shape == record.shape[:2]
         assert len(found.feature_names) == record.shape[1]
-    for version, derived in record.preparations.items():
-        X, y = ed.fetch_dataset(name, version=version, return_X_y=True)
-        assert (*X.shape, len(np.unique(y))) == derived.shape
-        assert len(y) == len(X)
 
 
 def test_known_properties(local):
@@ -295,66 +285,7 @@ def test_known_properties(local):
     assert ed.fetch_dataset("gvhd_control", return_X_y=True)[1] is None
     assert ed.fetch_dataset("gvhd_positive").data.shape == (9083, 4)
     assert ed.fetch_dataset("vowel").train.sum() == 528
-    assert (
-        len(np.unique(ed.fetch_dataset("mice_protein", version="complete").mouse)) == 72
-    )
-
-
-def test_ecoli_of_the_paper(local):
-    original = ed.fetch_dataset("ecoli")
-    prepared = ed.fetch_dataset("ecoli", version="paper", as_frame=True)
-    assert prepared.target_names.tolist() == ["cp", "im", "pp"]
-    assert np.bincount(prepared.target).tolist() == [143, 112, 52]
-    assert prepared.data.columns.tolist() == ["mcg", "gvh", "aac", "alm1", "alm2"]
-    used = original.target < 4
-    np.testing.assert_array_equal(
-        prepared.data, original.data[used][:, [0, 1, 4, 5, 6]]
-    )
-    np.testing.assert_array_equal(
-        prepared.target, np.where(original.target == 3, 1, original.target)[used]
-    )
-    assert "307 objects" in prepared.DESCR
-
-
-def test_other_versions(local):
-    assert (
-        ed.fetch_dataset("segment", version="paper").feature_names[0]
-        == "short-line-density-5"
-    )
-    letters = ed.fetch_dataset("letter", version="paper")
-    assert letters.target_names.tolist() == ["I", "J", "L"]
-    assert np.bincount(letters.target).tolist() == [755, 747, 761]
-    assert np.bincount(
-        ed.fetch_dataset("glass", version="k-cevclus").target
-    ).tolist() == [163, 51]
-    assert np.bincount(
-        ed.fetch_dataset("glass", version="four-classes").target
-    ).tolist() == [
-        70,
-        76,
-        17,
-        22,
-    ]
-    for version in ("complete", "trisomic"):
-        assert not np.isnan(
-            ed.fetch_dataset("mice_protein", version=version).data
-        ).any()
-
-
-def test_random_version_of_dry_bean(local):
-    X, y = ed.fetch_dataset("dry_bean", version="paper", return_X_y=True)
-    again, _ = ed.fetch_dataset(
-        "dry_bean", version="paper", return_X_y=True, random_state=0
-    )
-    other, _ = ed.fetch_dataset(
-        "dry_bean", version="paper", return_X_y=True, random_state=1
-    )
-    np.testing.assert_array_equal(X, again)
-    assert not np.array_equal(X, other)
-    assert np.bincount(y).tolist() == [200] * 7
-    full_X, full_y = ed.fetch_dataset("dry_bean", return_X_y=True)
-    whole = {(*row, label) for row, label in zip(full_X, full_y, strict=True)}
-    assert all((*row, label) in whole for row, label in zip(X, y, strict=True))
+    assert len(np.unique(ed.fetch_dataset("mice_protein").mouse)) == 72
 
 
 def test_protein(local):
@@ -384,14 +315,6 @@ def test_frames(local):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (
-            lambda: ed.fetch_dataset("ecoli", version="best"),
-            "version must be .* 'ecoli'",
-        ),
-        (
-            lambda: ed.fetch_dataset("seeds", version="paper"),
-            "version must be .* got 'paper'",
-        ),
         (lambda: ed.fetch_dataset(3), "name must be"),
     ],
 )

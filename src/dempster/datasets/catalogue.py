@@ -1,44 +1,25 @@
 """Public datasets of the papers on evidential clustering.
 
-The file ``catalogue.toml`` contains their sources, sizes and published versions.
+The file ``catalogue.toml`` contains their sources and sizes.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any
 
 Shape = tuple[int, int, int]
 """Numbers of objects, attributes (0 for dissimilarities) and classes (0 if there are no labels)."""
 
 
 @dataclass(frozen=True)
-class DatasetVersion:
-    """Version of a dataset that is derived from the original in the following steps.
-
-    ``classes`` selects and merges classes; it maps each new name to the original names.
-    ``max_missing`` removes all rows with more missing values than this number, and then all columns
-    that still contain missing values. ``columns`` selects columns. ``per_class`` draws this number
-    of rows from each class.
-    """
-
-    description: str
-    shape: Shape
-    classes: Mapping[str, Sequence[str]] | None = None
-    max_missing: int | None = None
-    columns: Sequence[int] | None = None
-    per_class: int | None = None
-
-
-@dataclass(frozen=True)
 class DatasetRecord:
     """Description of a public dataset.
 
-    ``shape`` belongs to the original version. If the labels on openml.org differ from
-    ``class_names``, ``openml_labels`` contains them in the same order.
+    If the labels on openml.org differ from ``class_names``, ``openml_labels`` contains them in the
+    same order.
     """
 
     name: str
@@ -52,7 +33,6 @@ class DatasetRecord:
     openml_labels: Sequence[str] | None = None
     note: str = ""
     dissimilarities: bool = False
-    preparations: Mapping[str, DatasetVersion] = field(default_factory=dict)
 
     @property
     def n_classes(self) -> int:
@@ -62,11 +42,6 @@ class DatasetRecord:
     def file_name(self) -> str:
         """File name of the local copy in the folder ``data``."""
         return f"{self.file or self.name}.npz"
-
-    @property
-    def versions(self) -> tuple[str, ...]:
-        """Valid values of ``version``."""
-        return ("original", *self.preparations)
 
 
 def _read_catalogue() -> dict[str, DatasetRecord]:
@@ -83,21 +58,9 @@ def _read_catalogue() -> dict[str, DatasetRecord]:
         citations = [
             shared.get(citation, citation) for citation in entry.pop("citations")
         ]
-        versions = {
-            version: DatasetVersion(**_with_shape(derived))
-            for version, derived in entry.pop("preparations", {}).items()
-        }
-        records[name] = DatasetRecord(
-            name,
-            citation=" ".join(citations),
-            preparations=versions,
-            **_with_shape(entry),
-        )
+        entry["shape"] = tuple(entry["shape"])
+        records[name] = DatasetRecord(name, citation=" ".join(citations), **entry)
     return records
-
-
-def _with_shape(entry: dict[str, Any]) -> dict[str, Any]:
-    return entry | {"shape": tuple(entry["shape"])}
 
 
 CATALOGUE = _read_catalogue()

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import os
 import zipfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
@@ -20,13 +19,11 @@ from typing import Any
 import numpy as np
 
 from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._random import as_random_state
 from dempster._validation import check_flags
 from dempster.datasets.bundled import to_bunch
 from dempster.datasets.catalogue import (
     CATALOGUE,
     DatasetRecord,
-    DatasetVersion,
     Shape,
     describe_shape,
 )
@@ -57,11 +54,9 @@ class RawData:
 def fetch_dataset(
     name: str,
     *,
-    version: str = "original",
     return_X_y: bool = False,
     as_frame: bool = False,
     data_home: DataHome = None,
-    random_state: Any = 0,
 ) -> Any:
     """Fetch a public dataset by name from a local copy or, if there is none, from OpenML.
 
@@ -69,8 +64,6 @@ def fetch_dataset(
     ----------
     name : str
         One of the names that :func:`dataset_names` returns.
-    version : str, default="original"
-        ``"original"``, or the name of a version that was used in a paper.
     return_X_y : bool, default=False
         Return ``(X, y)`` instead of a Bunch. ``y`` is None if there are no labels. For
         dissimilarity data, ``X`` is the matrix of dissimilarities.
@@ -78,8 +71,6 @@ def fetch_dataset(
         Return a pandas DataFrame and Series instead of arrays.
     data_home : path, optional
         Folder to which scikit-learn downloads the data.
-    random_state : int, RandomState, Generator or None, default=0
-        Seed for versions that are random subsets of the original.
 
     Returns
     -------
@@ -105,11 +96,6 @@ def fetch_dataset(
         raise InvalidParameterError("name", f"one of {', '.join(CATALOGUE)}", name)
     record = CATALOGUE[name]
     check_flags(return_X_y=return_X_y, as_frame=as_frame)
-    if not isinstance(version, str) or version not in record.versions:
-        permitted = ", ".join(map(repr, record.versions))
-        raise InvalidParameterError(
-            "version", f"one of {permitted} for {name!r}", version
-        )
     if as_frame and record.dissimilarities:
         raise InvalidParameterError(
             "as_frame", f"False for dataset {name!r}, a matrix of dissimilarities", True
@@ -117,10 +103,6 @@ def fetch_dataset(
     if data_home is not None:
         data_home = as_path(data_home, "data_home")
     raw = read_dataset(record, data_home)
-    if version != "original":
-        derived = record.preparations[version]
-        raw = prepare(raw, derived, random_state)
-        check_size(raw, derived.shape, name)
     data = None
     dissimilarities = None
     if record.dissimilarities:
@@ -130,7 +112,7 @@ def fetch_dataset(
     return to_bunch(
         data,
         raw.target,
-        description=_describe(record, version),
+        description=_describe(record),
         target_names=raw.target_names,
         feature_names=raw.feature_names,
         dissimilarities=dissimilarities,
@@ -141,13 +123,8 @@ def fetch_dataset(
     )
 
 
-def _describe(record: DatasetRecord, version: str) -> str:
+def _describe(record: DatasetRecord) -> str:
     lines = [f"{record.title}: {describe_shape(record.shape)}."]
-    if version != "original":
-        derived = record.preparations[version]
-        lines.append(
-            f"Version {version!r}: {derived.description} ({describe_shape(derived.shape)})."
-        )
     if record.note:
         lines.append(record.note)
     return "\n".join(
@@ -155,7 +132,7 @@ def _describe(record: DatasetRecord, version: str) -> str:
     )
 
 
-# ---- sources and versions ------------------------------------------------------------------------
+# ---- sources -------------------------------------------------------------------------------------
 
 
 def read_dataset(record: DatasetRecord, data_home: DataHome = None) -> RawData:
@@ -195,60 +172,6 @@ def check_size(raw: RawData, expected: Shape, name: str) -> None:
         raise InvalidInputError(
             f"{dataset} must have {describe_shape(expected)}, got {describe_shape(shape)}"
         )
-
-
-def prepare(raw: RawData, version: DatasetVersion, random_state: Any) -> RawData:
-    """Derive a version from the original in the steps that `DatasetVersion` describes."""
-    if version.classes is not None:
-        raw = _regroup_classes(raw, version.classes)
-    if version.max_missing is not None:
-        n_missing = np.isnan(raw.matrix).sum(axis=1)
-        raw = _take_rows(raw, np.flatnonzero(n_missing <= version.max_missing))
-        raw = _take_columns(raw, np.flatnonzero(~np.isnan(raw.matrix).any(axis=0)))
-    if version.columns is not None:
-        raw = _take_columns(raw, np.asarray(version.columns))
-    if version.per_class is not None:
-        raw = _take_rows(raw, _sample_per_class(raw, version.per_class, random_state))
-    return raw
-
-
-def _regroup_classes(raw: RawData, groups: Mapping[str, Sequence[str]]) -> RawData:
-    assert raw.target is not None
-    assert raw.target_names is not None
-    new_code = {
-        original: code
-        for code, originals in enumerate(groups.values())
-        for original in originals
-    }
-    codes = np.array([new_code.get(name, -1) for name in raw.target_names])[raw.target]
-    regrouped = replace(raw, target=codes, target_names=list(groups))
-    return _take_rows(regrouped, np.flatnonzero(codes >= 0))
-
-
-def _sample_per_class(raw: RawData, per_class: int, random_state: Any) -> np.ndarray:
-    assert raw.target is not None
-    rng = as_random_state(random_state)
-    rows = [
-        rng.permutation(np.flatnonzero(raw.target == code))[:per_class]
-        for code in np.unique(raw.target)
-    ]
-    return np.sort(np.concatenate(rows))
-
-
-def _take_rows(raw: RawData, rows: np.ndarray) -> RawData:
-    return replace(
-        raw,
-        matrix=raw.matrix[rows],
-        target=None if raw.target is None else raw.target[rows],
-        extras={name: values[rows] for name, values in raw.extras.items()},
-    )
-
-
-def _take_columns(raw: RawData, columns: np.ndarray) -> RawData:
-    names = raw.feature_names
-    if names is not None:
-        names = [names[j] for j in columns]
-    return replace(raw, matrix=raw.matrix[:, columns], feature_names=names)
 
 
 def _read_local(record: DatasetRecord, path: Path) -> RawData:
