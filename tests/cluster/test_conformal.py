@@ -129,10 +129,6 @@ def test_evidential_clusterers(clusterer):
         ),
         (ConformalClustering(MIXTURE, KMeans), "^classifier must be"),
         (ConformalClustering(MIXTURE, confidence=1.0), "^confidence must be"),
-        (
-            ConformalClustering(MIXTURE, confidence=0.995),
-            "^confidence=0.995 needs at least 830 objects, got 400",
-        ),
         (ConformalClustering(MIXTURE, n_refits=-1), "^n_refits must be"),
     ],
 )
@@ -143,15 +139,48 @@ def test_invalid_clusterings(model, message):
         model.predict_set(X)
 
 
-def test_one_large_cluster():
-    rows = np.vstack([X[:200], [[1000.0, 0.0], [1000.0, 1.0]]])
-    with pytest.raises(
-        InvalidInputError,
-        match=r"two clusters with at least 10 objects, got sizes \[200, 2\]",
-    ):
-        ConformalClustering(
-            GaussianMixture(2, random_state=0), n_refits=0, random_state=0
+@pytest.mark.parametrize(
+    ("rows", "confidence", "message"),
+    [
+        (X, 0.995, "confidence=0.995 needs at least 830 objects, got 400; all sets"),
+        (X[:30], 0.9, "confidence=0.9 needs at least 38 objects, got 30; all sets"),
+        (
+            np.vstack([X[:200], [[1000.0, 0.0], [1000.0, 1.0]]]),
+            0.9,
+            r"two clusters need at least 10 objects, got sizes \[200, 2\]; all sets",
+        ),
+    ],
+    ids=["confidence", "few objects", "one large cluster"],
+)
+def test_sets_contain_all_clusters_if_none_can_be_excluded(rows, confidence, message):
+    mixture = GaussianMixture(2, random_state=0)
+    with pytest.warns(UserWarning, match=f"^{message}"):
+        model = ConformalClustering(
+            mixture, confidence=confidence, n_refits=0, random_state=0
         ).fit(rows)
+    assert model.sets_.all()
+    assert model.predict_set(NEW).all()
+    assert (model.predict_mass(NEW).contour == 1).all()
+    assert (model.credal_partition_.contour == 1).all()
+    np.testing.assert_array_equal(model.predict(rows), model.labels_)
+
+
+def test_summary_of_sets_says_that_clusters_are_not_separated():
+    noise = np.random.default_rng(2).uniform(size=(200, 2))
+    clusterer = ECM(3, n_init=1, random_state=0)
+    model = ConformalClustering(clusterer, n_refits=0, random_state=0).fit(noise)
+    assert not model.credal_partition_.summary().is_separated
+
+
+@parametrize_with_checks(
+    [
+        ConformalClustering(GaussianMixture(2, random_state=0), n_refits=1),
+        ConformalClustering(ECM(3, n_init=1, random_state=0), n_refits=1),
+    ]
+)
+@pytest.mark.filterwarnings("ignore")
+def test_scikit_learn_checks_of_the_clustering(estimator, check):
+    check(estimator)
 
 
 # ---- novelty -------------------------------------------------------------------------------------

@@ -58,7 +58,7 @@ def test_communities_and_the_node_between_them():
 def test_planted_communities(seed):
     A, y = planted(sizes=(10, 30, 20, 15), seed=seed)
     model = EKNNClus(random_state=seed).fit(A)
-    assert model.separated_
+    assert model.credal_partition_.summary().is_separated
     assert adjusted_rand_score(y, model.labels_) == 1
     np.testing.assert_array_equal(model.labels_, model.credal_partition_.labels)
     assert (np.diff(model.history_) <= 1e-9).all()
@@ -79,7 +79,6 @@ def test_few_pairs_of_communities_are_focal_sets():
 def test_chance_is_not_structure():
     graph = networkx.gnp_random_graph(150, 0.1, seed=0)
     model = EKNNClus(random_state=0, n_init=2).fit(graph)
-    assert model.separated_ is False
     assert "not separated" in str(model.credal_partition_.summary())
     with pytest.warns(UserWarning, match="single cluster; increase the resolution"):
         EKNNClus().fit(networkx.complete_graph(8))

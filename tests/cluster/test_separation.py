@@ -1,26 +1,41 @@
 """One cluster as an answer, isolated objects, ties, weights and empty clusters."""
 
+import pickle
 import warnings
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris, load_wine, make_blobs
+from sklearn.datasets import load_iris, load_wine, make_blobs, make_circles
 from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import StandardScaler
 
 from dempster.cluster import (
+    BPEC,
+    CCM,
+    CECM,
     ECM,
     EGMM,
     EVCLUS,
+    MECM,
+    NNEVCLUS,
     RECM,
+    WMVEC,
+    BootClus,
     CatECM,
     CredalClustering,
+    ECMdd,
     FuzzyCMeans,
+    NoiseClustering,
+    PossibilisticCMeans,
+    RoughKMeans,
+    WECMdd,
 )
+from dempster.cluster import number_of_clusters as number_of_clusters_module
 from dempster.cluster._separation import is_separated
 from dempster.cluster.number_of_clusters import find_isolated
 from dempster.dissimilarity.sources import AttributeSource
 from dempster.model_selection import number_of_clusters
+from dempster.persistence import load, save
 
 NOISE = {
     "normal": lambda rng, shape: rng.normal(size=shape),
@@ -66,17 +81,69 @@ def test_front_door_answers_one_for_noise():
     assert len(model.credal_partition_.outliers) <= 9
 
 
-def test_summary_says_that_clusters_are_not_separated():
-    rng = np.random.default_rng(2)
-    noise = CredalClustering(3, random_state=0).fit(rng.uniform(size=(200, 2)))
-    assert not noise.separated_
+@pytest.mark.parametrize(
+    "method",
+    [
+        BootClus,
+        BPEC,
+        CCM,
+        CECM,
+        CredalClustering,
+        ECM,
+        ECMdd,
+        EGMM,
+        EVCLUS,
+        FuzzyCMeans,
+        MECM,
+        NNEVCLUS,
+        NoiseClustering,
+        PossibilisticCMeans,
+        RECM,
+        RoughKMeans,
+        WECMdd,
+        WMVEC,
+    ],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_summary_says_that_clusters_are_not_separated(method):
     text = "clusters are not separated"
-    assert text in str(noise.credal_partition_.summary())
-    assert text in noise.credal_partition_.summary().to_html()
-    blobs = make_blobs(200, centers=3, random_state=0)[0]
-    model = CredalClustering(3, random_state=0).fit(blobs)
-    assert model.separated_
-    assert text not in str(model.credal_partition_.summary())
+    noise = np.random.default_rng(2).uniform(size=(100, 2))
+    summary = method(3, random_state=0).fit(noise).credal_partition_.summary()
+    assert text in str(summary)
+    assert text in summary.to_html()
+    blobs = make_blobs(100, centers=3, cluster_std=0.4, random_state=0)[0]
+    summary = method(3, random_state=0).fit(blobs).credal_partition_.summary()
+    assert text not in str(summary)
+
+
+def test_separation_is_examined_once_when_it_is_first_read(monkeypatch, tmp_path):
+    calls = []
+
+    def count(X, rng):
+        calls.append(len(X))
+        return False
+
+    monkeypatch.setattr(number_of_clusters_module, "is_separated", count)
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    model = ECM(3, random_state=0).fit(X, sample_weight=np.arange(60) % 2)
+    part = model.credal_partition_[:10]
+    assert calls == []
+    assert not model.credal_partition_.summary().is_separated
+    assert not part.summary().is_separated
+    assert not model.credal_partition_.summary().is_separated
+    assert calls == [30]
+    saved = ECM(3, random_state=0).fit(X)
+    save(saved, tmp_path / "model.zip")
+    for other in (load(tmp_path / "model.zip"), pickle.loads(pickle.dumps(saved))):
+        assert not other.credal_partition_.summary().is_separated
+    assert len(calls) == 2
+
+
+def test_connected_clusters_are_separated():
+    rings = make_circles(300, noise=0.05, factor=0.4, random_state=1)[0]
+    model = CredalClustering(2, random_state=0).fit(rings)
+    assert model.selected_ == "connected"
+    assert model.credal_partition_.summary().is_separated
 
 
 @pytest.mark.parametrize("n_different", [2, 3, 5])

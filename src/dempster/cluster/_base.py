@@ -58,7 +58,11 @@ from dempster.cluster._search import (
     Search,
     resolve_families,
 )
-from dempster.cluster.number_of_clusters import NumberOfClusters, compare_numbers
+from dempster.cluster.number_of_clusters import (
+    NumberOfClusters,
+    compare_numbers,
+    defer_separation,
+)
 from dempster.constraints import Constraints
 from dempster.constraints.constraints import validate_constraints
 from dempster.data.blocks import Blocks
@@ -68,7 +72,7 @@ from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource
 from dempster.optimize.blocks import Apply, block_map
 from dempster.optimize.descent import Run
 from dempster.partition import CredalPartition, LazyCredalPartition
-from dempster.partition.credal_partition import compute_labels
+from dempster.partition.credal_partition import Deferred, compute_labels
 
 COMMON_RULES: Mapping[str, rule.Rule] = {
     "n_clusters": rule.choice("auto") | rule.integer(1),
@@ -344,6 +348,7 @@ class EvidentialClusterer(
             request = FitRequest(
                 n_clusters, labels, constraints, apply, dissimilarities
             )
+            is_separated = self._defer_separation(sample)
             if self.missing == "partial":
                 sample = add_within_variances(sample, n_clusters)
             align_init(self, sample.index)
@@ -352,6 +357,8 @@ class EvidentialClusterer(
             result = method.result(run)
             found = (*result.warnings, *_unit_warnings(sample.values))
             result = replace(result, warnings=found)
+            if result.is_separated is None:
+                result = replace(result, is_separated=is_separated)
             self._model = result.model
             auto_params = {}
             if "number_" in vars(self):
@@ -392,7 +399,7 @@ class EvidentialClusterer(
         self.history_ = np.asarray(run.history)
         self.n_iter_ = len(run.history) if n_iter is None else n_iter
         self.converged_ = bool(run.converged)
-        metadata = _make_metadata(self, auto_params)
+        metadata = _make_metadata(self, auto_params, result.is_separated)
         masses = result.masses
         if masses is None:
             return metadata
@@ -429,16 +436,35 @@ class EvidentialClusterer(
             return int(n_clusters)
         if isinstance(self.focal_sets, FocalSets):
             return self.focal_sets.n_clusters
-        source = self._comparison_source(sample.values)
-        if self.missing == "partial":
-            source = add_usual_differences(source)
+        source = self._open_comparison(sample)
         self.number_ = compare_numbers(
             source, sample.weights, None, self.random_state, apply
         )
         return self.number_.best
 
+    def _defer_separation(self, sample: Sample[Any]) -> bool | Deferred | None:
+        """Return whether the rows form several clusters; None if this is not examined.
+
+        If the number of clusters is given, this is computed when it is first read, because it
+        may take longer than a fit.
+        """
+        if "number_" in vars(self):
+            return True
+        if self._requested_clusters() in (None, 1):
+            return None
+        return defer_separation(self._open_comparison(sample), sample.weights)
+
+    def _open_comparison(self, sample: Sample[Any]) -> DissimilaritySource:
+        """Return the dissimilarities by which numbers of clusters are compared."""
+        source = self._comparison_source(sample.values)
+        if self.missing == "partial":
+            return add_usual_differences(source)
+        return source
+
     def _comparison_source(self, values: Any) -> DissimilaritySource:
-        """Return the dissimilarities that select the number of clusters, by default Euclidean."""
+        """Return dissimilarities of validated rows; Euclidean distances for an array."""
+        if isinstance(values, DissimilaritySource):
+            return values
         return AttributeSource(to_host(values))
 
     def _resolve_families(self, n_clusters: int) -> Families:
@@ -632,7 +658,9 @@ def _outlier_warnings(result: FitResult) -> list[str]:
 
 
 def _make_metadata(
-    clusterer: EvidentialClusterer, auto_params: dict[str, str]
+    clusterer: EvidentialClusterer,
+    auto_params: dict[str, str],
+    is_separated: bool | Deferred | None,
 ) -> dict[str, Any]:
     """Return the metadata of the partition: method, parameters and the course of the fit."""
     parameters = {}
@@ -643,9 +671,7 @@ def _make_metadata(
         "method": type(clusterer).__name__,
         "parameters": parameters,
         "choices": auto_params,
-        "separated": getattr(
-            clusterer, "separated_", "number_" in vars(clusterer) or None
-        ),
+        "separated": is_separated,
         "objective": clusterer.objective_,
         "n_iter": clusterer.n_iter_,
         "converged": clusterer.converged_,

@@ -649,9 +649,6 @@ class RelationalClusterer(EvidentialClusterer):
         self._input = DissimilarityInput(self.metric, symmetrize=self.symmetrize)
         return self._input.training(self, X)
 
-    def _comparison_source(self, values: DissimilaritySource) -> DissimilaritySource:
-        return values
-
     def _resolve_init(self, source: DissimilaritySource, n_clusters: int) -> Any:
         """Return ``init``, or the indices of the belief peaks if it selects them."""
         peaks = fit_source_peaks(

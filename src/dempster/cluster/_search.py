@@ -29,6 +29,7 @@ from dempster.data.rows import BlockRows, Rows, open_rows
 from dempster.optimize.blocks import Apply, run_outside
 from dempster.optimize.descent import Run
 from dempster.partition import CredalPartition, nearest_pairs
+from dempster.partition.credal_partition import Deferred
 
 FAMILY_NAMES = ("auto", "simple", "pairs", "full", "selected")
 # With this number of focal sets, the fit of 40 objects to pairs takes a minute.
@@ -196,6 +197,8 @@ class FitResult:
     model: Any  # `MassModel` that computes the masses of new rows
     masses: Any  # (n, f) array, tensor or blocks, masses of the rows of the fit
     warnings: tuple[str, ...] = ()  # warnings for the user
+    # whether the rows form several clusters; None if unknown
+    is_separated: bool | Deferred | None = None
 
 
 def most_likely_runs(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from typing import Annotated, Any, Self
 
 import numpy as np
@@ -21,6 +22,7 @@ from dempster._types import Seed, TableLike
 from dempster.belief.p_values import conformal_p_values
 from dempster.classify.conformal import ConformalClassifier, count_needed_objects
 from dempster.partition import CredalPartition
+from dempster.partition.credal_partition import Deferred
 
 _ESTIMATOR_RULE = rule.Rule("an estimator (an instance)", rule.is_estimator)
 # Below this stability, soft labels are cautious, and the coverage of sets is doubtful.
@@ -61,6 +63,9 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
     may still be below ``confidence`` if components overlap (``docs/conformal.md`` shows
     measurements).
 
+    A set that contains all clusters always covers. It is the result, with a warning, if there are
+    too few objects to exclude a cluster, or fewer than two clusters with at least ten objects.
+
     Parameters
     ----------
     clusterer : clusterer
@@ -81,7 +86,7 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
     clusterer_ : clusterer
         The fitted clusterer.
     classifier_ : ConformalClassifier
-        Classifier for new objects, calibrated on drawn labels.
+        Classifier for new objects, calibrated on drawn labels; None if no cluster can be excluded.
     soft_labels_ : array of shape (n_samples, n_clusters)
         Probabilities from which the labels were drawn.
     stability_ : float
@@ -115,7 +120,7 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
     """
 
     clusterer_: Any
-    classifier_: ConformalClassifier
+    classifier_: ConformalClassifier | None
     soft_labels_: Annotated[np.ndarray, "n_samples n_clusters"]
     sets_: Annotated[np.ndarray, "n_samples n_clusters:bool"]
     stability_: float
@@ -165,7 +170,6 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
         rule.check_parameters(self, self._rules)
         rule.validate_wrapped(self, X, self.clusterer, reset=True)
         rng = as_random_state(self.random_state)
-        self._check_size(_num_samples(X), self._make_classifier(rng).calibration_size)
         self.clusterer_ = clone(self.clusterer).fit(X)
         single = _predict_soft_labels(self.clusterer_, X)
         self.labels_ = single.argmax(axis=1)
@@ -178,16 +182,52 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
         drawn = (self.soft_labels_.cumsum(axis=1) > uniform).argmax(axis=1)
         for k in np.setdiff1d(np.arange(self.n_clusters_), drawn):  # a tiny cluster
             drawn[self.soft_labels_[:, k].argmax()] = k
+        self.classifier_ = None
+        p = np.ones_like(single)
+        if problem := self._find_problem(drawn, rng):
+            message = f"{problem}; all sets contain all clusters"
+            warnings.warn(message, UserWarning, stacklevel=3)
+        else:
+            self.classifier_ = self._make_classifier(rng).fit(X, drawn)
+            p = self._cross_fit(X, drawn, rng)
+        metadata = {}
+        if hasattr(self.clusterer_, "credal_partition_"):
+            record = Deferred(partial(_read_separation, self.clusterer_))
+            metadata["separated"] = record
+        self.credal_partition_ = CredalPartition.from_contour(
+            p, index=rule.row_index(X), metadata=metadata
+        )
+        self.sets_ = p > 0
+        if self.classifier_ is not None:
+            self.sets_ = self.classifier_.select_classes(p)
+
+    def _find_problem(self, drawn: np.ndarray, rng: np.random.RandomState) -> str:
+        """Return why no cluster can be excluded; an empty text if clusters can be."""
+        share = self._make_classifier(rng).calibration_size * (1 - 1 / _N_FOLDS)
+        needed = int(
+            np.ceil(count_needed_objects(self.confidence) / share * (1 - 1e-9))
+        )
+        if len(drawn) < needed:
+            return (
+                f"confidence={self.confidence:g} needs at least {needed:,} objects, "
+                f"got {len(drawn):,}"
+            )
         sizes = np.bincount(drawn)
         if (sizes >= _MIN_MEMBERS).sum() < 2:
-            must = f"find at least two clusters with at least {_MIN_MEMBERS} objects"
-            raise InvalidParameterError(
-                "clusterer", must=f"{must}, got sizes {sizes.tolist()}"
+            return (
+                f"two clusters need at least {_MIN_MEMBERS} objects, "
+                f"got sizes {sizes.tolist()}"
             )
-        self.classifier_ = self._make_classifier(rng).fit(X, drawn)
-        p = np.empty_like(single)
-        for part in np.array_split(rng.permutation(len(single)), _N_FOLDS):
-            others = np.setdiff1d(np.arange(len(single)), part)
+        return ""
+
+    def _cross_fit(
+        self, X: TableLike, drawn: np.ndarray, rng: np.random.RandomState
+    ) -> np.ndarray:
+        """Return the p-values of the clusters for the objects of the fit."""
+        n = len(drawn)
+        p = np.empty((n, self.n_clusters_))
+        for part in np.array_split(rng.permutation(n), _N_FOLDS):
+            others = np.setdiff1d(np.arange(n), part)
             model = self._make_classifier(rng).fit(
                 _safe_indexing(X, others), drawn[others]
             )
@@ -195,20 +235,7 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
             p[part] = 1 / (1 + len(model.calibration_scores_))
             masses = model.predict_mass(_safe_indexing(X, part))
             p[np.ix_(part, model.classes_)] = masses.contour
-        self.credal_partition_ = CredalPartition.from_contour(
-            p, index=rule.row_index(X)
-        )
-        self.sets_ = self.classifier_.select_classes(p)
-
-    def _check_size(self, n: int, calibration_size: float) -> None:
-        """Raise an error if there are too few objects to exclude a cluster at this confidence."""
-        share = calibration_size * (1 - 1 / _N_FOLDS)
-        needed = int(
-            np.ceil(count_needed_objects(self.confidence) / share * (1 - 1e-9))
-        )
-        if n < needed:
-            message = f"confidence={self.confidence:g} needs at least {needed:,} objects, got {n:,}"
-            raise InvalidParameterError("confidence", message=message)
+        return p
 
     def _make_classifier(self, rng: np.random.RandomState) -> ConformalClassifier:
         from sklearn.linear_model import LogisticRegression
@@ -259,6 +286,8 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
             Whether each cluster is in the set of each object.
         """
         check_is_fitted(self, "classifier_")
+        if self.classifier_ is None:
+            return _predict_soft_labels(self.clusterer_, X) >= 0
         return self.classifier_.predict_set(X)
 
     def predict_mass(self, X: TableLike) -> CredalPartition:
@@ -274,7 +303,10 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
         CredalPartition
         """
         check_is_fitted(self, "classifier_")
-        contour = self.classifier_.predict_mass(X).contour
+        if self.classifier_ is None:
+            contour = np.ones_like(_predict_soft_labels(self.clusterer_, X))
+        else:
+            contour = self.classifier_.predict_mass(X).contour
         return CredalPartition.from_contour(contour, index=rule.row_index(X))
 
     def predict(self, X: TableLike) -> np.ndarray:
@@ -290,7 +322,13 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
         array of shape (n_samples,)
         """
         check_is_fitted(self, "classifier_")
+        if self.classifier_ is None:
+            return _predict_soft_labels(self.clusterer_, X).argmax(axis=1)
         return self.classifier_.predict(X)
+
+
+def _read_separation(clusterer: Any) -> bool | None:
+    return clusterer.credal_partition_.metadata.get("separated")
 
 
 def _predict_soft_labels(model: Any, X: TableLike) -> np.ndarray:

@@ -49,7 +49,6 @@ from dempster.cluster.number_of_clusters import (
     compare_numbers,
     draw_complete_rows,
     find_isolated,
-    forms_clusters,
     principal_coordinates,
 )
 from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput, mark_tags
@@ -491,8 +490,6 @@ class CredalClustering(EvidentialClusterer):
         other dissimilarities than the Euclidean distance, two coordinates by classical scaling.
     number_ : NumberOfClusters
         Numbers of clusters and their support, if ``n_clusters="auto"``.
-    separated_ : bool
-        False if ``n_clusters`` is given, but the objects form a single group.
     focal_sets_ : FocalSets
     objective_ : float
         Final objective of the selected candidate.
@@ -670,7 +667,10 @@ class CredalClustering(EvidentialClusterer):
                 masses = model.pool(parts, apply) if len(models) > 1 else parts[0]
             fitted = members[selected]
             run = Run(model, fitted.history_.tolist(), fitted.converged_)
-            result = FitResult(run, model, masses)
+            is_separated = self._defer_separation(sample)
+            if best.shape == "connected" and rows.has_connected(best.n_clusters):
+                is_separated = True
+            result = FitResult(run, model, masses, is_separated=is_separated)
             metadata = self._set_result(result, sample, auto_params, apply)
             if sample.blocks is not None:
                 set_lazy_result(self, sample.blocks, metadata)
@@ -726,9 +726,6 @@ class CredalClustering(EvidentialClusterer):
                 source, sample.weights, None, self.random_state, apply
             )
             n_clusters = self.number_.best
-            self.separated_ = True
-        else:
-            self.separated_ = forms_clusters(source, sample.weights, self.random_state)
         rng = as_random_state(self.random_state)
         drawn, weights = draw_complete_rows(source, sample.weights, rng, _MAX_ROWS)
         unequal = None if np.ptp(weights) == 0 else weights / weights.mean()

@@ -621,7 +621,12 @@ class CommunityMethod(NeighborMethod):
             masses = nested.masses(family)
         else:
             masses = nested.lazy_masses(family, self.params.n_jobs)
-        result = FitResult(run, replace(model, family=family), masses)
+        result = FitResult(
+            run,
+            replace(model, family=family),
+            masses,
+            is_separated=self.first.saving > 0,
+        )
         return self._warn_single(result, "increase the resolution")
 
 
@@ -820,9 +825,6 @@ class EKNNClus(EvidentialClusterer):
     resolution_ : float
         Value of ``resolution`` that was used for a graph, which has no ``n_neighbors_`` and no
         ``scale_``.
-    separated_ : bool
-        For a graph, whether the communities make its description shorter. Otherwise, they may be
-        due to chance.
     n_iter_ : int
     converged_ : bool
     n_clusters_ : int
@@ -862,7 +864,6 @@ class EKNNClus(EvidentialClusterer):
     n_neighbors_: MaybeUnset[int]
     scale_: MaybeUnset[float]
     resolution_: MaybeUnset[float]
-    separated_: MaybeUnset[bool]
     n_clusters_found_: Annotated[np.ndarray, "s"]
     objectives_found_: Annotated[np.ndarray, "s"]
 
@@ -1032,9 +1033,7 @@ class EKNNClus(EvidentialClusterer):
                 must = "not be 'sample' if X is a graph"
                 raise InvalidParameterError("init", must=must)
             known = encode_known_labels(request.labels, source.names)
-            communities = CommunityMethod(self, source, rng, request.apply, init, known)
-            self.separated_ = communities.first.saving > 0
-            return communities
+            return CommunityMethod(self, source, rng, request.apply, init, known)
         if isinstance(init, str) and init == "auto":
             init = default_init(source)
         method: type[NeighborMethod] = NeighborMethod

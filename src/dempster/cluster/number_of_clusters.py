@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -45,6 +46,7 @@ from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource
 from dempster.dissimilarity.transform import intrinsic_dimension
 from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.k_means import k_means
+from dempster.partition.credal_partition import Deferred
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -293,13 +295,23 @@ def compare_numbers(
     )
 
 
-def forms_clusters(
-    source: DissimilaritySource, weights: np.ndarray | None, random_state: Seed
-) -> bool:
-    """Return whether the rows form several clusters, or only one."""
-    rng = as_random_state(random_state)
+def defer_separation(
+    source: DissimilaritySource, weights: np.ndarray | None
+) -> Deferred:
+    """Draw rows, and return whether they form several clusters, which is computed on access."""
+    rng = np.random.RandomState(0)
+    if len(source) > _LARGE:
+        some = rng.permutation(len(source))[:_LARGE]
+        source = source.subset(some)
+        weights = None if weights is None else weights[some]
     drawn, weights = draw_complete_rows(source, weights, rng, _SAMPLE_SIZE)
-    sample, w, D = _remove_outliers(drawn, weights)
+    return Deferred(partial(_forms_clusters, drawn, weights, rng))
+
+
+def _forms_clusters(
+    source: DissimilaritySource, weights: np.ndarray, rng: np.random.RandomState
+) -> bool:
+    sample, w, D = _remove_outliers(source, weights)
     X = _coordinates(sample)
     if X is None:
         X = principal_coordinates(np.square(D), _MAX_COORDINATES)

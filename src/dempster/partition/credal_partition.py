@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
@@ -47,7 +47,35 @@ _NO_BREAK_SPACE = "\u00a0"
 _ROUNDING = 1e-6
 
 
-class CredalPartition(MassFunctions):
+@dataclass(frozen=True)
+class Deferred:
+    """Value of the metadata that is computed when it is first read."""
+
+    compute: Callable[[], Any]
+
+    @cached_property
+    def value(self) -> Any:
+        return self.compute()
+
+
+class FitRecord:
+    """Metadata of a partition."""
+
+    _metadata: dict[str, Any]
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """Information about the fit."""
+        for name, value in self._metadata.items():
+            if isinstance(value, Deferred):
+                self._metadata[name] = value.value
+        return self._metadata
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_metadata": self.metadata}
+
+
+class CredalPartition(FitRecord, MassFunctions):
     """Credal (evidential) partition of n objects into c clusters.
 
     Mass on {k} supports that the object belongs to cluster k. Mass on {k, l} supports that it
@@ -103,15 +131,15 @@ class CredalPartition(MassFunctions):
         validation.check(
             metadata, "metadata", validation.kind(Mapping, words="values by name")
         )
-        self.metadata = dict(metadata)
+        self._metadata = dict(metadata)
 
     def _set(self, masses, focal_sets, index, frame, metadata=None) -> None:
         super()._set(masses, focal_sets, index, frame)
-        self.metadata = dict(metadata or {})
+        self._metadata = dict(metadata or {})
 
     def _copy_with(self, masses: Array, index: Any) -> Self:
         return type(self).unchecked(
-            masses, self.focal_sets, index, self.frame, metadata=self.metadata
+            masses, self.focal_sets, index, self.frame, metadata=self._metadata
         )
 
     # ---- conversion from other partitions --------------------------------------------------------

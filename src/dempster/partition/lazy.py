@@ -18,6 +18,7 @@ from dempster.data.blocks import Blocks
 from dempster.optimize.blocks import Apply, block_map
 from dempster.partition.credal_partition import (
     CredalPartition,
+    FitRecord,
     PartitionSummary,
     summarize_counts,
 )
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 _MAX_LISTED_OUTLIERS = 1000  # Maximum number of outliers in a summary.
 
 
-class LazyCredalPartition:
+class LazyCredalPartition(FitRecord):
     """Credal partition of training or new data that are given in blocks.
 
     Arrays with a row for each object are lazy. If X is a Dask collection, they are Dask arrays.
@@ -75,7 +76,7 @@ class LazyCredalPartition:
     ):
         self._rows = masses
         self.focal_sets = focal_sets
-        self.metadata = dict(metadata or {})
+        self._metadata = dict(metadata or {})
 
     @property
     def n_clusters(self) -> int:

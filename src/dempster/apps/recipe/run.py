@@ -23,9 +23,7 @@ from dempster.apps.recipe.labels import (
 )
 from dempster.apps.recipe.model import PreparedTable, RecipeResult, reweight_sets
 from dempster.apps.recipe.recipe import Recipe
-from dempster.cluster.number_of_clusters import forms_clusters
 from dempster.constraints import Constraints, read_constraints
-from dempster.dissimilarity.sources import AttributeSource
 from dempster.io import read_dissimilarities, read_table
 from dempster.io.atomic import as_file, as_path
 from dempster.io.tables import read_quietly
@@ -203,7 +201,6 @@ def run(
     if prepared.attributes is not None and len(recipe.files) == 1:
         record = prepared.attributes.preparation.describe()
         estimator.credal_partition_.metadata["clustered"] = record
-    _record_separation(estimator, prepared.X)
     estimator.credal_partition_ = reweight_sets(
         estimator.credal_partition_,
         outlier_weight=recipe.outlier_weight,
@@ -212,17 +209,6 @@ def run(
     return RecipeResult(
         recipe, estimator, prepared, time.perf_counter() - started, conformal
     )
-
-
-def _record_separation(estimator: Any, X: Any) -> None:
-    """Record whether the objects form several clusters, if the estimator did not examine it."""
-    metadata = estimator.credal_partition_.metadata
-    is_known = metadata.get("separated") is not None
-    if is_known or estimator.n_clusters_ == 1 or not isinstance(X, pd.DataFrame):
-        return
-    numbers = X.select_dtypes("number").to_numpy(dtype=float)
-    if numbers.shape == X.shape and np.isfinite(numbers).all():
-        metadata["separated"] = forms_clusters(AttributeSource(numbers), None, 0)
 
 
 def prepare(recipe: Recipe, note: Note | None = None) -> PreparedTable:

@@ -100,6 +100,7 @@ from dempster.optimize.projection import (
     settle_links,
 )
 from dempster.partition import CredalPartition
+from dempster.partition.credal_partition import Deferred
 
 # factor of the weight of the constraints in the published formula
 LINK_FACTORS = {"scaled": 4.0, "program": 4.0, "paper": 1.0}
@@ -1067,6 +1068,11 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         self._transform = RankTransform.from_matrix(source.matrix)
         return MatrixSource(self._transform(source.matrix))
 
+    def _defer_separation(self, sample: Sample[Any]) -> bool | Deferred | None:
+        if isinstance(sample.values, SparseSource) or self.shape == "connected":
+            return None
+        return super()._defer_separation(sample)
+
     def _comparison_source(
         self, values: DissimilaritySource | SparseSource
     ) -> DissimilaritySource:
@@ -1080,7 +1086,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
             raise InvalidParameterError("n_clusters", expected, self.n_clusters)
         if isinstance(values, TensorSource):
             return AttributeSource(to_host(values.objects))
-        return values
+        return super()._comparison_source(values)
 
     def _make_method(
         self, sample: Sample[DissimilaritySource | SparseSource], request: FitRequest
