@@ -129,16 +129,63 @@ class MassStep:
 _MAX_DENSE_CLUSTERS = 50
 _MIN_STORED_MASS = 1e-6  # smaller masses are left out of compressed rows
 _N_NEAREST = 5  # number of clusters on which an object of compressed rows has mass
+NEAREST_ROWS = 1024  # number of rows that are compared with all clusters at once
 
 
-def has_sparse_masses(family: FocalSets) -> bool:
-    """Return whether the family has many clusters, and the largest sets are pairs."""
+# Write the columns of the k smallest costs of each row, in increasing order of the costs.
+smallest_costs = kernel("smallest_costs(costs: real[n, c], columns: int64[n, k] out)")
+
+
+def has_many_clusters(family: FocalSets) -> bool:
+    """Return whether an object can have mass only on its nearest clusters and their pairs."""
     is_large = family.n_clusters > _MAX_DENSE_CLUSTERS
-    return is_large and int(family.cardinality.max()) == 2
+    return is_large and int(family.cardinality.max()) <= 2
+
+
+def has_many_components(family: FocalSets) -> bool:
+    """Return whether the sets are many single clusters."""
+    return has_many_clusters(family) and len(family) == family.n_clusters
+
+
+def find_smallest(costs: np.ndarray) -> np.ndarray:
+    """Return the clusters of the smallest costs of each row in increasing order, shape (n, k)."""
+    near = np.empty((len(costs), _N_NEAREST), np.int64)
+    smallest_costs(costs, near)
+    return near
+
+
+def sum_nearest(
+    near: np.ndarray, values: np.ndarray, X: np.ndarray, n_clusters: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sums of v, shape (c,), and of v x, shape (c, p), for values v of rows x.
+
+    ``near`` contains the clusters of the values, shape (n, k).
+    """
+    n, k = near.shape
+    cells = values.ravel(), near.ravel(), np.arange(0, n * k + 1, k)
+    sums = sparse.csc_array(cells, (n_clusters, n)) @ X
+    return np.bincount(near.ravel(), values.ravel(), n_clusters), sums
+
+
+def nearest_clusters(
+    X: np.ndarray, centers: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the nearest few of c centers, shape (n, k), and the squared distances to them.
+
+    They are selected by a matrix product, in coordinates in which it is accurate.
+    """
+    centers = centers.astype(X.dtype)
+    origin = centers.mean(axis=0)
+    places = centers - origin
+    costs = (X - origin) @ (-2 * places.T)
+    costs += np.square(places).sum(axis=1)
+    near = find_smallest(costs)
+    gaps = X[:, None] - centers[near]
+    return near, np.einsum("ikd,ikd->ik", gaps, gaps).astype(float)
 
 
 def collect_masses(
-    compute: Callable[[int, int], np.ndarray],
+    compute: Callable[[int, int], Array],
     blocks: list[tuple[int, int]],
     family: FocalSets,
     dtype: np.dtype,
@@ -146,10 +193,10 @@ def collect_masses(
 ) -> Array:
     """Return the masses of consecutive blocks of rows, shape (n, f).
 
-    ``compute(start, stop)`` returns the masses of a block. The result is an array, or compressed
-    rows without small masses if the family has many clusters.
+    ``compute(start, stop)`` returns the masses of a block, possibly as compressed rows. The result
+    is an array, or compressed rows without small masses if the family has many clusters.
     """
-    if not has_sparse_masses(family):
+    if not has_many_clusters(family):
         out = np.empty((blocks[-1][1] if blocks else 0, len(family)), dtype)
 
         def write(start: int, stop: int) -> None:
@@ -160,6 +207,8 @@ def collect_masses(
 
     def compress(start: int, stop: int) -> sparse.csr_array:
         masses = compute(start, stop)
+        if sparse.issparse(masses):
+            return masses
         sets = np.broadcast_to(np.arange(len(family)), masses.shape)
         return compress_masses(sets, masses, len(family), dtype)
 
@@ -181,23 +230,26 @@ def compress_masses(
 
 
 def nearest_masses(
-    step: MassStep, squares: np.ndarray, apart: np.ndarray, dtype: np.dtype
+    step: MassStep,
+    near: np.ndarray,
+    squares: np.ndarray,
+    apart: np.ndarray,
+    dtype: np.dtype,
 ) -> sparse.csr_array:
     """Return the masses on the empty set, the nearest clusters and the pairs among them.
 
-    ``squares`` contains the squared distances to the c prototypes, shape (n, c), and ``apart`` the
-    squared distances between them. The squared distance to the barycenter of two prototypes is the
-    mean of the squared distances to them, minus a quarter of the squared distance between them.
+    ``near`` and ``squares`` are the results of `nearest_clusters`, and ``apart`` contains the
+    squared distances between all prototypes. The squared distance to the barycenter of two
+    prototypes is the mean of the squared distances to them, minus a quarter of the squared distance
+    between them.
     """
-    rows = np.arange(len(squares))[:, None]
-    near = np.argpartition(squares, _N_NEAREST, axis=1)[:, :_N_NEAREST]
     first, second = np.triu_indices(_N_NEAREST, 1)
     pairs = pair_columns(step.family)[near[:, first], near[:, second]]
-    own = squares[rows, near].astype(float)
-    between = (own[:, first] + own[:, second]) / 2
+    between = (squares[:, first] + squares[:, second]) / 2
     between -= apart[near[:, first], near[:, second]] / 4
-    costs = np.hstack([own, np.where(pairs >= 0, np.maximum(between, 0), np.inf)])
-    size = np.repeat([1, 2], [own.shape[1], between.shape[1]])
+    between = np.where(pairs >= 0, np.maximum(between, 0), np.inf)
+    costs = np.hstack([squares, between])
+    size = np.repeat([1, 2], [squares.shape[1], between.shape[1]])
     masses = np.empty_like(costs)
     empty = np.empty(len(costs))
     arguments = size**step.alpha, size, *step.kernel_arguments()[2:]
@@ -207,6 +259,36 @@ def nearest_masses(
         sets = np.column_stack([np.full(len(sets), step.family.empty_index), sets])
         masses = np.column_stack([empty, masses])
     return compress_masses(sets, masses, len(step.family), dtype)
+
+
+def nearest_doubt(
+    near: np.ndarray,
+    plausible: np.ndarray,
+    family: FocalSets,
+    outlying: np.ndarray | None,
+    dtype: np.dtype,
+) -> sparse.csr_array:
+    """Return the masses of `masses_from_plausibilities` as compressed rows.
+
+    ``near`` and ``plausible`` contain the most plausible clusters and their plausibilities, in
+    decreasing order, shape (n, k).
+    """
+    rows = np.arange(len(near))
+    top = plausible[:, 0]
+    pairs = pair_columns(family)[near[:, :1], near[:, 1:]]
+    place = (pairs >= 0).argmax(axis=1)
+    column = pairs[rows, place]
+    ratio = np.zeros(len(near))
+    is_between = (column >= 0) & (top > 0)
+    np.divide(plausible[rows, place + 1], top, out=ratio, where=is_between)
+    sets = np.column_stack([family.singleton_index[near[:, 0]], np.maximum(column, 0)])
+    masses = np.column_stack([1 - ratio, ratio])
+    if family.empty_index is not None:
+        usual = np.zeros(len(near)) if outlying is None else outlying
+        empty = np.where(top > 0, usual, 1)[:, None]
+        sets = np.column_stack([np.full(len(near), family.empty_index), sets])
+        masses = np.hstack([empty, masses * (1 - empty)])
+    return compress_masses(sets, masses, len(family), dtype)
 
 
 def project_masses(

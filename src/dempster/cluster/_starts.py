@@ -141,7 +141,7 @@ def draw_centers(
         which, counts = np.unique(
             systematic_draw(weights, size, rng), return_counts=True
         )
-        X = X[which]
+        X = X[which].astype(float)  # faster than single precision in k-means++
         weights = counts.astype(float)
     return kmeans_plusplus(X, n_clusters, sample_weight=weights, random_state=rng)[0]
 

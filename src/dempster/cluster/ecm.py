@@ -21,6 +21,7 @@ from dempster._arrays import (
     to_device_of,
     to_host,
 )
+from dempster._blas import one_blas_thread
 from dempster._native import kernel
 from dempster._random import as_random_state
 from dempster._types import ArrayLike, MaybeUnset, Seed
@@ -37,12 +38,16 @@ from dempster.cluster._base import (
 )
 from dempster.cluster._boundaries import count_boundaries, neighbor_family
 from dempster.cluster._mass_step import (
+    NEAREST_ROWS,
     MassStep,
     collect_masses,
-    has_sparse_masses,
+    has_many_clusters,
+    has_many_components,
     masses_from_costs,
+    nearest_clusters,
     nearest_masses,
     project_masses,
+    sum_nearest,
 )
 from dempster.cluster._online import CHECKPOINT_RULE, DEVICE_RULE, OnlineClusterer
 from dempster.cluster._search import (
@@ -62,7 +67,7 @@ from dempster.cluster._starts import (
 from dempster.cluster.belief_peaks import INIT_RULE, BeliefPeaks, centers_from_peaks
 from dempster.cluster.explanation import ClusterEvidence, quadratic_parts
 from dempster.dissimilarity.partial import impute_missing, squared_distances_to_points
-from dempster.optimize.blocks import Apply, row_blocks
+from dempster.optimize.blocks import Apply, row_blocks, sum_blocks
 from dempster.optimize.descent import Run, descend, solve_normal_equations
 from dempster.partition import CredalPartition
 
@@ -123,6 +128,11 @@ class PrototypeModel:
         """
         return X.dtype if self.metrics is None else np.dtype(float)
 
+    @property
+    def _has_distances(self) -> bool:
+        """Whether the costs are squared Euclidean distances."""
+        return self.metrics is None and self.within is None
+
     def _is_incomplete(self, X: np.ndarray) -> bool:
         return self.within is not None and has_missing(X)
 
@@ -132,8 +142,7 @@ class PrototypeModel:
             return self.masses_on_device(X, X.device)
         if self._is_incomplete(X):
             return self._partial_masses(X, apply)
-        has_distances = self.metrics is None and self.within is None
-        if has_distances and has_sparse_masses(self.family):
+        if self._has_distances and has_many_clusters(self.family):
             return self._nearest_masses(X, apply)
         dtype = self._kernel_type(X)
         arguments = (*self.kernel_arguments(dtype), *self.step.columns())
@@ -148,17 +157,15 @@ class PrototypeModel:
 
     def _nearest_masses(self, X: np.ndarray, apply: Apply) -> Array:
         """Return the masses on the nearest clusters and their pairs as compressed rows."""
-        centers = np.ascontiguousarray(self.centers.T, dtype=X.dtype)
         apart = squared_distances_to_points(self.centers, self.centers)
 
         def compute(start: int, stop: int) -> sparse.csr_array:
-            squares = np.empty((stop - start, centers.shape[1]), X.dtype)
-            _squared_distances(X[start:stop], centers, None, squares)
-            return nearest_masses(self.step, squares, apart, X.dtype)
+            nearest = nearest_clusters(X[start:stop], self.centers)
+            return nearest_masses(self.step, *nearest, apart, X.dtype)
 
-        return sparse.vstack(
-            apply(compute, row_blocks(len(X), most=None)), format="csr"
-        )
+        blocks = row_blocks(len(X), NEAREST_ROWS, None)
+        with one_blas_thread():
+            return collect_masses(compute, blocks, self.family, X.dtype, apply)
 
     def _partial_masses(self, X: np.ndarray, apply: Apply) -> np.ndarray:
         """Return the masses of rows, some of which have missing values.
@@ -212,6 +219,8 @@ class PrototypeModel:
             arguments = self.kernel_arguments(np.dtype(float))
             return Statistics(*_device.prototype_sums(arguments, X, weights))
         assert weights is not None
+        if self._has_distances and has_many_components(self.family):
+            return self._nearest_statistics(X, weights, apply)
         is_incomplete = self._is_incomplete(X)
         dtype = self._kernel_type(X)
         arguments = self.kernel_arguments(dtype)
@@ -237,6 +246,34 @@ class PrototypeModel:
         second = np.empty((p, p, g))
         objective = _prototype_sums(rows, weights, *arguments, total, first, second)
         return Statistics(objective, total, first, second)
+
+    def _nearest_statistics(
+        self, X: np.ndarray, weights: np.ndarray, apply: Apply
+    ) -> Statistics:
+        """Return the objective and the sums if rows have masses only on their nearest clusters.
+
+        The objective never increases, because the nearest clusters are the best ones.
+        """
+        arguments = self.step.kernel_arguments()[2:]
+
+        def sums(start: int, stop: int) -> Statistics:
+            rows = X[start:stop]
+            w = weights[start:stop] if len(weights) else None
+            near, squares = nearest_clusters(rows, self.centers)
+            size = np.ones(near.shape[1], np.int64)
+            powers = np.empty_like(squares)
+            empty = np.empty(len(rows))
+            objective = masses_from_costs(
+                squares, w, size.astype(float), size, *arguments, powers, empty
+            )
+            powers **= self.step.beta
+            if w is not None:
+                powers *= w[:, None]
+            total, first = sum_nearest(near, powers, rows, len(self.centers))
+            return Statistics(objective, total, first.T, np.empty((0, 0, len(total))))
+
+        with one_blas_thread():
+            return sum_blocks(sums, len(X), NEAREST_ROWS, apply)
 
     def _partial_statistics(
         self, rows: np.ndarray, weights: np.ndarray | None
@@ -300,6 +337,10 @@ class PrototypeModel:
         alpha = self.step.alpha
         size = sets.sum(axis=1)
         weight = size ** (alpha - 2) * statistics.total
+        if self._has_distances and has_many_components(self.family):
+            return (
+                statistics.first.T / np.maximum(weight, np.finfo(float).tiny)[:, None]
+            )
         if self.metrics is None:
             H = (sets.T * weight) @ sets
             return solve_normal_equations(
@@ -482,6 +523,9 @@ class OnlinePrototypes:
 # largest cost, in mean squared deviations of the data, at which an object coincides with a
 # prototype
 ZERO = 1e-12
+# With many clusters, smallest tolerances for the comparison of starts, and for all rows after the
+# fit of a sample.
+MIN_TOLERANCES = 1e-3, 1e-4
 _EUCLIDEAN_ITERATIONS = 5  # number of Euclidean iterations before the metric is adapted
 
 
@@ -635,7 +679,13 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
     # ---- runs ------------------------------------------------------------------------------------
 
     def run_start(self, start: PrototypeModel) -> Run[PrototypeModel]:
-        return self._run(start, on_sample=not self.has_user_start)
+        if self.has_user_start:
+            return self._run(start, on_sample=False)
+        return self._run(start, on_sample=True, min_tol=self._min_tols(start)[0])
+
+    def _min_tols(self, model: PrototypeModel) -> tuple[float, float]:
+        """Return smallest tolerances for the comparison of starts, and for all rows."""
+        return MIN_TOLERANCES if has_many_components(model.family) else (0.0, 0.0)
 
     def select_run(
         self, runs: Iterable[Run[PrototypeModel]], tol: float
@@ -647,9 +697,15 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         return super().select_run(runs, tol)
 
     def refine(self, best: Run[PrototypeModel]) -> Run[PrototypeModel]:
-        if self.has_user_start or self.rows.are_all_in(self.sample):
+        if self.has_user_start:
             return best
-        return self._run(best.model, on_sample=False)
+        first_tol, tol = self._min_tols(best.model)
+        if first_tol > self.estimator.tol:
+            run = self._run(best.model, on_sample=True)
+            best = replace(run, history=best.history[:-1] + run.history)
+        if self.rows.are_all_in(self.sample):
+            return best
+        return self._run(best.model, on_sample=False, min_tol=tol)
 
     def extend(
         self, run: Run[PrototypeModel], family: FocalSets
@@ -667,9 +723,11 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         step = self._mass_step(neighbor_family(counts))
         return replace(run, model=replace(run.model, step=step))
 
-    def _run(self, start: PrototypeModel, *, on_sample: bool) -> Run[PrototypeModel]:
+    def _run(
+        self, start: PrototypeModel, *, on_sample: bool, min_tol: float = 0.0
+    ) -> Run[PrototypeModel]:
         step = partial(self._step, on_sample=on_sample)
-        tol = self.estimator.tol
+        tol = max(self.estimator.tol, min_tol)
         if self.is_adaptive and start.metrics is None:
             start = descend(step, start, max_iter=_EUCLIDEAN_ITERATIONS, tol=tol).model
             start = replace(start, metrics=self._identity_metrics())
@@ -741,7 +799,7 @@ class ECM(OnlineClusterer):
         the prototypes. "simple", "pairs" and "full" fit the whole family. "selected" fits single
         clusters, then adds the pairs of mutually nearest clusters and continues. With more than 50
         clusters, "auto" gives mass only to the five nearest clusters of an object, to their pairs
-        and to the empty set, and stores the masses as compressed rows.
+        and to the empty set, in the fit as well as in the result, whose masses are compressed rows.
     metric : {"euclidean", "adaptive"}, default="euclidean"
         "adaptive" learns a metric matrix of determinant one for each cluster, for elongated
         clusters.
@@ -773,7 +831,10 @@ class ECM(OnlineClusterer):
     max_iter : int, default=500
         Maximum number of iterations.
     tol : float, default=1e-6
-        Relative change of the objective at which the iterations stop.
+        Relative change of the objective at which the iterations stop. With more than 50 clusters
+        and ``focal_sets="auto"``, starts are compared with the tolerance 1e-3, the best one is
+        continued with ``tol``, and the iterations over more than 20,000 objects that follow stop at
+        1e-4.
     n_neighbor_clusters : int, default=1
         For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest
         clusters of the other.

@@ -30,7 +30,15 @@ from dempster.cluster._expressions import (
     RoundComponents,
     mixture_logs,
 )
-from dempster.cluster._mass_step import collect_masses, masses_from_plausibilities
+from dempster.cluster._mass_step import (
+    NEAREST_ROWS,
+    collect_masses,
+    find_smallest,
+    has_many_components,
+    masses_from_plausibilities,
+    nearest_doubt,
+    sum_nearest,
+)
 from dempster.cluster._online import CHECKPOINT_RULE, DEVICE_RULE, OnlineClusterer
 from dempster.cluster._search import (
     Families,
@@ -43,7 +51,7 @@ from dempster.cluster._search import (
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, centers_from_peaks
 from dempster.cluster.explanation import ClusterEvidence, quadratic_parts
 from dempster.data.rows import Rows
-from dempster.optimize.blocks import Apply, block_map, row_blocks
+from dempster.optimize.blocks import Apply, block_map, row_blocks, sum_blocks
 from dempster.optimize.descent import Run, descend, solve_normal_equations
 from dempster.partition import CredalPartition
 
@@ -172,13 +180,27 @@ class EvidentialMixture:
             log_background,
         )
 
+    @property
+    def has_many_components(self) -> bool:
+        """Whether the probabilities of most components are neglected."""
+        return self.is_tied and has_many_components(self.components)
+
     def _densities(
-        self, components: RoundComponents
+        self, components: RoundComponents, *, nearest: bool = False
     ) -> Callable[[np.ndarray], MixtureDensities]:
-        """Return a function that maps rows to the probabilities of components and log-densities."""
+        """Return a function that maps rows to the probabilities of components and log-densities.
+
+        If ``nearest`` is True, only the components with the largest probabilities are used.
+        """
 
         def densities(X: np.ndarray) -> MixtureDensities:
             logs, background, squares, objects = mixture_logs(_NUMPY, X, components)
+            near = None
+            if nearest:
+                near = find_smallest(-logs)
+                logs = np.take_along_axis(logs, near, axis=1)
+                if squares is not None:
+                    squares = np.take_along_axis(squares, near, axis=1)
             top = logs.max(axis=1)
             if background is not None:
                 top = np.maximum(top, background[:, 0])
@@ -195,7 +217,7 @@ class EvidentialMixture:
             if objects is not None:
                 densities -= np.einsum("id,id->i", objects, objects) / 2
             densities += components.normalizer
-            return MixtureDensities(logs, densities, empty, squares)
+            return MixtureDensities(logs, densities, empty, squares, near)
 
         return densities
 
@@ -204,6 +226,8 @@ class EvidentialMixture:
 
         An array with a column for each cluster and attribute should be small.
         """
+        if self.has_many_components:
+            return row_blocks(n, NEAREST_ROWS, None)
         if self.is_tied:
             return row_blocks(n, most=None)
         return row_blocks(n, max(256, _CELLS // self.means.size), None)
@@ -215,11 +239,16 @@ class EvidentialMixture:
         """
         if is_tensor(values):
             return self.masses_on_device(values, values.device)
-        densities = self._densities(self.round_components())
+        nearest = self.doubtful is not None and self.has_many_components
+        densities = self._densities(self.round_components(), nearest=nearest)
         columns = np.flatnonzero(self.components.cardinality > 0)
 
-        def compute(start: int, stop: int) -> np.ndarray:
-            probabilities, _, empty, _ = densities(values[start:stop])
+        def compute(start: int, stop: int) -> Array:
+            probabilities, _, empty, _, near = densities(values[start:stop])
+            if near is not None:
+                return nearest_doubt(
+                    near, probabilities, self.family, empty, values.dtype
+                )
             if self.doubtful is not None:
                 return masses_from_plausibilities(probabilities, self.doubtful, empty)
             masses = np.zeros((stop - start, len(self.family)))
@@ -279,13 +308,20 @@ class EvidentialMixture:
         if is_tensor(X):
             return MixtureSums(*_device.mixture_sums(components, X, weights))
         assert weights is not None
-        densities = self._densities(components)
+        densities = self._densities(components, nearest=self.has_many_components)
         p = X.shape[1]
         nu = self.degrees_of_freedom
 
+        def sums_of_rows(
+            near: np.ndarray | None, masses: np.ndarray, rows: np.ndarray
+        ) -> tuple[np.ndarray, np.ndarray]:
+            if near is None:
+                return masses.sum(axis=0), masses.T @ rows
+            return sum_nearest(near, masses, rows, len(self.means))
+
         def sum_block(start: int, stop: int) -> MixtureSums:
             rows = X[start:stop]
-            masses, logs, empty, squares = densities(rows)
+            masses, logs, empty, squares, near = densities(rows)
             if empty is None:
                 empty = np.zeros(len(rows))
             if len(weights):
@@ -296,12 +332,12 @@ class EvidentialMixture:
             else:
                 likelihood = logs.sum()
                 background = empty.sum()
-            total = masses.sum(axis=0)
+            total, first = sums_of_rows(near, masses, rows)
             precision = total
             if not self.is_gaussian:
                 assert squares is not None
                 masses *= (nu + p) / (squares + nu)
-                precision = masses.sum(axis=0)
+                precision, first = sums_of_rows(near, masses, rows)
             if not self.is_tied:
                 second = [(rows.T * m) @ rows for m in masses.T]
             elif self.is_gaussian:
@@ -312,11 +348,14 @@ class EvidentialMixture:
                 float(likelihood),
                 total,
                 precision,
-                masses.T @ rows,
+                first,
                 np.reshape(second, (-1, p, p)),
                 float(background),
             )
 
+        if self.has_many_components:
+            with one_blas_thread():
+                return sum_blocks(sum_block, len(X), NEAREST_ROWS, apply)
         return reduce(add, apply(sum_block, self._row_blocks(len(X))))
 
     def with_best_freedom(
@@ -330,10 +369,11 @@ class EvidentialMixture:
         from scipy.optimize import brentq  # slow to import
 
         p = X.shape[1]
-        densities = self._densities(self.round_components())
+        nearest = self.has_many_components
+        densities = self._densities(self.round_components(), nearest=nearest)
 
         def large(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-            masses, _, _, squares = densities(X[start:stop])
+            masses, _, _, squares, _ = densities(X[start:stop])
             assert squares is not None
             masses *= weights[start:stop, None]
             is_large = masses > _MIN_MASS
@@ -449,6 +489,8 @@ class MixtureDensities(NamedTuple):
     logs: np.ndarray  # (n,), log-densities of the mixture
     empty: np.ndarray | None  # (n,), probabilities of the background
     squares: np.ndarray | None  # (n, g), squared distances (see `mixture_logs`)
+    # (n, k), components of the columns of the other arrays; None if these are all components
+    near: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -588,6 +630,9 @@ def _weighted_quantile(
     return np.take_along_axis(values, order, axis=0)[rank, np.arange(len(rank))]
 
 
+# With many components, smallest tolerances for the comparison of starts, and for all rows after the
+# fit of a sample.
+_MIN_TOLERANCES = 1e-4, 1e-5
 _FIRST_STEPS = 10  # number of k-means iterations that improve the initial means
 
 
@@ -763,14 +808,28 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
     def run_start(self, start: EvidentialMixture) -> Run[EvidentialMixture]:
         if self.has_user_start and not self.estimator._estimates_freedom:
             return self._run(start, self.shifted, self.second)
+        return self._run_sample(start, self._min_tols(start)[0])
+
+    def _run_sample(
+        self, start: EvidentialMixture, min_tol: float = 0.0
+    ) -> Run[EvidentialMixture]:
         rows = Rows(self.sample, self.sample_weights, self.apply)
-        return self._run(start, rows, rows.scatter())
+        return self._run(start, rows, rows.scatter(), min_tol)
+
+    def _min_tols(self, start: EvidentialMixture) -> tuple[float, float]:
+        """Return smallest tolerances for the comparison of starts, and for all rows."""
+        return _MIN_TOLERANCES if start.has_many_components else (0.0, 0.0)
 
     def refine(self, best: Run[EvidentialMixture]) -> Run[EvidentialMixture]:
-        has_run = self.has_user_start and not self.estimator._estimates_freedom
-        if has_run or self.shifted.are_all_in(self.sample):
+        if self.has_user_start and not self.estimator._estimates_freedom:
             return best
-        return self._run(best.model, self.shifted, self.second)
+        first_tol, tol = self._min_tols(best.model)
+        if first_tol > self.estimator.tol:
+            run = self._run_sample(best.model)
+            best = replace(run, history=best.history[:-1] + run.history)
+        if self.shifted.are_all_in(self.sample):
+            return best
+        return self._run(best.model, self.shifted, self.second, tol)
 
     def extend(
         self, run: Run[EvidentialMixture], family: FocalSets
@@ -793,7 +852,11 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         )
 
     def _run(
-        self, start: EvidentialMixture, rows: Rows, second: np.ndarray
+        self,
+        start: EvidentialMixture,
+        rows: Rows,
+        second: np.ndarray,
+        min_tol: float = 0.0,
     ) -> Run[EvidentialMixture]:
         steps = count()
         estimates_freedom = (
@@ -813,9 +876,8 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
 
         # The products of "own" are many and small, and other threads already work on other blocks.
         with nullcontext() if start.is_tied else one_blas_thread():
-            return descend(
-                step, start, max_iter=self.estimator.max_iter, tol=self.estimator.tol
-            )
+            tol = max(self.estimator.tol, min_tol)
+            return descend(step, start, max_iter=self.estimator.max_iter, tol=tol)
 
     # ---- results ---------------------------------------------------------------------------------
 
@@ -890,7 +952,9 @@ class EGMM(OnlineClusterer):
         ``distribution="t"``. "auto" fits single clusters; objects between two neighboring clusters
         (with objects between them) then get mass on the pair, computed from their
         probabilities. "simple", "pairs" and "full" fit a component for each set. "selected" fits
-        single clusters, then adds the pairs of mutually nearest clusters and continues.
+        single clusters, then adds the pairs of mutually nearest clusters and continues. With more
+        than 50 clusters and one covariance, "auto" neglects all but the five most probable clusters
+        of an object.
     covariance : {"tied", "own"}, default="tied"
         "tied" fits one covariance matrix for all components, and "own" fits one for each cluster.
         "own" requires ``focal_sets="auto"`` or a `FocalSets` whose nonempty sets are the single
@@ -921,7 +985,9 @@ class EGMM(OnlineClusterer):
     max_iter : int, default=500
         Maximum number of iterations.
     tol : float, default=1e-7
-        Relative change of the log-likelihood at which the iterations stop.
+        Relative change of the log-likelihood at which the iterations stop. With more than 50
+        clusters, ``focal_sets="auto"`` and one covariance, starts are compared with the tolerance
+        1e-4, and the iterations over more than 20,000 objects stop at 1e-5, as in `ECM`.
     n_neighbor_clusters : int, default=1
         For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest
         clusters of the other.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import reduce
+from operator import add
 from typing import Any, Protocol, TypeVar
 
 from dempster._validation import check
@@ -36,6 +38,21 @@ def row_blocks(
     if 0 < n <= size:
         return [(0, n)]
     return [(start, min(start + size, n)) for start in range(0, n, size)]
+
+
+def sum_blocks(
+    function: Callable[[int, int], Any], n: int, rows: int, apply: Apply
+) -> Any:
+    """Return the sum of ``function(start, stop)`` over blocks of n rows.
+
+    A thread adds the results of many blocks, so that few results are in memory at the same time.
+    """
+
+    def add_blocks(start: int, stop: int) -> Any:
+        blocks = row_blocks(stop - start, rows, None)
+        return reduce(add, (function(start + a, start + b) for a, b in blocks))
+
+    return reduce(add, apply(add_blocks, row_blocks(n)))
 
 
 def n_threads(n_jobs: int | None) -> int:
