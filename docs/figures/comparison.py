@@ -1,5 +1,9 @@
-"""Draw eight shapes and eight methods: labels as colors, ambiguous objects with rings, outliers as crosses."""
+"""Draw the results of all clusterers of tables on eight shapes, with the processor times of the fits.
 
+Labels are colors, ambiguous objects have rings, and outliers are crosses.
+"""
+
+import time
 import warnings
 
 import matplotlib.pyplot as plt
@@ -9,7 +13,25 @@ from PIL import Image
 from sklearn.cluster import HDBSCAN, KMeans
 from sklearn.mixture import GaussianMixture
 
-from dempster.cluster import ECM, EGMM, EVCLUS, BootClus, CredalClustering
+from dempster.cluster import (
+    BPEC,
+    CCM,
+    ECM,
+    EGMM,
+    EVCLUS,
+    MECM,
+    NNEVCLUS,
+    RECM,
+    BootClus,
+    CredalClustering,
+    ECMdd,
+    EKNNClus,
+    FuzzyCMeans,
+    NoiseClustering,
+    PossibilisticCMeans,
+    RoughKMeans,
+    WECMdd,
+)
 from dempster.datasets import make_bananas, make_circles
 
 COLORS = np.array(
@@ -63,54 +85,79 @@ METHODS = {
     "k-means": lambda c: KMeans(c, n_init=10, random_state=0),
     "Gaussian mixture": lambda c: GaussianMixture(c, n_init=5, random_state=0),
     "HDBSCAN": lambda c: HDBSCAN(min_cluster_size=15, copy=True),
-    "ECM": lambda c: ECM(c, random_state=0),
-    "EGMM": lambda c: EGMM(c, n_init=4, random_state=0),
-    "BootClus": lambda c: BootClus(c, n_bootstraps=30, random_state=0),
-    "EVCLUS": lambda c: EVCLUS(c, random_state=0),
     "CredalClustering": lambda c: CredalClustering(c, random_state=0),
+    "EVCLUS": lambda c: EVCLUS(c, random_state=0),
+    "EVCLUS, connected": lambda c: EVCLUS(c, shape="connected", random_state=0),
+    "NNEVCLUS": lambda c: NNEVCLUS(c, random_state=0),
+    "ECM": lambda c: ECM(c, random_state=0),
+    "CCM": lambda c: CCM(c, random_state=0),
+    "RECM": lambda c: RECM(c, random_state=0),
+    "EGMM": lambda c: EGMM(c, n_init=4, random_state=0),
+    "EGMM, t": lambda c: EGMM(c, distribution="t", n_init=4, random_state=0),
+    "BootClus": lambda c: BootClus(c, n_bootstraps=30, random_state=0),
+    "BPEC": lambda c: BPEC(c),
+    "EKNNClus": lambda c: EKNNClus(random_state=0),
+    "MECM": lambda c: MECM(c, random_state=0),
+    "ECMdd": lambda c: ECMdd(c, random_state=0),
+    "WECMdd": lambda c: WECMdd(c, random_state=0),
+    "FuzzyCMeans": lambda c: FuzzyCMeans(c, random_state=0),
+    "NoiseClustering": lambda c: NoiseClustering(c, random_state=0),
+    "PossibilisticCMeans": lambda c: PossibilisticCMeans(c, random_state=0),
+    "RoughKMeans": lambda c: RoughKMeans(c, random_state=0),
 }
 
+
+def draw(ax, X, model):
+    """Draw the objects with the colors of their clusters."""
+    partition = getattr(model, "credal_partition_", None)
+    if hasattr(model, "predict") and partition is None:
+        labels = model.predict(X)
+    else:
+        labels = model.labels_
+    ambiguous = []
+    out = np.flatnonzero(labels < 0)
+    if partition is not None:
+        ambiguous = partition.ambiguous
+        out = partition.outliers
+    inside = np.setdiff1d(np.arange(len(X)), out)
+    found = np.unique(labels[inside])
+    place = np.argsort(
+        np.argsort([X[labels == k].mean(axis=0) @ (1, 0.5) for k in found])
+    )  # Use the same colors in a column.
+    shade = COLORS[place[np.searchsorted(found, labels[inside])] % len(COLORS)]
+    ax.scatter(*X[inside].T, s=2.5, c=shade, linewidths=0)
+    ax.scatter(
+        *X[ambiguous].T, s=6, facecolors="none", edgecolors="black", linewidths=0.3
+    )
+    ax.scatter(*X[out].T, s=6, marker="x", color="black", linewidths=0.5)
+
+
 figure, axes = plt.subplots(
-    len(SHAPES),
     len(METHODS),
-    figsize=(1.3 * len(METHODS), 1.25 * len(SHAPES)),
+    len(SHAPES),
+    figsize=(1.3 * len(SHAPES), 1.15 * len(METHODS)),
     layout="constrained",
 )
-for row, (shape, (X, c)) in zip(axes, SHAPES.items(), strict=True):
+EVCLUS(2, random_state=0).fit(SHAPES["blobs"][0])  # The first fit imports modules.
+for column, (shape, (X, c)) in zip(axes.T, SHAPES.items(), strict=True):
     X = (X - X.mean(axis=0)) / X.std()  # One scale for both axes keeps the shapes.
-    row[0].set_ylabel(shape)
-    for ax, (name, make) in zip(row, METHODS.items(), strict=True):
+    column[0].set_title(shape, fontsize=10)
+    for ax, (name, make) in zip(column, METHODS.items(), strict=True):
+        start = time.process_time()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # The figure shows where a method fails.
             model = make(c).fit(X)
-        partition = getattr(model, "credal_partition_", None)
-        if hasattr(model, "predict") and partition is None:
-            labels = model.predict(X)
-        else:
-            labels = model.labels_
-        ambiguous = []
-        out = np.flatnonzero(labels < 0)
-        if partition is not None:
-            ambiguous = partition.ambiguous
-            out = partition.outliers
-        inside = np.setdiff1d(np.arange(len(X)), out)
-        found = np.unique(labels[inside])
-        place = np.argsort(
-            np.argsort([X[labels == k].mean(axis=0) @ (1, 0.5) for k in found])
-        )  # Use the same colors in a row.
-        shade = COLORS[place[np.searchsorted(found, labels[inside])] % len(COLORS)]
-        ax.scatter(*X[inside].T, s=2.5, c=shade, linewidths=0)
-        ax.scatter(
-            *X[ambiguous].T, s=7, facecolors="none", edgecolors="black", linewidths=0.35
-        )
-        ax.scatter(*X[out].T, s=6, marker="x", color="black", linewidths=0.5)
-        if shape == "blobs":
-            ax.set_title(name, fontsize=10)
-        ylabel = ax.get_ylabel()
+        seconds = time.process_time() - start
+        draw(ax, X, model)
         blank(ax)
-        ax.set(ylabel=ylabel, aspect="equal", adjustable="datalim")
+        ax.text(
+            0.98, 0.02, f"{seconds:.2f} s", transform=ax.transAxes, ha="right", size=7
+        )
+        ax.set(aspect="equal", adjustable="datalim")
         for spine in ax.spines.values():
             spine.set_color("0.8")
+        if shape == "blobs":
+            ax.set_ylabel(name, rotation=0, ha="right", va="center")
 figure.savefig("comparison-shapes.png")
 Image.open("comparison-shapes.png").quantize(128).save(
     "comparison-shapes.png", optimize=True
