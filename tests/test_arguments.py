@@ -80,7 +80,6 @@ CHOICES = {
     "normalization": lambda v: combine_partitions([M, M], normalization=v),
     "rule of embed_partitions": lambda v: embed_partitions([M, M], rule=v),
     "distance": lambda v: credal_rand_index(M, M, distance=v),
-    "quality": lambda v: retention_curve(M, [0, 1, 1], quality=v),
 }
 REALS = {
     "optimism of decide": lambda v: M.decide("hurwicz", optimism=v),
@@ -325,7 +324,7 @@ VALUES = {
     "belief": lambda v: Opinions(v, [0.4], [0.5, 0.5]),
     "uncertainty": lambda v: Opinions([[0.2, 0.4]], v, [0.5, 0.5]),
     "base_rate": lambda v: Opinions([[0.2, 0.4]], [0.4], v),
-    "share": lambda v: RetentionCurve(v, [0.5, 0.6], "ari"),
+    "share": lambda v: RetentionCurve(v, [0.5, 0.6]),
     "means": lambda v: GaussianParameters([1.0], v, [[[1.0]]], "EII"),
     "covariances": lambda v: GaussianParameters([1.0], [[0.0]], v, "EII"),
     "possibilities": CredalPartition.from_possibilistic,

@@ -108,7 +108,6 @@ INVALID = {
     "dissimilarities, complex": lambda: network(dissimilarities=D + 0j),
     "dissimilarities, masked": lambda: network(dissimilarities=masked(D)),
     "max_iter without end": lambda: BootClus(3, max_iter=2**31 - 1).fit(X),
-    "n_exemplars, true": lambda: explain_object(PARTITION, X, 0, n_exemplars=True),
     "i, complex": lambda: explain_object(
         ECM(3, n_init=1, random_state=0).fit(X), X, X[0] + 1j
     ),
@@ -117,7 +116,6 @@ INVALID = {
     ).fit(X, CODES),
     "sets, masked": lambda: PARTITION.belief(masked(np.eye(3, dtype=bool))),
     "rows, masked": lambda: Constraints([(0, 1)], n_objects=3)[masked([0, 1, 2])],
-    "matching": lambda: set_scores(PARTITION, CODES, matching=pd.NA),
     "statistic": lambda: profile(PARTITION, X).to_frame(pd.NA),
     "second": lambda: profile(PARTITION, X).discriminating_features(0, pd.NA),
     "clustered": lambda: profile(PARTITION, X, clustered=3),
@@ -151,8 +149,7 @@ INVALID = {
     "estimator, a class to refit": lambda: stability(KMeans, X),
     "estimator, a class for a curve": lambda: n_clusters_curve(ECM, X),
     "estimator, a class to explain": lambda: explain_object(ECM, X, 0),
-    "share, falling": lambda: RetentionCurve([1.0, 0.5], [0.8, 0.9], "ari"),
-    "measure": lambda: RetentionCurve([0.5, 1.0], [0.8, 0.9], "luck"),
+    "share, falling": lambda: RetentionCurve([1.0, 0.5], [0.8, 0.9]),
     "belief, above one": lambda: Opinions([[0.9, 0.9]], [0.4], [0.5, 0.5]),
     "base_rate, above one": lambda: Opinions([[0.2, 0.4]], [0.4], [0.9, 0.9]),
 }

@@ -809,7 +809,6 @@ def test_invalid_cells(ecm, cell):
         *(("clusters", [7]), ("clusters", []), ("clusters", [1, 1])),
         *(
             ("feature_names", ["a"]),
-            ("n_exemplars", 0),
             ("metric", "cosine"),
             ("attributes", POINTS),
         ),

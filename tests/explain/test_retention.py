@@ -65,34 +65,23 @@ def test_curve_agrees_with_loops(touching):
     )
 
 
-def test_accuracy_after_matching_all_objects():
-    labels = np.array([2, 2, 2, 0, 0, 1])
-    y = np.array(["a", "a", "b", "b", "b", "c"])
-    curve = retention_curve(
-        labels, y, doubt=[1, 2, 6, 3, 4, 5], shares=[0.5, 1], quality="accuracy"
-    )
-    assert curve.quality.tolist() == [1, 5 / 6]
-    none = retention_curve([0, 0, 0], [0, 1, 2], shares=[1], quality="accuracy")
-    assert none.quality == pytest.approx(1 / 3)
-
-
 def test_ties_are_broken_at_random():
     y = np.repeat([0, 1], 50)
-    curve = retention_curve(np.tile([0, 1], 50), y, quality="accuracy", shares=[0.5, 1])
-    assert abs(curve.at(0.5) - 0.5) < 0.2
-    again = retention_curve(np.tile([0, 1], 50), y, quality="accuracy", shares=[0.5, 1])
+    curve = retention_curve(np.tile([0, 1], 50), y, shares=[0.5, 1])
+    assert abs(curve.at(0.5)) < 0.2
+    again = retention_curve(np.tile([0, 1], 50), y, shares=[0.5, 1])
     np.testing.assert_array_equal(curve.quality, again.quality)
 
 
 def test_to_frame_and_repr(touching):
-    curve = RetentionCurve(np.array([0.6, 1.0]), np.array([0.9, 0.7]), "ari")
+    curve = RetentionCurve(np.array([0.6, 1.0]), np.array([0.9, 0.7]))
     expected = pd.DataFrame(
         {"ari": [0.9, 0.7]}, index=pd.Index([0.6, 1.0], name="share")
     )
     pd.testing.assert_frame_equal(curve.to_frame(), expected)
     assert repr(curve) == "RetentionCurve(ari={60%: 0.900, 100%: 0.700})"
     assert (len(curve), curve.area) == (2, pytest.approx(0.8))
-    assert RetentionCurve(np.array([1.0]), np.array([0.7]), "ari").area == 0.7
+    assert RetentionCurve(np.array([1.0]), np.array([0.7])).area == 0.7
     assert retention_curve(*touching).share.tolist() == pytest.approx(
         np.arange(20, 101, 5) / 100
     )
@@ -102,7 +91,7 @@ def test_to_frame_and_repr(touching):
     ("name", "value"),
     [
         *(("y", [0, 1]), ("shares", [0, 1]), ("shares", []), ("shares", [np.nan])),
-        *(("doubt", [1, 2]), ("doubt", [1, 2, 3, np.nan]), ("quality", "purity")),
+        *(("doubt", [1, 2]), ("doubt", [1, 2, 3, np.nan])),
     ],
 )
 def test_invalid_arguments(name, value):

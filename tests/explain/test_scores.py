@@ -84,9 +84,6 @@ def test_more_clusters_than_classes():
     most = set_scores(rough(sets, 3), y)
     assert most.class_of == {0: "a", 1: "a", 2: "b"} or most.class_of[0] == "a"
     assert most.size < 1.5  # {0, 1} is one class
-    pairs = set_scores(rough(sets, 3), y, matching="one_to_one")
-    assert len(pairs.class_of) == 2
-    assert pairs.size == pytest.approx(7 / 5)
 
 
 def test_fewer_clusters_than_classes():
@@ -137,7 +134,6 @@ def test_names_and_text():
         *(
             ("y", np.array(["a", 1, "b", 2], dtype=object)),
             ("rule", "belief"),
-            ("matching", "best"),
         ),
     ],
 )

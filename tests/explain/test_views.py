@@ -332,10 +332,7 @@ def test_stability_samples_every_view():
             stability(make(), X, 4, random_state=0).jaccard, plain.jaccard
         )
     assert (
-        stability(
-            make(), FRAMES, 2, bootstrap=True, random_state=0
-        ).partition.index.tolist()
-        == OBJECTS
+        stability(make(), FRAMES, 2, random_state=0).partition.index.tolist() == OBJECTS
     )
     inside = stability(make_pipeline(make()), LIST, 4, random_state=0)
     np.testing.assert_array_equal(inside.jaccard, plain.jaccard)

@@ -83,11 +83,11 @@ def test_invalid_input():
 def test_retention_curves():
     y = np.array([0, 0, 1, 1, 1, 0])
     labels = np.array([0, 0, 1, 1, 0, 1])
-    options = {"shares": [0.5, 1], "quality": "accuracy"}
+    options = {"shares": [0.5, 1]}
     wise = retention_curve(labels, y, doubt=[0, 0, 0, 0, 1, 1], **options)
     alone = wise.plot(title="one")
     assert alone.ax_.get_legend() is None
-    assert alone.ax_.get_ylabel() == "accuracy of retained objects"
+    assert alone.ax_.get_ylabel() == "adjusted Rand index of retained objects"
     np.testing.assert_array_equal(alone.lines_[0].get_xdata(), [0.5, 1])
     np.testing.assert_array_equal(alone.lines_[0].get_ydata(), wise.quality)
     _, ax = plt.subplots()

@@ -378,10 +378,10 @@ def _kruskal_wallis(ranked: Ranked, codes: np.ndarray) -> tuple[float, float]:
     return float(chi2.sf(share * (n - 1), k - 1)), float(np.sqrt(min(share, 1)))
 
 
-def adjust_p_values(p: np.ndarray, correction: str) -> np.ndarray:
+def adjust_p_values(p: np.ndarray) -> np.ndarray:
     """Adjust p-values for multiple tests (false discovery rate); NaN values remain NaN."""
     out = np.array(p, dtype=float)
     is_tested = ~np.isnan(out)
     if is_tested.any():
-        out[is_tested] = false_discovery_control(out[is_tested], method=correction)
+        out[is_tested] = false_discovery_control(out[is_tested])
     return out

@@ -13,9 +13,7 @@ from dempster._types import Index, TableLike
 from dempster._validation import (
     as_list,
     as_reals,
-    check,
     check_flags,
-    integer,
     reorder_like,
 )
 from dempster.cluster.explanation import (
@@ -65,7 +63,6 @@ def explain_object(
     attributes: TableLike = None,
     feature_names: Sequence[str] | None = None,
     metric: str | None = None,
-    n_exemplars: int = 1,
     changes: bool = True,
 ) -> ObjectExplanation:
     """Explain the mass function of one object.
@@ -126,8 +123,6 @@ def explain_object(
         Names of the attributes; by default the column names.
     metric : {"precomputed"} or None
         "precomputed" if ``estimator`` is a partition or labels, and X contains dissimilarities.
-    n_exemplars : int, default=1
-        Number of certain objects to return for each candidate.
     changes : bool, default=True
         Whether to search for the smallest change that would make the object certain according to
         ``predict_mass``. A change is a new value of one attribute within its range, or a move of
@@ -155,7 +150,6 @@ def explain_object(
     >>> bool(np.allclose(why.contributions.sum(axis=0), why.explained))
     True
     """
-    check(n_exemplars, "n_exemplars", integer(1))
     check_flags(changes=changes)
     obj = _resolve_object(estimator, X, i, attributes, feature_names, metric)
     evidence = obj.evidence()
@@ -165,9 +159,8 @@ def explain_object(
     decomposed, names, by = _decompose(obj, evidence, candidates)
     assert decomposed.parts is not None
     frame = obj.partition.frame
-    exemplars = []
-    for k in candidates:
-        exemplars += _find_exemplars(obj, k, n_exemplars)
+    nearest = [_find_exemplar(obj, k) for k in candidates]
+    exemplars = [exemplar for exemplar in nearest if exemplar is not None]
     searched = bool(changes and obj.can_predict)
     smallest = []
     if searched:
@@ -272,23 +265,17 @@ def _decompose(
     return replace(decomposed, parts=decomposed.parts[counting]), names, "objects"
 
 
-def _find_exemplars(obj: ExplainedObject, cluster: int, number: int) -> list[Exemplar]:
-    """Return the certain objects of a cluster that are nearest to the explained object."""
+def _find_exemplar(obj: ExplainedObject, cluster: int) -> Exemplar | None:
+    """Return the certain object of a cluster that is nearest to the explained object."""
     name = obj.partition.frame[cluster]
     certain = obj.partition.lower(name)
     certain = certain[certain != obj.own_position]
-    if len(certain) == 0:
-        return []
-    distance = obj.distances(certain)
-    # unknown distances (NaN) are sorted last
-    nearest = np.argsort(distance, kind="stable")[:number]
-    nearest = nearest[np.isfinite(distance[nearest])]
-    return [
-        Exemplar(
-            name, obj.object_name(int(certain[j])), int(certain[j]), float(distance[j])
-        )
-        for j in nearest
-    ]
+    distance = obj.distances(certain) if len(certain) else np.empty(0)
+    if not np.isfinite(distance).any():
+        return None
+    j = int(np.nanargmin(distance))
+    position = int(certain[j])
+    return Exemplar(name, obj.object_name(position), position, float(distance[j]))
 
 
 def _select_targets(

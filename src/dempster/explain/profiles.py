@@ -167,16 +167,14 @@ def add_typical(
 
 
 def rank_attributes(
-    attributes: list[Attribute], first: Group, second: Group, correction: str
+    attributes: list[Attribute], first: Group, second: Group
 ) -> pd.DataFrame:
     """Return a table of the attributes, sorted by how well they separate two groups."""
     table = _table_of_attributes(
         attributes,
         [_compare_pair(attribute, first, second) for attribute in attributes],
     )
-    table["p_adjusted"] = comparisons.adjust_p_values(
-        table["p"].to_numpy(dtype=float), correction
-    )
+    table["p_adjusted"] = comparisons.adjust_p_values(table["p"].to_numpy(dtype=float))
     strength = table["delta"].abs().fillna(0)
     order = np.lexsort(
         (-strength.to_numpy(), -table["separation"].fillna(-1).to_numpy())
@@ -282,8 +280,8 @@ class Profile:
         groups (test, effect, p, p_adjusted).
     partition : CredalPartition
         Partition whose groups are described.
-    weights, correction : str
-        Arguments of `profile`.
+    weights : str
+        Argument of `profile`.
 
     Examples
     --------
@@ -308,7 +306,6 @@ class Profile:
     statistics: dict[str, np.ndarray]
     attributes: pd.DataFrame
     weights: str
-    correction: str
 
     @cached_property
     def comparisons(self) -> pd.DataFrame:
@@ -387,7 +384,7 @@ class Profile:
                     f"{group.name!r} has no certain objects to compare"
                 )
         attributes = list(dict.fromkeys(feature.attribute for feature in self.features))
-        return rank_attributes(attributes, one, other, self.correction)
+        return rank_attributes(attributes, one, other)
 
     def to_text(self, n_features: int = 5) -> str:
         """Return a text with the attributes in which each group differs most.
@@ -529,7 +526,6 @@ def profile(
     clustered: Any = None,
     n_typical: int = 3,
     max_categories: int = 12,
-    correction: str = "bh",
 ) -> Profile:
     """Describe the clusters, the groups of ambiguous objects and the outliers by attributes.
 
@@ -557,9 +553,6 @@ def profile(
     max_categories : int, default=12
         Maximum number of categories of a column. If a column has more categories, the rarest are
         merged.
-    correction : {"bh", "by"}, default="bh"
-        Adjustment of p-values for multiple tests: Benjamini-Hochberg, or Benjamini-Yekutieli for
-        any dependence (`scipy.stats.false_discovery_control`).
 
     Returns
     -------
@@ -571,7 +564,8 @@ def profile(
     difference of the means (Cohen's d) and Cliff's delta in [-1, 1]. Delta is the probability that
     an object of the group has a larger value than an object of the rest, minus the probability that
     it has a smaller value. For a category, delta is the difference of its shares. Effect sizes
-    depend on ``weights``. Tests use each object once, in its assigned group.
+    depend on ``weights``. Tests use each object once, in its assigned group. p-values are adjusted
+    for multiple tests by the method of Benjamini and Hochberg.
 
     **p-values of clustered attributes are not valid.** Clusters are chosen to differ in these
     attributes, so a test on the same objects is double dipping: p-values are small even if there
@@ -593,7 +587,6 @@ def profile(
     """
     rules.check(rule, "rule", rules.choice("max_mass", "interval_dominance"))
     rules.check(weights, "weights", rules.choice("certain", "possible", "pignistic"))
-    rules.check(correction, "correction", rules.choice("bh", "by"))
     rules.check(n_typical, "n_typical", rules.integer(0))
     rules.check(max_categories, "max_categories", rules.integer(2))
     resolved = resolve_input(partition)
@@ -614,11 +607,11 @@ def profile(
     shares = group_weights(credal, groups, weights, rule)
     features = comparisons.list_features(attributes)
     statistics, distance, tests = _statistics(features, shares, codes, len(groups))
-    statistics["p_adjusted"] = comparisons.adjust_p_values(statistics["p"], correction)
+    statistics["p_adjusted"] = comparisons.adjust_p_values(statistics["p"])
     names = rules.row_index(X) if credal.index is None else credal.index
     add_typical(credal, groups, distance, int(n_typical), names)
-    table = _attribute_table(attributes, tests, correction)
-    return Profile(credal, groups, features, statistics, table, weights, correction)
+    table = _attribute_table(attributes, tests)
+    return Profile(credal, groups, features, statistics, table, weights)
 
 
 def _statistics(
@@ -661,9 +654,7 @@ def _statistics(
 
 
 def _attribute_table(
-    attributes: list[Attribute],
-    tests: dict[Attribute, tuple[str, float, float]],
-    correction: str,
+    attributes: list[Attribute], tests: dict[Attribute, tuple[str, float, float]]
 ) -> pd.DataFrame:
     rows = []
     for attribute in attributes:
@@ -679,9 +670,7 @@ def _attribute_table(
             }
         )
     table = _table_of_attributes(attributes, rows)
-    table["p_adjusted"] = comparisons.adjust_p_values(
-        table["p"].to_numpy(dtype=float), correction
-    )
+    table["p_adjusted"] = comparisons.adjust_p_values(table["p"].to_numpy(dtype=float))
     return table
 
 

@@ -42,7 +42,7 @@ from dempster.partition import CredalPartition
 from dempster.partition.compare import jousselme_distances
 from dempster.partition.relational import sample_pairs
 
-MAX_PAIRS = 20_000  # maximum number of pairs for n_pairs="auto"
+MAX_PAIRS = 20_000  # maximum number of pairs that are examined
 # Jaccard indices of dissolved and recovered clusters (Hennig, 2007, 2008)
 MAX_DISSOLVED = 0.5
 MIN_RECOVERED = 0.75
@@ -50,7 +50,7 @@ MAX_NAMED_OBJECTS = 8
 # label of the objects in a cluster of a resample without a matched reference cluster
 NO_PARTNER = -2
 Refit = tuple[np.ndarray, CredalPartition]
-"""Positions of the objects in a resample, without repetitions, and their partition."""
+"""Positions of the objects in a resample, and their partition."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +114,6 @@ class Resampling:
         self,
         n_resamples: int,
         size: int,
-        bootstrap: bool,
         seed: int,
         n_jobs: int | None,
     ) -> Iterator[Refit]:
@@ -128,20 +127,13 @@ class Resampling:
             params["n_jobs"] = (
                 1  # Nested thread pools would compete for the same processors.
             )
-        arguments = (([seed, b], size, bootstrap, params) for b in range(n_resamples))
+        arguments = (([seed, b], size, params) for b in range(n_resamples))
         return run_fits_in_threads(self._refit, arguments, threads)
 
-    def _refit(
-        self, entropy: list[int], size: int, bootstrap: bool, params: dict[str, Any]
-    ) -> Refit:
+    def _refit(self, entropy: list[int], size: int, params: dict[str, Any]) -> Refit:
         rng = np.random.default_rng(np.random.SeedSequence(entropy))
         n = self.n_objects
-        rows = (
-            rng.integers(n, size=size)
-            if bootstrap
-            else rng.choice(n, size, replace=False)
-        )
-        rows.sort()
+        rows = np.sort(rng.choice(n, size, replace=False))
         model = _set_params(clone(self.estimator), params)
         _set_seeds(model, rng)
         init = model.get_params(deep=False).get("init")
@@ -152,11 +144,9 @@ class Resampling:
             model.fit(self.select_rows(rows), **self.select_params(rows))
             partition = resolve_input(model, "estimator").partition
         except Exception as error:
-            note = f"in resample {entropy[1]}: {size:,} of {n:,} objects"
-            error.add_note(f"{note} with repetitions" if bootstrap else note)
+            error.add_note(f"in resample {entropy[1]}: {size:,} of {n:,} objects")
             raise
-        objects, first = np.unique(rows, return_index=True)
-        return objects, partition[first]
+        return rows, partition
 
     def select_rows(self, rows: np.ndarray) -> Any:
         """Return the given rows of X; if X contains dissimilarities, select the same columns."""
@@ -440,9 +430,7 @@ def stability(
     X: TableLike,
     n_resamples: int = 20,
     *,
-    fraction: float | None = None,
-    bootstrap: bool = False,
-    n_pairs: int | str = "auto",
+    fraction: float = 0.8,
     n_jobs: int | None = -1,
     random_state: Seed = None,
     verbose: int = 0,
@@ -465,13 +453,8 @@ def stability(
         sampled from all views.
     n_resamples : int, default=20
         Number of random samples to which the estimator is refitted.
-    fraction : float in (0, 1], optional
-        Share of the objects in a resample; 0.8 by default, 1 with ``bootstrap``.
-    bootstrap : bool, default=False
-        Sample with replacement. Repeated objects are repeated in the fit and counted once in the
-        comparison.
-    n_pairs : int or "auto"
-        Number of pairs of objects to examine; "auto" examines at most 20,000 pairs.
+    fraction : float in (0, 1], default=0.8
+        Share of the objects in a resample, which is drawn without replacement.
     n_jobs : int or None, default=-1
         Number of threads: -1 uses all processors, None means 1 unless `joblib.parallel_config` is
         set. With several threads the estimators use ``n_jobs=1``. The result does not depend on the
@@ -519,9 +502,7 @@ def stability(
     (150, 4)
     """
     rule.check(n_resamples, "n_resamples", rule.repetitions(2))
-    rule.check(fraction, "fraction", rule.choice(None) | rule.real(0, 1, open_low=True))
-    rule.check(bootstrap, "bootstrap", rule.flag)
-    rule.check(n_pairs, "n_pairs", rule.choice("auto") | rule.integer(1))
+    rule.check(fraction, "fraction", rule.real(0, 1, open_low=True))
     rule.check(n_jobs, "n_jobs", rule.n_jobs)
     rule.check(random_state, "random_state", rule.seed)
     rule.check(verbose, "verbose", rule.flag)
@@ -529,19 +510,14 @@ def stability(
     n = method.n_objects
     if n < 2:
         raise InvalidParameterError("X", must=f"contain at least two objects, got {n}")
-    if fraction is None:
-        fraction = 1.0 if bootstrap else 0.8
     size = max(2, round(float(fraction) * n))
     seed = as_integer_seed(random_state)
-    max_pairs = MAX_PAIRS if n_pairs == "auto" else int(n_pairs)
-    if n * (n - 1) // 2 <= max_pairs:
+    if n * (n - 1) // 2 <= MAX_PAIRS:
         pairs = np.column_stack(np.triu_indices(n, 1))
     else:
-        pairs = sample_pairs(n, max_pairs, as_generator(seed))
+        pairs = sample_pairs(n, MAX_PAIRS, as_generator(seed))
     reference = method.fit_reference(seed)
-    refits: Iterable[Refit] = method.refits(
-        n_resamples, size, bool(bootstrap), seed, n_jobs
-    )
+    refits: Iterable[Refit] = method.refits(n_resamples, size, seed, n_jobs)
     if verbose:
         from tqdm.auto import tqdm
 

@@ -18,7 +18,6 @@ from dempster._types import ArrayLike
 from dempster.explain.inputs import resolve_input
 from dempster.partition import CredalPartition
 
-_MATCHINGS = ("auto", "one_to_one", "majority")
 _LABELS = {
     "held": "sets that contain the class",
     "size": "mean size of the sets",
@@ -32,7 +31,6 @@ _LABELS = {
 }
 _SHARES = np.arange(20, 101, 5) / 100
 _ROUNDING = 1e-9
-_MEASURES = ("ari", "accuracy")
 
 
 def validate_classes(y: ArrayLike, partition: CredalPartition) -> np.ndarray:
@@ -82,16 +80,6 @@ def match_one_to_one(counts: np.ndarray) -> np.ndarray:
     partner = np.full(len(counts), -1)
     partner[rows] = columns
     return partner
-
-
-def match_clusters(classes: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Match classes and clusters one to one.
-
-    Return the cluster of each class, or -1 for a class without a cluster.
-    """
-    n_classes = int(classes.max(initial=-1)) + 1
-    n_clusters = int(labels.max(initial=-1)) + 1
-    return match_one_to_one(count_pairs(classes, labels, n_classes, n_clusters))
 
 
 def format_scores(table: pd.DataFrame, labels: Sequence[str], width: int) -> list[str]:
@@ -201,7 +189,6 @@ def set_scores(
     y: ArrayLike,
     *,
     rule: str = "max_mass",
-    matching: str = "auto",
     noise: Any = None,
 ) -> SetScores:
     """Score the sets of clusters of objects with known classes, and compare with baselines.
@@ -220,11 +207,6 @@ def set_scores(
     rule : {"max_mass", "interval_dominance"}
         Decision rule that assigns objects to sets; see `CredalPartition.assignment`. Outliers have
         the empty set.
-    matching : {"auto", "one_to_one", "majority"}
-        How clusters are matched with classes. "one_to_one" maximizes the number of correct labels;
-        surplus classes are never predicted, and surplus clusters are always wrong. "majority"
-        assigns each cluster to the most frequent class of its objects. "auto" is "majority" if
-        there are more clusters than classes, otherwise "one_to_one".
     noise : name or number, optional
         Value of ``y`` for objects that belong to no class. For these objects only the empty set is
         correct.
@@ -235,6 +217,10 @@ def set_scores(
 
     Notes
     -----
+    Clusters are matched one to one with classes, so that the number of correct labels is largest.
+    If there are more clusters than classes, each cluster is matched with the most frequent class of
+    its objects.
+
     The size of a set is its number of classes. Clusters that are matched with the same class count
     once, and each cluster without a class counts as a further class.
 
@@ -257,7 +243,6 @@ def set_scores(
     """
     credal = resolve_input(partition).partition
     classes = validate_classes(y, credal)
-    rules.check_choice(matching, "matching", _MATCHINGS)
     rules.check(noise, "noise", rules.hashable)
     has_class = np.array(
         [not rules.are_labels_equal(label, noise) for label in classes.tolist()],
@@ -274,7 +259,7 @@ def set_scores(
     c = credal.n_clusters
     k = len(names)
     counts = count_pairs(credal.labels, truth, c, k)
-    if matching == "one_to_one" or (matching == "auto" and c <= k):
+    if c <= k:
         class_of = match_one_to_one(counts)
     else:
         class_of = np.where(counts.any(axis=1), counts.argmax(axis=1), -1)
@@ -377,18 +362,14 @@ class RetentionCurve:
     share : array of shape (k,)
         Shares of the objects that are kept, in increasing order.
     quality : array of shape (k,)
-        Agreement of clusters and classes among the objects that are kept, for each share.
-    measure : str
-        Measure of the quality: "ari" or "accuracy".
+        Adjusted Rand index of clusters and classes among the objects that are kept, for each share.
     """
 
     share: np.ndarray
     quality: np.ndarray
-    measure: str
 
     def __post_init__(self) -> None:
         rules.convert_fields(self, share="k", quality="k")
-        rules.check_choice(self.measure, "measure", _MEASURES)
         if (
             not ((self.share > 0) & (self.share <= 1)).all()
             or (np.diff(self.share) <= 0).any()
@@ -436,7 +417,7 @@ class RetentionCurve:
         pandas.DataFrame
         """
         return pd.DataFrame(
-            {self.measure: self.quality}, index=pd.Index(self.share, name="share")
+            {"ari": self.quality}, index=pd.Index(self.share, name="share")
         )
 
     def plot(self, name: str = "partition", *, ax: Any = None, **options: Any) -> Any:
@@ -471,7 +452,7 @@ class RetentionCurve:
     def __repr__(self) -> str:
         pairs = zip(self.share, self.quality, strict=True)
         points = ", ".join(f"{share:.0%}: {value:.3f}" for share, value in pairs)
-        return f"RetentionCurve({self.measure}={{{points}}})"
+        return f"RetentionCurve(ari={{{points}}})"
 
 
 def retention_curve(
@@ -480,13 +461,13 @@ def retention_curve(
     *,
     shares: ArrayLike = None,
     doubt: ArrayLike = None,
-    quality: str = "ari",
 ) -> RetentionCurve:
     """Compute the quality of a partition after removing shares of the most doubtful objects.
 
-    The quality increases quickly if the most doubtful objects are those with wrong labels. Compare
-    the curve with the curve of another ranking of the same objects, such as the margin of k-means
-    or the posterior probability of a mixture.
+    The quality is the adjusted Rand index of labels and classes. It increases quickly if the most
+    doubtful objects are those with wrong labels. Compare the curve with the curve of another
+    ranking of the same objects, such as the margin of k-means or the posterior probability of a
+    mixture.
 
     Parameters
     ----------
@@ -499,10 +480,6 @@ def retention_curve(
         one object is kept.
     doubt : array-like of shape (n,), optional
         Doubt of each object; by default `doubt_scores` of the partition.
-    quality : {"ari", "accuracy"}, default="ari"
-        "ari" is the adjusted Rand index of labels and classes. "accuracy" is the share of the
-        objects whose cluster is matched with their class. Clusters and classes are matched one to
-        one on all objects.
 
     Returns
     -------
@@ -537,7 +514,6 @@ def retention_curve(
     """
     credal = resolve_input(partition).partition
     classes = encode_classes(validate_classes(y, credal))[1]
-    rules.check_choice(quality, "quality", _MEASURES)
     n = len(credal)
     labels = credal.labels
     if doubt is None:
@@ -556,11 +532,5 @@ def retention_curve(
         raise InvalidParameterError("shares", "numbers above 0 and at most 1", shares)
     order = np.lexsort((np.random.default_rng(0).permutation(n), ranking))
     selections = [order[: max(int(share * n + _ROUNDING), 1)] for share in kept]
-    if quality == "ari":
-        values = [
-            adjusted_rand_score(classes[rows], labels[rows]) for rows in selections
-        ]
-    else:
-        is_right = labels == match_clusters(classes, labels)[classes]
-        values = [is_right[rows].mean() for rows in selections]
-    return RetentionCurve(kept, np.array(values, dtype=float), quality)
+    values = [adjusted_rand_score(classes[rows], labels[rows]) for rows in selections]
+    return RetentionCurve(kept, np.array(values, dtype=float))

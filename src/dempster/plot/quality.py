@@ -44,10 +44,6 @@ _LIGHT = 0.35  # Share of the cluster color in the lighter color of ambiguous ob
 MAX_NAME_CHARACTERS = 22
 _MAX_POINTS = 5_000
 _N_BINS = 8
-_MEASURE_NAMES = {
-    "ari": "adjusted Rand index of retained objects",
-    "accuracy": "accuracy of retained objects",
-}
 
 
 class SilhouetteDisplay(Display):
@@ -272,8 +268,7 @@ class RetentionCurveDisplay(CurvesDisplay):
     def _finish(self, title: str | None) -> None:
         from matplotlib.ticker import PercentFormatter
 
-        measure = next(iter(self.curves.values())).measure
-        ylabel = _MEASURE_NAMES.get(measure, measure)
+        ylabel = "adjusted Rand index of retained objects"
         finish_axes(self.ax_, "share of retained objects", ylabel, title, grid=True)
         self.ax_.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
 
