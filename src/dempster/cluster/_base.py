@@ -465,7 +465,9 @@ class EvidentialClusterer(
         """Return dissimilarities of validated rows; Euclidean distances for an array."""
         if isinstance(values, DissimilaritySource):
             return values
-        return AttributeSource(to_host(values))
+        rows = to_host(values)
+        flat = rows.reshape(len(rows), -1)  # Images have more dimensions.
+        return AttributeSource(flat)
 
     def _resolve_families(self, n_clusters: int) -> Families:
         return resolve_families(self.focal_sets, n_clusters, self.n_neighbor_clusters)
