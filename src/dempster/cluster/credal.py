@@ -233,14 +233,14 @@ class ComparedRows:
         if len(shapes) > 1:
             parts += self.halves
         estimators = [self.make_estimator(shape, n_clusters) for shape in shapes]
-        tasks = [(estimator, rows) for estimator in estimators for rows in parts]
         threads = n_threads(self.params.n_jobs)
         _LOG.info("CredalClustering: candidates with %d clusters", n_clusters)
         with one_blas_thread():  # The fits already run in threads.
+            tasks = [(estimators, rows) for rows in parts]
             trials = list(run_fits_in_threads(self._try, tasks, threads))
         candidates = []
         for place, shape in enumerate(shapes):
-            first, *others = trials[place * len(parts) : (place + 1) * len(parts)]
+            first, *others = [found[place] for found in trials]
             estimator = estimators[place]
             if shape == "elongated":
                 # The fit to all rows begins with the means of the fit to the sample.
@@ -298,23 +298,40 @@ class ComparedRows:
             return False
         return self.tree.support(n_clusters)[0] >= _MIN_PROMINENCE
 
-    def _try(self, estimator: Any, rows: np.ndarray) -> Trial:
-        """Fit an estimator to some of the rows."""
-        began = time.perf_counter()
+    def _try(self, estimators: list[Any], rows: np.ndarray) -> list[Trial]:
+        """Fit estimators to some of the rows; mixtures begin also with the compact clusters."""
+        trials: list[Trial] = []
+        compact = None
+        for estimator in estimators:
+            began = time.perf_counter()
+            fitted = self.fit_some(estimator, rows)
+            if compact is None:
+                compact = fitted.credal_partition_
+            elif len(np.unique(compact.labels)) == compact.n_clusters:
+                other = self.fit_some(clone(estimator).set_params(init=compact), rows)
+                fitted = min(fitted, other, key=lambda one: one.objective_)
+            labels = fitted.labels_
+            if len(rows) < len(self):
+                labels = fitted.predict(self._objects(rows))
+            means = getattr(fitted, "means_", None)
+            trials.append(Trial(labels, means, time.perf_counter() - began))
+        return trials
+
+    def _objects(self, rows: np.ndarray) -> np.ndarray:
+        """Return all rows, as attributes or as dissimilarities to some of them."""
+        return self.source.objects if self.is_euclidean else self.D[:, rows]
+
+    def fit_some(self, estimator: Any, rows: np.ndarray) -> Any:
+        """Fit a copy of the estimator to some of the rows."""
         trial = clone(estimator).set_params(n_jobs=1, n_init=_N_INIT)
         n_landmarks = max(_N_LANDMARKS, 10 * trial.n_clusters)
         if isinstance(trial, EVCLUS) and len(rows) > n_landmarks:
             trial.set_params(sampling="landmarks", n_landmarks=n_landmarks)
-        if self.is_euclidean:
-            X = self.source.objects
-        else:
-            X = self.D[:, rows]
+        if not self.is_euclidean:
             trial.set_params(metric="precomputed", missing="refuse")
         weights = None if self.weights is None else self.weights[rows]
-        trial._fit_silently(X[rows], weights)
-        labels = trial.labels_ if len(rows) == len(X) else trial.predict(X)
-        means = getattr(trial, "means_", None)
-        return Trial(labels, means, time.perf_counter() - began)
+        trial._fit_silently(self._objects(rows)[rows], weights)
+        return trial
 
 
 # ---- selection -----------------------------------------------------------------------------------
@@ -356,13 +373,19 @@ def _compare_connected(
     ``is_new`` means that the other candidates have another number of clusters. If compact clusters
     are like the connected ones, their number was already compared with others, and is not better.
     """
-    others = rows.fit(n_clusters) if is_new else candidates
     connected = rows.cut_tree(n_clusters)
+    if is_new:
+        everything = np.arange(len(rows))
+        compact = rows.make_estimator("compact", n_clusters)
+        labels = rows.fit_some(compact, everything).labels_
+        if _rand_index(labels, connected.labels) >= _SAME:
+            return None
+    others = rows.fit(n_clusters) if is_new else candidates
     alike = [
         one for one in others if _rand_index(one.labels, connected.labels) >= _SAME
     ]
     unlike = [one for one in others if one not in alike]
-    if not unlike or (is_new and any(one.shape == "compact" for one in alike)):
+    if not unlike:
         return None
     smallest_error = 1 - max(one.neighbors for one in unlike)
     if 1 - connected.neighbors > _MAX_ERROR * smallest_error:
@@ -456,9 +479,9 @@ class CredalClustering(EvidentialClusterer):
         Shape of the clusters; "auto" compares them. "elongated" needs numeric attributes without
         missing values.
     scale : bool or "auto", default="auto"
-        Whether to divide the attributes by their spreads (interquartile ranges). "auto" does so if
-        the largest spread is more than ten times the median, as for attributes with different
-        units. Dissimilarities and X in blocks are never scaled.
+        Whether to divide the attributes by their spreads (standard deviations, hardly changed by
+        outliers). "auto" does so if the largest spread is more than ten times the median, as for
+        attributes with different units. Dissimilarities and X in blocks are never scaled.
     missing : {"refuse", "partial"}, default="refuse"
         Treatment of missing values (NaN); "partial" compares objects by the attributes that they
         have. Clusters are then compact or connected.
