@@ -6,7 +6,7 @@ that are left out:
 - *Valley*: directions that separate a cluster found by k-means from the other rows. Rows form
   several clusters if the middle of one direction contains significantly fewer of them than either
   side.
-- *Likelihood*: mixtures of Gaussian distributions, and a single cluster whose density is only
+- *Likelihood*: mixtures of Gaussian or t distributions, and a single cluster whose density is only
   assumed to be unimodal: along the attributes or the principal axes, which are then independent, or
   in the distance from the center of an elliptical distribution. Rows form several clusters if the
   mixture has a significantly larger likelihood.
@@ -29,7 +29,7 @@ MIN_ROWS = 12  # Fewer rows are not compared.
 _MAX_P = 0.05  # largest p-value of the valley
 _MIN_GAIN = 2.5  # smallest gain of the mean log-likelihood, in standard errors
 _NUMBERS = (2, 3, 5, 8)  # numbers of clusters
-_MODELS = ("VVV", "EEE", "VVI")
+_MODELS = ("VVV", "EEE", "VVI", "t")
 # Mixtures are only fitted if there are few attributes.
 _MAX_DIMENSIONS = 20
 _MIN_ROWS_PER_DIMENSION = 12
@@ -41,6 +41,7 @@ _GRID = 256
 # Each density contains this share of a t distribution with three degrees of freedom.
 _TAIL = 0.05
 _FREEDOM = 3.0
+_N_STEPS = 30  # iterations that fit a mixture of t distributions
 
 Fold = tuple[np.ndarray, np.ndarray]  # rows that are used, rows that are left out
 
@@ -170,7 +171,9 @@ def _has_likely_mixture(folds: list[Fold], rng: np.random.RandomState) -> bool:
 def _mixture(
     used: np.ndarray, left_out: np.ndarray, start: np.ndarray, model: str
 ) -> np.ndarray:
-    """Return the log densities of the rows ``left_out`` under a Gaussian mixture."""
+    """Return the log densities of the rows ``left_out`` under a mixture."""
+    if model == "t":
+        return _t_mixture(used, left_out, start)
     found = fit_em(
         used, None, start, model, tol=1e-4, regularization=_REGULARIZATION
     ).parameters
@@ -180,8 +183,49 @@ def _mixture(
     return _add_tail(logs, left_out)
 
 
+def _t_mixture(used: np.ndarray, left_out: np.ndarray, share: np.ndarray) -> np.ndarray:
+    """Return the log densities of the rows ``left_out`` under a mixture of t distributions.
+
+    ``share`` contains the initial probabilities of the k components, shape (n, k).
+    """
+    p = used.shape[1]
+    trust = np.ones_like(share)
+    for _ in range(_N_STEPS):
+        sizes = share.sum(axis=0) + 1e-9
+        weights = share * trust
+        means = weights.T @ used / (weights.sum(axis=0)[:, None] + 1e-9)
+        scatter = np.empty((len(means), p, p))
+        for k, mean in enumerate(means):
+            away = used - mean
+            scatter[k] = (weights[:, k] * away.T) @ away / sizes[k]
+        scatter += _REGULARIZATION * np.eye(p)
+        components = np.log(sizes / sizes.sum()), means, np.linalg.cholesky(scatter)
+        logs, squares = _t_components(used, *components)
+        share = np.exp(logs - np.logaddexp.reduce(logs, axis=1)[:, None])
+        trust = (_FREEDOM + p) / (_FREEDOM + squares)
+    logs, _ = _t_components(left_out, *components)
+    return _add_tail(np.logaddexp.reduce(logs, axis=1), left_out)
+
+
+def _t_components(
+    X: np.ndarray, log_weights: np.ndarray, means: np.ndarray, roots: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the weighted log densities and the Mahalanobis distances of n rows, shape (n, k)."""
+    gaps = np.linalg.solve(roots, (X - means[:, None]).swapaxes(1, 2))
+    squares = np.square(gaps).sum(axis=1).T
+    log_root = np.log(np.diagonal(roots, axis1=1, axis2=2)).sum(axis=1)
+    return log_weights + _log_t(squares, X.shape[1]) - log_root, squares
+
+
+def _log_t(squares: np.ndarray, p: int) -> np.ndarray:
+    """Return the log density of the t distribution with p attributes at squared distances."""
+    order = (_FREEDOM + p) / 2
+    norm = gammaln(order) - gammaln(_FREEDOM / 2) - p / 2 * np.log(_FREEDOM * np.pi)
+    return norm - order * np.log1p(squares / _FREEDOM)
+
+
 def _single_cluster(used: np.ndarray, left_out: np.ndarray) -> list[np.ndarray]:
-    """Return the log densities of the rows ``left_out`` under four kinds of a single cluster."""
+    """Return the log densities of the rows ``left_out`` under several kinds of a single cluster."""
     p = used.shape[1]
     center, scatter = _robust_scatter(used)
     variances, axes = np.linalg.eigh(scatter)
@@ -216,10 +260,7 @@ def _robust_scatter(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _add_tail(logs: np.ndarray, X: np.ndarray) -> np.ndarray:
     """Return the log densities after adding a share of a broad t distribution."""
-    p = X.shape[1]
-    order = (_FREEDOM + p) / 2
-    norm = gammaln(order) - gammaln(_FREEDOM / 2) - p / 2 * np.log(_FREEDOM * np.pi)
-    tail = norm - order * np.log1p(np.square(X).sum(axis=1) / _FREEDOM)
+    tail = _log_t(np.square(X).sum(axis=1), X.shape[1])
     return np.logaddexp(np.log(1 - _TAIL) + logs, np.log(_TAIL) + tail)
 
 
