@@ -56,6 +56,9 @@ _FLOATS = [np.float64, np.float32]
 _PROBES = 24  # number of objects on which a metric function is checked
 # Spreads of attributes differ clearly if the largest is more than this multiple of the median.
 _CLEAR_DIFFERENCE = 10.0
+_MAX_RANGES = (
+    10.0  # interquartile ranges beyond the quartiles that count for the spread
+)
 # formats that need no conversion, which would add up duplicate entries
 _SPARSE = ["csr", "csc", "coo"]
 
@@ -63,12 +66,12 @@ _SPARSE = ["csr", "csc", "coo"]
 def find_spreads(values: np.ndarray) -> np.ndarray:
     """Return the spreads of the p attributes, shape (p,).
 
-    The spread is the interquartile range, which outliers do not change, divided by that of the
-    standard normal distribution; the standard deviation if this range is zero.
+    The spread is the standard deviation, after values more than ten interquartile ranges beyond the
+    quartiles are replaced by these limits. Distant outliers therefore hardly change it.
     """
     low, high = np.nanquantile(values, [0.25, 0.75], axis=0)
-    spreads = (high - low) / 1.349
-    return np.where(spreads > 0, spreads, np.nanstd(values, axis=0))
+    reach = np.where(high > low, _MAX_RANGES * (high - low), np.inf)
+    return np.nanstd(np.clip(values, low - reach, high + reach), axis=0)
 
 
 def spread_ratio(spreads: np.ndarray) -> float:
@@ -77,6 +80,15 @@ def spread_ratio(spreads: np.ndarray) -> float:
     if len(ordered) == 0:
         return 0.0
     return float(ordered[-1] / ordered[(len(ordered) - 1) // 2])
+
+
+def find_unit(values: np.ndarray, *, only_if_clear: bool) -> np.ndarray | None:
+    """Return the spreads of the attributes, or None if there is no reason to divide by them."""
+    spreads = find_spreads(values)
+    ratio = spread_ratio(spreads)
+    if ratio == 0 or (only_if_clear and ratio <= _CLEAR_DIFFERENCE):
+        return None
+    return np.where(spreads > 0, spreads, 1).astype(values.dtype)
 
 
 @dataclass(eq=False)
@@ -134,7 +146,7 @@ class DissimilarityInput:
                 self.origin = row_mean(values).astype(values.dtype)
                 values = values - self.origin
             if self.scale:
-                self.unit = self._find_unit(values)
+                self.unit = find_unit(values, only_if_clear=self.scale == "auto")
             if self.unit is not None:
                 values = values / self.unit
             source = AttributeSource(values, self.metric)
@@ -178,14 +190,6 @@ class DissimilarityInput:
     ) -> np.ndarray:
         """Return the rows ``which`` of the training objects X, without centering."""
         return self._validated(estimator, X, reset=False)[which]
-
-    def _find_unit(self, values: np.ndarray) -> np.ndarray | None:
-        """Return the spreads of the attributes, or None if they do not differ clearly."""
-        spreads = find_spreads(values)
-        ratio = spread_ratio(spreads)
-        if ratio == 0 or (self.scale == "auto" and ratio <= _CLEAR_DIFFERENCE):
-            return None
-        return np.where(spreads > 0, spreads, 1).astype(values.dtype)
 
     def _new_dissimilarities(
         self, estimator: BaseEstimator, X: TableLike, or_width: int | None

@@ -10,6 +10,7 @@ import pytest
 from dempster import CredalPartition, FocalSets
 from dempster._errors import InvalidParameterError
 from dempster.apps.recipe import Recipe, reweight_sets
+from dempster.cluster import CredalClustering
 from tests.apps.recipe.data import flowers
 
 
@@ -145,6 +146,22 @@ def test_result(folder):
     assert list(result.table.columns) == list(flowers().columns)
     assert result.attributes.columns == ["length, cm", "width", "depth"]
     assert result.seconds > 0
+
+
+@pytest.mark.parametrize("factor", [0.01, 1])
+def test_default_scaling_is_that_of_the_class(folder, factor):
+    table = flowers()
+    table["width"] *= factor
+    table.to_csv("scaled.csv", index=False)
+    result = Recipe("scaled.csv", exclude=["name"]).run()
+    assert result.attributes.is_scaled == (factor == 1)
+    assert ("the columns were standardized" in result.notes) == (factor == 1)
+    columns = result.attributes.columns
+    model = CredalClustering(random_state=0).fit(table[columns])
+    np.testing.assert_array_equal(result.partition.labels, model.labels_)
+    standardized = Recipe("scaled.csv", exclude=["name"], scale=True)
+    assert standardized.to_command().endswith("--scale")
+    assert standardized.choosing_options() == {"exclude": ["name"]}
 
 
 def test_confidence_adds_sets_and_keeps_the_partition(folder):

@@ -107,9 +107,10 @@ def cluster(ctx: click.Context, screen: Screen, **options: Any) -> None:
     """Cluster the rows of FILE and write their masses on sets of clusters.
 
     FILE is a table (CSV, TSV, Excel, Parquet, Feather) or a NumPy array. Its numeric columns are
-    standardized and clustered. Each row is certain (it belongs to one cluster), ambiguous between
-    several clusters, or an outlier. With --method wmvec, several FILEs are views of the same rows.
-    With --method secm, FILE is an image whose pixels are clustered.
+    clustered, standardized if their spreads differ clearly; methods other than credal always
+    standardize them. Each row is certain (it belongs to one cluster), ambiguous between several
+    clusters, or an outlier. With --method wmvec, several FILEs are views of the same rows. With
+    --method secm, FILE is an image whose pixels are clustered.
     """
     recipe = build_recipe(ctx, options)
     file = Path(recipe.files[0])

@@ -14,9 +14,11 @@ import pandas as pd
 from dempster import _validation as rule
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._text import format_count, join_some, quote_names
+from dempster.dissimilarity.input import find_unit
 from dempster.io.numbers import find_nonnumeric_cell
 
 MISSING = ("refuse", "drop", "partial")
+SCALE = rule.choice("auto") | rule.flag
 Note = Callable[[str], None]
 
 _ALL = "all"  # value of ``categories`` that selects every text column
@@ -231,7 +233,7 @@ def choose_attributes(
     exclude: Sequence[str] = (),
     categories: Sequence[str] = (),
     numbers: bool = True,
-    scale: bool = True,
+    scale: bool | str = True,
     missing: str = "refuse",
 ) -> Attributes:
     """Select the columns and rows of a table for clustering, and standardize them.
@@ -250,8 +252,10 @@ def choose_attributes(
         then not standardized, because Gower's dissimilarity scales them.
     numbers : bool, default=True
         If False, use only categorical columns, which include columns of integers.
-    scale : bool, default=True
-        Whether to standardize the numeric columns. Constant columns are then left out.
+    scale : bool or "auto", default=True
+        Whether to standardize the numeric columns. Constant columns are then left out. "auto":
+        divide the columns by their spreads if these differ clearly, like
+        `dempster.cluster.CredalClustering`.
     missing : {"refuse", "drop", "partial"}, default="refuse"
         Treatment of rows with missing values. "refuse" raises an error, "drop" leaves the rows out,
         and "partial" keeps them for an estimator that accepts missing values.
@@ -279,7 +283,7 @@ def choose_attributes(
     {'height': [0.0]}
     """
     rule.check_choice(missing, "missing", MISSING)
-    rule.check_flags(scale=scale)
+    rule.check(scale, "scale", SCALE)
     check_table(table)
     if len(table) == 0:
         raise InvalidParameterError("table", message="the table has no rows")
@@ -327,6 +331,11 @@ def choose_attributes(
         rows = _drop_constant_columns(rows, notes.append)
         numbers_used = list(rows.columns)
         center, spread = _compute_moments(rows)
+        if scale == "auto":
+            center = np.zeros(len(numbers_used))
+            spread = find_unit(rows.to_numpy(), only_if_clear=True)
+            if spread is None:
+                spread = np.ones(len(numbers_used))
     preparation = Preparation(
         numbers_used, selection.categories, center, spread, missing
     )

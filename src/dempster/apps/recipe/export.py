@@ -47,8 +47,8 @@ def to_command(recipe: Any) -> str:
             words += [f"--{name.replace('_', '-')}", str(getattr(recipe, name))]
     if recipe.header is not None:
         words.append("--header" if recipe.header else "--no-header")
-    if not recipe.scale:
-        words.append("--no-scale")
+    if recipe.scale != "auto":
+        words.append("--scale" if recipe.scale else "--no-scale")
     if recipe.missing != "refuse":
         words += ["--missing", recipe.missing]
     if recipe.seed:

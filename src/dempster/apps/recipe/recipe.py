@@ -17,7 +17,7 @@ from dempster.apps.methods import (
     methods_that,
     methods_with,
 )
-from dempster.apps.recipe.attributes import MISSING
+from dempster.apps.recipe.attributes import MISSING, SCALE
 from dempster.apps.recipe.export import parse_toml, to_code, to_command, to_toml
 from dempster.apps.recipe.labels import is_file_name
 from dempster.io.atomic import as_path
@@ -56,7 +56,7 @@ _RULES = {
     "clusters": rule.choice("auto") | rule.integer(1),
     "seed": rule.integer(0),
     "confidence": rule.choice(None) | rule.real(0, 1, open_low=True, open_high=True),
-    "scale": rule.flag,
+    "scale": SCALE,
     **dict.fromkeys(
         ("outlier_weight", "ambiguity_weight"), rule.real(0, open_low=True)
     ),
@@ -89,7 +89,8 @@ class Recipe:
         the rows.
     columns, exclude, categories, scale, missing
         Selection of the columns and rows (see `choose_attributes`). The columns ``labels`` and
-        ``truth`` are always excluded.
+        ``truth`` are always excluded. The default ``scale="auto"`` is True if the method does not
+        scale the columns itself.
     method : str, default="auto"
         Name of the class in lowercase letters, such as "ecm" (``dempster cluster --help`` lists
         them). "auto" is "credal", or "evclus" with constraints or labels.
@@ -147,7 +148,7 @@ class Recipe:
     columns: Sequence[str] = ()
     exclude: Sequence[str] = ()
     categories: Sequence[str] = ()
-    scale: bool = True
+    scale: bool | str = "auto"
     missing: str = "refuse"
     method: str = "auto"
     clusters: int | str = "auto"
@@ -368,8 +369,10 @@ class Recipe:
         }
         if self._can("categories"):
             options["numbers"] = False
-        if not self.scale:
+        if self.scale is False:
             options["scale"] = False
+        elif self.scale == "auto" and self._info.parameter("scale"):
+            options["scale"] = "auto"
         if self.missing != "refuse":
             options["missing"] = self.missing
         return options

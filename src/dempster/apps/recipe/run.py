@@ -262,7 +262,7 @@ def prepare(recipe: Recipe, note: Note | None = None) -> PreparedTable:
         add_note(text)
     _check_clusters(recipe, len(attributes.table), "rows")
     if attributes.is_scaled:
-        notes.append("the columns were standardized: mean 0, standard deviation 1")
+        notes.append("the columns were standardized")
     y, constraints, truth = _read_supervision(recipe, table, attributes.rows, add_note)
     return PreparedTable(
         attributes.values, table, attributes, y, constraints, truth, notes

@@ -155,9 +155,7 @@ def resolve_report_input(
                 attributes = _select_prepared_rows(table, X)
             table = X
             if model.preparation.is_scaled:
-                notes.append(
-                    "the columns were standardized: mean 0, standard deviation 1"
-                )
+                notes.append("the columns were standardized")
     data = _resolve_partition(subject, table, attributes, names, metric, argument)
     data.fit_params = fit_params
     data.y = y

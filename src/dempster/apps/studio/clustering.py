@@ -133,7 +133,7 @@ def build_recipe(
         index=options.get("index_col"),
         columns=columns,
         categories=categories,
-        scale=bool(params.get("scale", True)),
+        scale=params.get("scale", "auto"),
         missing=str(params.get("missing") or "refuse"),
         method=str(params.get("method") or "auto"),
         clusters=_parse_auto(params, "clusters"),

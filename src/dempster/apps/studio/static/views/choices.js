@@ -7,7 +7,7 @@ import { showError } from "../core/actions.js";
 export const choices = {
   columns: new Set(),
   categories: new Set(),
-  scale: true,
+  scale: "auto",
   missing: "refuse",
   method: "auto", // The server selects the method.
   clusters: "auto",

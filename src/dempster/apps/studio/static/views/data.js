@@ -111,8 +111,10 @@ function allColumns(source, on) {
 }
 
 function scaling() {
-  const box = el("input", { type: "checkbox", checked: choices.scale, onchange: () => { choices.scale = box.checked; storeChoices(); } });
-  return el("label", { class: "check" }, box, el("span", {}, "Standardize the columns"));
+  const options = [["auto", "automatic"], ["true", "yes"], ["false", "no"]];
+  return el("label", { class: "field" }, el("span", {}, "Standardize the columns"),
+    el("select", { onchange: (event) => { choices.scale = { auto: "auto", true: true, false: false }[event.target.value]; storeChoices(); } },
+      options.map(([value, words]) => el("option", { value, selected: String(choices.scale) === value }, words))));
 }
 
 function missing(source) {
