@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 _ROWS_PER_BLOCK = 512
+_BLOCK_CELLS = 1 << 20  # number of values in a block of rows
 # For at most this number of columns, reductions are ten times faster column by column.
 _FEW_COLUMNS = 16
 # If the ratio of distance from zero to range is larger, squares lose most digits of the
@@ -95,6 +96,11 @@ def to_array_with_shape(values: Any) -> Any:
     return values
 
 
+def decompress(values: Array) -> Array:
+    """Return compressed rows as a NumPy array, and anything else unchanged."""
+    return values.toarray() if is_sparse(values) else values
+
+
 def to_host(values: Array) -> np.ndarray:
     """Return a tensor or compressed rows as a NumPy array, and anything else unchanged."""
     if is_sparse(values):
@@ -148,7 +154,12 @@ def freeze(array: Array) -> Array:
 
 
 def divide(values: Array, by: Array, otherwise: float) -> Array:
-    """Return ``values / by`` where ``by`` is positive, and ``otherwise`` elsewhere."""
+    """Return ``values / by`` where ``by`` is positive, and ``otherwise`` elsewhere.
+
+    Compressed rows are divided by a column, shape (n, 1), and ``otherwise`` is zero.
+    """
+    if is_sparse(values):
+        return _with_data(values, divide(values.data, _repeat_rows(values, by), 0))
     if is_tensor(values):
         torch = library_of(values)
         positive = by > 0
@@ -188,11 +199,35 @@ def look_up(table: np.ndarray, where: Array) -> Array:
 
 def select_columns(values: Array, which: np.ndarray) -> Array:
     """Return some columns as an array or tensor that is not sparse."""
-    columns = values[:, to_device_of(which, values)]
-    return columns.toarray() if is_sparse(values) else columns
+    return decompress(values[:, to_device_of(which, values)])
 
 
-def concatenate_rows(parts: list[Any]) -> Any:
+def row_max(values: Array) -> Array:
+    """Return the largest value of each row."""
+    if is_sparse(values):
+        return values.max(axis=1).toarray()
+    return library_of(values).amax(values, 1)
+
+
+def row_argmax(values: Array) -> Array:
+    """Return the index of the largest value of each row, the first one in case of ties.
+
+    The stored values of compressed rows are positive.
+    """
+    if not is_sparse(values):
+        return values.argmax(axis=1)
+    best = np.zeros(values.shape[0], dtype=np.intp)
+    lengths = np.diff(values.indptr)
+    starts = values.indptr[:-1][lengths > 0]
+    if len(starts):
+        is_largest = values.data == _repeat_rows(values, row_max(values))
+        places = np.where(is_largest, values.indices, values.shape[1])
+        best[lengths > 0] = np.minimum.reduceat(places, starts)
+    return best
+
+
+def concatenate_rows(parts: list[Array]) -> Array:
+    """Return the rows of several arrays, as compressed rows if those of the parts are."""
     if not is_sparse(parts[0]):
         return np.concatenate(parts)
     from scipy import sparse  # slow to import
@@ -200,23 +235,62 @@ def concatenate_rows(parts: list[Any]) -> Any:
     return sparse.vstack(parts, format="csr")
 
 
-def row_argmax(values: Array) -> Array:
-    """Return the index of the largest value of each row, the first one in case of ties.
+def move_columns(values: Array, target: np.ndarray, n_columns: int) -> Array:
+    """Return an array of ``n_columns`` columns with column j of the values at ``target[j]``."""
+    shape = (values.shape[0], n_columns)
+    if is_sparse(values):
+        columns = target[values.indices]
+        return type(values)((values.data, columns, values.indptr), shape=shape)
+    out = zeros(shape, values)
+    out[:, to_device_of(target, out)] = values
+    return out
 
-    The values of compressed rows are not negative; the index of a row without values is 0.
-    """
+
+def add_to_column(values: Array, column: int, amounts: Array) -> Array:
+    """Return the values after adding an amount of each row, in place unless they are compressed."""
     if not is_sparse(values):
-        return values.argmax(axis=1)
-    values.sort_indices()
-    counts = np.diff(values.indptr)
-    has_values = counts > 0
-    starts = values.indptr[:-1][has_values]
-    largest = np.maximum.reduceat(values.data, starts)
-    is_largest = values.data == np.repeat(largest, counts[has_values])
-    places = np.where(is_largest, values.indices, values.shape[1])
-    found = np.zeros(len(counts), np.intp)
-    found[has_values] = np.minimum.reduceat(places, starts)
-    return found
+        values[:, column] += amounts
+        return values
+    rows = np.flatnonzero(amounts)
+    places = rows, np.full(len(rows), column)
+    return values + type(values)((amounts[rows], places), shape=values.shape)
+
+
+def scale_rows(values: Array, factors: Array) -> Array:
+    """Multiply each row by a factor."""
+    if is_sparse(values):
+        return _with_data(values, values.data * _repeat_rows(values, factors))
+    return values * factors[:, None]
+
+
+def scale_columns(values: Array, factors: np.ndarray) -> Array:
+    """Multiply each column by a factor."""
+    if is_sparse(values):
+        return _with_data(values, values.data * factors[values.indices])
+    return values * factors
+
+
+def _repeat_rows(values: Array, column: np.ndarray) -> np.ndarray:
+    """Return the entry of a column for each stored value of compressed rows."""
+    return np.repeat(column.ravel(), np.diff(values.indptr))
+
+
+def _with_data(values: Array, data: np.ndarray) -> Array:
+    """Return compressed rows with other values at the same places."""
+    return type(values)((data, values.indices, values.indptr), shape=values.shape)
+
+
+def row_products(left: Array, form: np.ndarray, right: Array) -> Array:
+    """Return l' F r for each row l of ``left`` and r of ``right``, in blocks of rows."""
+    there = cast_like(form, left)
+    library = library_of(left)
+    size = max(1, _BLOCK_CELLS // max(left.shape[1], 1))
+    products = []
+    for start in range(0, max(left.shape[0], 1), size):
+        one = decompress(left[start : start + size])
+        other = decompress(right[start : start + size])
+        products.append(library.einsum("if,if->i", one @ there, other))
+    return library.concatenate(products)
 
 
 def largest_in_rows(values: Any, k: int) -> tuple[np.ndarray, np.ndarray]:

@@ -63,16 +63,13 @@ def test_files_of_the_largest_masses(tmp_path):
     assert not (tmp_path / "none").exists()
 
 
-def test_invalid_partitions(tmp_path):
-    partition = CredalPartition(MASSES, FAMILY, frame=list("abcdef"))
-    with pytest.raises(ValueError, match="partition must"):
-        write_top_masses(partition, tmp_path / "a.parquet", 2)
-    with pytest.raises(ValueError, match="partition must"):
-        write_top_masses(
-            CredalPartition(MASSES, FAMILY, list(map(str, range(50)))),
-            tmp_path / "a.parquet",
-            2,
-        )
+def test_names(tmp_path):
+    path = tmp_path / "a.parquet"
+    partition = CredalPartition(MASSES, FAMILY, list("xy" * 25), frame=list("abcdef"))
+    write_top_masses(partition, path, 2)
+    again = read_partition(path)
+    assert again.frame == partition.frame
+    assert list(again.index) == partition.index
     with pytest.raises(ValueError, match="parquet"):
         write_top_masses(partition, tmp_path / "a.csv", 2)
-    assert not list(tmp_path.iterdir())
+    assert list(tmp_path.iterdir()) == [path]

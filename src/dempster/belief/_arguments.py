@@ -9,7 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from dempster._arrays import Array, is_tensor, library_of, precision_of, to_host
+from dempster._arrays import (
+    Array,
+    divide,
+    is_sparse,
+    is_tensor,
+    library_of,
+    precision_of,
+    to_host,
+)
 from dempster._errors import InvalidParameterError
 from dempster._validation import (
     are_labels_equal,
@@ -139,8 +147,7 @@ def validate_masses(masses: Any, f: int) -> Array:
 
     Return them without negative values and with rows that sum to one, shape (n, f).
     """
-    read = real_tensor if is_tensor(masses) else as_reals
-    values: Array = read(masses, "masses")
+    values: Array = _read_masses(masses)
     if values.ndim == 1:
         if len(values) in (0, f):
             values = values.reshape(len(values) // f, f)
@@ -157,8 +164,8 @@ def validate_masses(masses: Any, f: int) -> Array:
         raise InvalidParameterError(
             "masses", must="be finite, got NaN or infinite values"
         )
-    if len(values) and values.min() < -rounding_tolerance(values):
-        row = int(np.flatnonzero(to_host((values < 0).any(axis=1)))[0])
+    if values.shape[0] and values.min() < -rounding_tolerance(values):
+        row = int(np.flatnonzero(to_host((values < 0).sum(axis=1)))[0])
         raise InvalidParameterError(
             "masses", must=f"not be negative, got {values[row].min():.3g} in row {row}"
         )
@@ -170,8 +177,24 @@ def validate_masses(masses: Any, f: int) -> Array:
             "masses",
             must=f"sum to one in every row; row {row} sums to {total[row]:.6g}",
         )
+    if is_sparse(values):
+        values = values.maximum(0)
+        values.eliminate_zeros()
+        return divide(values, values.sum(axis=1)[:, None], 0)
     values = library.clip(values, 0, None)
     return values / values.sum(axis=1, keepdims=True)
+
+
+def _read_masses(masses: Any) -> Array:
+    if hasattr(masses, "tocsr"):
+        from scipy.sparse import csr_array  # slow to import
+
+        dtype = np.float32 if masses.dtype == np.float32 else np.float64
+        values = csr_array(masses, dtype=dtype)
+        values.sum_duplicates()
+        return values
+    read = real_tensor if is_tensor(masses) else as_reals
+    return read(masses, "masses")
 
 
 def validate_index(index: Any, n: int) -> Any:

@@ -19,11 +19,15 @@ import numpy as np
 
 from dempster._arrays import (
     Array,
+    add_to_column,
     cast_like,
     divide,
     is_tensor,
     library_of,
+    move_columns,
     precision_of,
+    scale_rows,
+    select_columns,
     to_device_of,
     to_host,
     zeros,
@@ -269,14 +273,17 @@ def remove_empty(masses: Array, family: FocalSets) -> Source:
     empty = family.empty_index
     if empty is None:
         return masses, family
-    lost = masses[:, empty] >= 1
+    lost = select_columns(masses, np.array([empty]))[:, 0] >= 1
     if lost.any() or len(family) == 1:
         masses, family = _with_omega(masses, family)
     rest, family = _drop_empty(masses, family)
-    out = divide(rest, rest.sum(axis=1, keepdims=True), 0)
+    out = divide(rest, rest.sum(axis=1)[:, None], 0)
     if lost.any():
-        out[lost] = 0  # The masses of the nonempty sets may contain rounding errors.
-        out[lost, family.omega_index] = 1
+        assert family.omega_index is not None
+        is_vacuous = lost * cast_like(np.ones(1), masses)
+        # The masses of the nonempty sets may contain rounding errors.
+        out = scale_rows(out, 1 - is_vacuous)
+        out = add_to_column(out, family.omega_index, is_vacuous)
     return out, family
 
 
@@ -290,9 +297,7 @@ def _with_omega(masses: Array, family: FocalSets) -> Source:
     wider = family.union(
         FocalSets.from_sets(family.n_clusters, [range(family.n_clusters)])
     )
-    out = zeros((len(masses), len(wider)), masses)
-    out[:, wider.find(family.membership)] = masses
-    return out, wider
+    return move_columns(masses, wider.find(family.membership), len(wider)), wider
 
 
 def move_empty_to_omega(masses: Array, family: FocalSets) -> Source:
@@ -300,8 +305,9 @@ def move_empty_to_omega(masses: Array, family: FocalSets) -> Source:
     if family.empty_index is None:
         return masses, family
     out, wider = _with_omega(masses, family)
-    out[:, wider.omega_index] += out[:, wider.empty_index]
-    return _drop_empty(out, wider)
+    assert wider.omega_index is not None
+    empty = select_columns(masses, np.array([family.empty_index]))[:, 0]
+    return _drop_empty(add_to_column(out, wider.omega_index, empty), wider)
 
 
 NORMALIZATIONS = {"dempster": remove_empty, "yager": move_empty_to_omega}
@@ -474,7 +480,7 @@ RULES: dict[str, Callable[[Sequence[Source]], Source]] = {
 
 def discount(masses: Array, family: FocalSets, rate: Any) -> Source:
     """Multiply each mass by 1 - rate and add the rest to the whole frame (Shafer, 1976)."""
-    n = len(masses)
+    n = masses.shape[0]
     has_gradient = is_tensor(rate) and is_tensor(masses)
     rates: Array = rate
     if not has_gradient:
@@ -488,9 +494,9 @@ def discount(masses: Array, family: FocalSets, rate: Any) -> Source:
     _check_rates(rates)
     keep = (1 - rates).to(masses) if has_gradient else cast_like(1 - rates, masses)
     keep = library_of(keep).broadcast_to(keep, (n,))
-    out, wider = _with_omega(masses * keep[:, None], family)
-    out[:, wider.omega_index] += 1 - keep
-    return out, wider
+    out, wider = _with_omega(scale_rows(masses, keep), family)
+    assert wider.omega_index is not None
+    return add_to_column(out, wider.omega_index, 1 - keep), wider
 
 
 def validate_contexts(

@@ -70,7 +70,8 @@ def decide_sets(
     candidates, utilities = candidate_sets(family, tolerance, max_size)
     rows = max(1, _MAX_LOSSES // (10 * len(candidates)))
     blocks = [
-        masses[start : start + rows] for start in range(0, max(len(masses), 1), rows)
+        masses[start : start + rows]
+        for start in range(0, max(masses.shape[0], 1), rows)
     ]
     # In a tie the smaller set is chosen, then the set with the lower index.
     acts = [
@@ -199,7 +200,7 @@ def _find_maximal(masses: Array, family: FocalSets, losses: np.ndarray) -> Array
     positive.
     """
     sets = _sets_of_states(family, losses)
-    kept = zeros((len(masses), losses.shape[1]), masses) == 0
+    kept = zeros((masses.shape[0], losses.shape[1]), masses) == 0
     for b in range(losses.shape[1]):
         least, _ = _bounds(sets, losses - losses[:, [b]])
         kept &= multiply(masses, least) <= _slack(masses, losses)

@@ -599,3 +599,13 @@ def _membership_rows(
                 )
         rows[i, list(clusters)] = True
     return rows
+
+
+# number of clusters above which masses are stored as compressed rows
+_MAX_DENSE_CLUSTERS = 50
+
+
+def has_many_clusters(family: FocalSets) -> bool:
+    """Return whether an object can have mass only on its nearest clusters and their pairs."""
+    is_large = family.n_clusters > _MAX_DENSE_CLUSTERS
+    return is_large and int(family.cardinality.max()) <= 2

@@ -14,16 +14,18 @@ from dempster._arrays import (
     Array,
     cast_like,
     copy_array,
+    decompress,
     divide,
     freeze,
     is_sparse,
     is_tensor,
     largest_in_rows,
     library_of,
+    move_columns,
     multiply_rows,
     precision_of,
+    row_products,
     select_columns,
-    to_device_of,
     to_host,
     zeros,
 )
@@ -74,7 +76,6 @@ from dempster.belief.combination import (
 from dempster.belief.focal_sets import FocalSets, is_subset, validate_family
 from dempster.belief.opinions import Opinions
 
-_BLOCK_ROWS = 65536
 _BLOCK_CELLS = 1 << 20  # Maximum number of beliefs in one block.
 _MAX_BELIEFS = (
     1_000_000_000  # Maximum number of beliefs for a distance (about twenty seconds).
@@ -99,7 +100,8 @@ class MassFunctions:
         Nonnegative masses whose rows sum to one. Rounding errors (masses above -1e-10, sums within
         1e-6 of one) are corrected, larger errors raise an exception. Masses of type float32 keep
         this type. The columns of a table may have the names of the sets in any order. If the masses
-        are a torch tensor, all results are tensors on its device, with gradients.
+        are a torch tensor, all results are tensors on its device, with gradients. A SciPy sparse
+        array stays sparse, for very many sets.
     focal_sets : FocalSets
         Focal sets of the columns of ``masses``.
     index : sequence of length n, optional
@@ -143,7 +145,7 @@ class MassFunctions:
                 index = masses.index
             if frame is None:
                 frame = masses.frame
-            masses = masses.masses
+            masses = masses._masses
         if not isinstance(focal_sets, FocalSets):
             raise InvalidParameterError("focal_sets", "a FocalSets", focal_sets)
         if frame is None:
@@ -683,7 +685,7 @@ class MassFunctions:
         # focal sets, the left side is the sum over the answers of the squared number of focal sets
         # that contain the answer, and the right side is the sum over k of the squared number of
         # focal sets with more than k answers.
-        is_focal = self._is_focal * cast_like(np.ones(1), self.masses)
+        is_focal = self._is_focal
         is_larger = self.focal_sets.cardinality[:, None] > np.arange(self.n_clusters)
         common = multiply_rows(is_focal, self.focal_sets.membership)
         smaller = multiply_rows(is_focal, is_larger)
@@ -691,11 +693,14 @@ class MassFunctions:
 
     @property
     def _is_focal(self) -> Array:
-        """Whether each set has a mass above the tolerance for rounding errors, shape (n, f)."""
-        return self.masses > rounding_tolerance(self.masses)
+        """1 for each set with a mass above the tolerance for rounding errors, shape (n, f)."""
+        is_focal = self._masses > rounding_tolerance(self._masses)
+        if is_tensor(is_focal):
+            return is_focal.to(self._masses.dtype)
+        return is_focal.astype(self.dtype)
 
     def _has_focal(self, is_chosen: np.ndarray) -> Array:
-        return self._is_focal[:, to_device_of(is_chosen, self.masses)].any(axis=1)
+        return multiply_rows(self._is_focal, is_chosen[:, None])[:, 0] > 0
 
     # ---- measures --------------------------------------------------------------------------------
 
@@ -890,11 +895,8 @@ class MassFunctions:
         disjoint = ~(
             self.focal_sets.membership.astype(float) @ other.focal_sets.membership.T > 0
         )
-        return library_of(self.masses).einsum(
-            "if,if->i",
-            self.masses @ cast_like(disjoint, self.masses),
-            _broadcast_rows(other, self),
-        )
+        rows, others = _broadcast_rows(self, other)
+        return row_products(rows, disjoint, others)
 
     def nonspecificity(self) -> Array:
         r"""Return the nonspecificity of each row, from 0 (precise) to log2 c (vacuous).
@@ -931,12 +933,14 @@ class MassFunctions:
         check_choice(rule, "rule", ("jousselme", "belief"))
         other = self._matched(other)
         family = self.focal_sets.union(other.focal_sets)
-        difference = self.to_family(family).masses - _broadcast_rows(
-            other.to_family(family), self
-        )
-        if rule == "jousselme":
-            return _jousselme_distance(difference, family)
-        return _belief_distance(difference, family)
+        rows, others = _broadcast_rows(self.to_family(family), other.to_family(family))
+        difference = rows - others
+        if rule == "belief":
+            return _belief_distance(difference, family)
+        # sqrt(d' J d / 2) for each row d, with Jaccard indices J (Jousselme et al., 2001)
+        squared = row_products(difference, family.jaccard, difference)
+        library = library_of(squared)
+        return library.sqrt(library.clip(squared / 2, 0, None))
 
     # ---- operations ------------------------------------------------------------------------------
 
@@ -1067,7 +1071,9 @@ class MassFunctions:
         """
         if contexts is None and not isinstance(rate, Mapping):
             rate = reorder_like(rate, self.index)
-            return self._like(*combination.discount(self.masses, self.focal_sets, rate))
+            return self._like(
+                *combination.discount(self._masses, self.focal_sets, rate)
+            )
         if isinstance(contexts, str):
             rate = reorder_by_names(rate, self.frame)
         rows, rates = combination.validate_contexts(
@@ -1097,7 +1103,7 @@ class MassFunctions:
         if not single:
             raise InvalidParameterError("event", "one set of answers", event)
         certain = MassFunctions.unchecked(
-            cast_like(np.ones((1, 1)), self.masses), FocalSets(rows), None, self.frame
+            cast_like(np.ones((1, 1)), self._masses), FocalSets(rows), None, self.frame
         )
         return self.combine(certain, rule="dempster" if normalized else "conjunctive")
 
@@ -1123,7 +1129,7 @@ class MassFunctions:
                 f"{n_lost} mass functions with all mass on the empty set became vacuous",
                 stacklevel=2,
             )
-        return self._like(*NORMALIZATIONS[rule](self.masses, self.focal_sets))
+        return self._like(*NORMALIZATIONS[rule](self._masses, self.focal_sets))
 
     def to_family(self, focal_sets: FocalSets) -> MassFunctions:
         """Return the same mass functions on another family of focal sets.
@@ -1145,13 +1151,13 @@ class MassFunctions:
                 must=f"have {self.n_clusters} clusters, got {focal_sets.n_clusters}",
             )
         where = focal_sets.find(self.focal_sets.membership)
-        if (self.masses[:, where < 0] > 0).any():
+        if (self._masses[:, where < 0] > 0).sum() > 0:
             raise InvalidParameterError(
                 "focal_sets", must="contain every set that has mass"
             )
-        out = zeros((len(self), len(focal_sets)), self.masses)
-        out[:, where[where >= 0]] = self.masses[:, where >= 0]
-        return self._like(out, focal_sets)
+        kept = self._masses[:, where >= 0]
+        masses = move_columns(kept, where[where >= 0], len(focal_sets))
+        return self._like(masses, focal_sets)
 
     def coarsen(self, parts: Mapping[Hashable, Any]) -> MassFunctions:
         """Return mass functions on a coarser frame, in which sets of answers become single answers.
@@ -1391,7 +1397,7 @@ class MassFunctions:
 
     @property
     def _normalized(self) -> tuple[Array, FocalSets]:
-        return remove_empty(self.masses, self.focal_sets)
+        return remove_empty(self._masses, self.focal_sets)
 
     # ---- conversion ------------------------------------------------------------------------------
 
@@ -1407,7 +1413,7 @@ class MassFunctions:
             raise InvalidInputError(
                 f"the power set of {self.n_clusters} answers is too large for a dense array"
             )
-        n_bytes = len(self) * precision_of(self.masses).itemsize << self.n_clusters
+        n_bytes = len(self) * self.dtype.itemsize << self.n_clusters
         what = f"{len(self):,} rows of 2^{self.n_clusters} masses"
         check_memory(n_bytes, what, "convert fewer rows at once")
         return transforms.to_dense(self.masses, self.focal_sets)
@@ -1592,7 +1598,7 @@ class MassFunctions:
         """
         self._check_frame(other)
         unify_tensors(
-            [(self.masses, self.focal_sets), (other.masses, other.focal_sets)]
+            [(self._masses, self.focal_sets), (other._masses, other.focal_sets)]
         )
         if other is self or len(other) == 1 or len(self) == 1:
             return other
@@ -1608,43 +1614,35 @@ class MassFunctions:
             )
 
 
-def _broadcast_rows(other: MassFunctions, target: MassFunctions) -> Array:
-    if len(other) not in (1, len(target)):
+def _broadcast_rows(m: MassFunctions, other: MassFunctions) -> tuple[Array, Array]:
+    """Return the masses of both objects, as compressed rows if those of one object are."""
+    if len(other) not in (1, len(m)):
         raise InvalidParameterError(
-            "other",
-            must=f"contain {len(target)} mass functions (or one), got {len(other)}",
+            "other", must=f"contain {len(m)} mass functions (or one), got {len(other)}"
         )
-    return library_of(other.masses).broadcast_to(
-        other.masses, (len(target), other.masses.shape[1])
-    )
-
-
-def _jousselme_distance(difference: Array, family: FocalSets) -> Array:
-    """Return sqrt(d' J d / 2) for each row d, with Jaccard indices J (Jousselme et al., 2001)."""
-    library = library_of(difference)
-    jaccard = cast_like(family.jaccard, difference)
-    squared = zeros((len(difference),), difference)
-    for start in range(0, len(difference), _BLOCK_ROWS):
-        d = difference[start : start + _BLOCK_ROWS]
-        squared[start : start + _BLOCK_ROWS] = library.einsum(
-            "if,if->i", d @ jaccard, d
-        )
-    return library.sqrt(library.clip(squared / 2, 0, None))
+    rows = m.stored_masses
+    others = other.stored_masses
+    if is_sparse(rows) or is_sparse(others):
+        kind = type(rows) if is_sparse(rows) else type(others)
+        repeated = np.zeros(len(m), int) if len(other) == 1 else slice(None)
+        return kind(rows), kind(others)[repeated]
+    return rows, library_of(others).broadcast_to(others, (len(m), others.shape[1]))
 
 
 def _belief_distance(difference: Array, family: FocalSets) -> Array:
     """Return half the sum of |bel1(A) - bel2(A)| over all 2^c sets A (Denoeux et al., 2018)."""
     c = family.n_clusters
-    if c > _MAX_FRAME or (len(difference) << c) > _MAX_BELIEFS:
+    n = difference.shape[0]
+    if c > _MAX_FRAME or (n << c) > _MAX_BELIEFS:
         raise InvalidInputError(
-            f"rule='belief' needs all 2^{c} sets of {c} answers for each of {len(difference):,} "
+            f"rule='belief' needs all 2^{c} sets of {c} answers for each of {n:,} "
             f"rows (at most 2^{_MAX_FRAME}, and {_MAX_BELIEFS:,} in all); use rule='jousselme', or "
             "fewer rows at once"
         )
-    total = zeros((len(difference),), difference)
+    total = zeros((n,), difference)
     rows = max(1, _BLOCK_CELLS >> c)
-    for start in range(0, len(difference), rows):
-        d = difference[start : start + rows]
+    for start in range(0, n, rows):
+        d = decompress(difference[start : start + rows])
         dense = transforms.to_dense(d, family)
         dense[:, 0] = (
             0  # The belief in a set does not include the mass of the empty set.

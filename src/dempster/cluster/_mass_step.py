@@ -21,6 +21,7 @@ from dempster._arrays import Array
 from dempster._errors import InvalidParameterError
 from dempster._native import kernel
 from dempster.belief import FocalSets
+from dempster.belief.focal_sets import has_many_clusters
 from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.descent import solve_normal_equations
 from dempster.partition import CredalPartition
@@ -125,8 +126,6 @@ class MassStep:
         )
 
 
-# number of clusters above which masses are stored as compressed rows
-_MAX_DENSE_CLUSTERS = 50
 _MIN_STORED_MASS = 1e-6  # smaller masses are left out of compressed rows
 _N_NEAREST = 5  # number of clusters on which an object of compressed rows has mass
 NEAREST_ROWS = 1024  # number of rows that are compared with all clusters at once
@@ -134,12 +133,6 @@ NEAREST_ROWS = 1024  # number of rows that are compared with all clusters at onc
 
 # Write the columns of the k smallest costs of each row, in increasing order of the costs.
 smallest_costs = kernel("smallest_costs(costs: real[n, c], columns: int64[n, k] out)")
-
-
-def has_many_clusters(family: FocalSets) -> bool:
-    """Return whether an object can have mass only on its nearest clusters and their pairs."""
-    is_large = family.n_clusters > _MAX_DENSE_CLUSTERS
-    return is_large and int(family.cardinality.max()) <= 2
 
 
 def has_many_components(family: FocalSets) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dempster._arrays import Array, to_device_of, to_host
+from dempster._arrays import Array, is_tensor, to_device_of, to_host
 from dempster._errors import InvalidParameterError
 from dempster._progress import progress_bar
 from dempster._types import ArrayLike, Index, TableLike
@@ -266,8 +266,7 @@ def _lazy_partition(
     light = light_copy(clusterer, clusterer._prediction_state)
     if hasattr(clusterer, "init"):
         light.init = None  # ``init`` may be a large partition of all rows.
-    masses = source.map(_block_masses, light, len(family), source.dtype)
-    return LazyCredalPartition(masses, family, metadata)
+    return LazyCredalPartition(source, family, metadata, (_block_masses, light))
 
 
 def light_copy(estimator: Any, state: tuple[str, ...]) -> Any:
@@ -280,9 +279,11 @@ def light_copy(estimator: Any, state: tuple[str, ...]) -> Any:
     return light
 
 
-def _block_masses(block: np.ndarray, clusterer: Any, apply: Apply) -> np.ndarray:
+def _block_masses(block: np.ndarray, clusterer: Any, apply: Apply) -> Array:
     if len(block) == 0:
         return np.empty((0, len(clusterer.focal_sets_)), block.dtype)
     values = clusterer._read(block, reset=False)
-    masses = to_host(check_masses(clusterer._compute_masses(values, apply)))
+    masses = check_masses(clusterer._compute_masses(values, apply))
+    if is_tensor(masses):
+        masses = to_host(masses)
     return masses.astype(block.dtype, copy=False)

@@ -27,6 +27,7 @@ from dempster._random import as_random_state
 from dempster._types import ArrayLike, MaybeUnset, Seed
 from dempster._validation import has_missing
 from dempster.belief import FocalSets
+from dempster.belief.focal_sets import has_many_clusters
 from dempster.cluster import _device, _starts
 from dempster.cluster._base import (
     BETA_RULE,
@@ -41,7 +42,6 @@ from dempster.cluster._mass_step import (
     NEAREST_ROWS,
     MassStep,
     collect_masses,
-    has_many_clusters,
     has_many_components,
     masses_from_costs,
     nearest_clusters,

@@ -132,7 +132,7 @@ class _Groups:
         if random_state is not None:
             turn = as_generator(random_state).permutation(n)
         sizes = np.maximum(credal.focal_sets.cardinality, 1)
-        nonspecificity = credal.masses.astype(float) @ np.log2(sizes)
+        nonspecificity = credal.stored_masses.astype(float) @ np.log2(sizes)
         probabilities = credal.pignistic().astype(float)
         zeros = np.zeros_like(probabilities)
         logarithms = np.log2(probabilities, out=zeros, where=probabilities > 0)

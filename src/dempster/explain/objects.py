@@ -624,7 +624,7 @@ def _find_in_fit(obj: ExplainedObject, names: Index) -> int:
         k for k, name in enumerate(fitted.index) if name == names[obj.position]
     ]
     if len(positions) == 1:
-        difference = np.abs(obj.masses.masses - fitted.masses[positions])
+        difference = np.abs(obj.masses.masses - fitted[positions].masses)
         if difference.max() <= MASS_TOLERANCE:
             return positions[0]
     return -1
@@ -672,11 +672,11 @@ def _is_data_of_fit(
     probes = np.linspace(0, n - 1, N_PROBES).astype(int)
     probes = np.unique([*probes, max(position, 0)])
     if hasattr(model, "image_shape_"):
-        masses = model.predict_mass(X).masses[probes]
+        masses = model.predict_mass(X)[probes].masses
     else:
         masses = model.predict_mass(inputs.select_rows(X, probes)).masses
     return bool(
-        np.abs(masses - partition.masses[probes]).max(initial=0) <= MASS_TOLERANCE
+        np.abs(masses - partition[probes].masses).max(initial=0) <= MASS_TOLERANCE
     )
 
 

@@ -156,10 +156,7 @@ def add_typical(
             continue
         answer = np.zeros((1, partition.n_clusters), dtype=bool)
         answer[0, list(group.clusters)] = True
-        column = int(partition.focal_sets.find(answer)[0])
-        mass = np.zeros(len(group))
-        if column >= 0:
-            mass = np.round(partition.masses[group.rows, column], 9)
+        mass = np.round(partition[group.rows].mass(answer)[:, 0], 9)
         best = group.rows[
             np.lexsort((group.rows, distance[group.rows], -mass))[:number]
         ]

@@ -243,7 +243,7 @@ def quality(
                 measures[name] = getattr(scores, name)
         return measures
 
-    measures = measure(credal.masses, credal.focal_sets, sample_size)
+    measures = measure(credal.stored_masses, credal.focal_sets, sample_size)
     if stability is not None:
         measures["stability"] = stability.mean
         measures["jaccard"] = float(np.nanmean(stability.clusters))
@@ -252,7 +252,7 @@ def quality(
     alone = measure(np.eye(credal.n_clusters)[credal.labels], singletons, sample_size)
     size = min(MAX_SHUFFLED_SILHOUETTES, n) if n > 1 else None
     shuffles = [
-        measure(credal.masses[rng.permutation(n)], credal.focal_sets, size)
+        measure(credal.stored_masses[rng.permutation(n)], credal.focal_sets, size)
         for _ in range(N_SHUFFLES)
     ]
     shuffled = {

@@ -349,7 +349,7 @@ def doubt_scores(partition: CredalPartition | Any) -> np.ndarray:
     doubt = np.where(first > 0, second / np.where(first > 0, first, 1), 1)
     outliers = credal.outliers
     if len(outliers):
-        doubt[outliers] = 1 + credal.masses[outliers, credal.focal_sets.empty_index]
+        doubt[outliers] = 1 + credal.empty[outliers]
     return doubt
 
 

@@ -12,6 +12,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 
 from dempster import _validation as rule
+from dempster._arrays import decompress
 from dempster._errors import InvalidParameterError
 from dempster._random import as_generator
 from dempster._text import printable
@@ -319,7 +320,7 @@ def credal_silhouette(
     for rows, distances in _mean_dissimilarities(
         source, position, objects, others, counts, credal
     ):
-        masses = credal.masses[objects[rows]].astype(float)
+        masses = decompress(credal.stored_masses[objects[rows]]).astype(float)
         values[rows] = _silhouettes_of_masses(
             distances, masses, credal.focal_sets.membership
         )

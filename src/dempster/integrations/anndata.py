@@ -139,9 +139,10 @@ def cluster(
     adata.obs[f"{key_added}_fit"] = pd.Categorical.from_codes(
         np.zeros(adata.n_obs, int), pd.Index([_digest(adata.obs_names, partition)])
     )
-    adata.obsm[f"{key_added}_mass"] = pd.DataFrame(
-        partition.masses, index=adata.obs_names, columns=sets
-    )
+    masses = partition.stored_masses
+    if not sparse.issparse(masses):
+        masses = pd.DataFrame(masses, index=adata.obs_names, columns=sets)
+    adata.obsm[f"{key_added}_mass"] = masses
     used = model.credal_partition_.metadata["parameters"]
     adata.uns[key_added] = {
         "sets": np.array(sets, dtype=object),
@@ -184,16 +185,21 @@ def get_partition(adata: anndata.AnnData, key: str = "dempster") -> CredalPartit
             f"which are unrelated, were concatenated: adata.obs['{key}_fit'] contains "
             f"{quote_names(fits)}; select the cells of one of them, or cluster all cells together",
         )
-    # A concatenation with join="outer" adds the sets of the other clusterings.
-    masses = adata.obsm[f"{key}_mass"].dropna(axis="columns", how="all")
+    masses = adata.obsm[f"{key}_mass"]
+    if sparse.issparse(masses):
+        names = adata.uns[key]["sets"]
+    else:
+        # A concatenation with join="outer" adds the sets of the other clusterings.
+        masses = masses.dropna(axis="columns", how="all")
+        names = masses.columns
     sets = [
-        () if name == _OUTLIER else tuple(map(int, name.split("|")))
-        for name in masses.columns
+        () if name == _OUTLIER else tuple(map(int, name.split("|"))) for name in names
     ]
     family = FocalSets.from_sets(
         1 + max(max(clusters, default=0) for clusters in sets), sets
     )
-    return CredalPartition(masses.to_numpy(), family, index=list(adata.obs_names))
+    masses = masses if sparse.issparse(masses) else masses.to_numpy()
+    return CredalPartition(masses, family, index=list(adata.obs_names))
 
 
 class AnnDataNamespace:
@@ -300,7 +306,13 @@ def _check_anndata(adata: Any) -> None:
 
 def _digest(names: pd.Index, partition: CredalPartition) -> str:
     """Return an identifier of a clustering, which is the same if the clustering is repeated."""
-    content = hashlib.blake2b(partition.masses.tobytes(), digest_size=6)
+    content = hashlib.blake2b(digest_size=6)
+    masses = partition.stored_masses
+    parts = [masses]
+    if sparse.issparse(masses):
+        parts = [masses.data, masses.indices, masses.indptr]
+    for part in parts:
+        content.update(part.tobytes())
     content.update("\n".join(names).encode())
     return content.hexdigest()
 

@@ -25,10 +25,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dempster._arrays import Array, concatenate_rows, copy_array, is_sparse
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._types import FilePath
 from dempster._validation import check, check_memory, format_value, integer
 from dempster.belief import FocalSets
+from dempster.belief.focal_sets import has_many_clusters
 from dempster.io.atomic import as_file, as_path, wrap_read_errors, write_atomically
 from dempster.io.dialect import Dialect, sniff
 from dempster.io.tables import (
@@ -43,6 +45,7 @@ from dempster.partition.lazy import family_with_frame, top_masses
 
 if TYPE_CHECKING:
     import pandas as pd
+    from scipy import sparse
 
 
 PARTITION_FORMATS = {
@@ -57,7 +60,16 @@ _DERIVED = ("label", "label_with_outliers", "assignment", _SETS)
 _POSITION = "row"
 _OBJECT = "object"
 # arrays of an archive
-_ARRAYS = ("masses", "membership", "frame", "metadata", "index", "index_name")
+_ARRAYS = (
+    "masses",
+    "columns",
+    "ends",
+    "membership",
+    "frame",
+    "metadata",
+    "index",
+    "index_name",
+)
 _EMPTY = "∅"
 _WHOLE = "Ω"
 _FRAME = "frame="
@@ -65,12 +77,9 @@ _CLUSTERED = "clustered="
 _NAME = re.compile(r'"(?:[^"\\]|\\.)*"|[^,{}"\\]+')
 _SPECIAL = re.compile(r'[,{}"\\\x00-\x1f\x7f\u2028\u2029\ud800-\udfff]')
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
-_FULL_FORMAT = (
-    "write_top_masses stores no other names; use write_partition to store all masses"
-)
-_SPARSE_KEY = (
-    b"dempster-sparse"  # metadata key of the Parquet files of `write_top_masses`
-)
+# metadata key of Parquet files with the sets and masses of each object as lists
+_COMPRESSED_KEY = b"dempster-compressed"
+_ROWS_PER_BLOCK = 4096  # number of rows of a text file that are converted together
 _MAX_ROUNDING_UNITS = (
     64  # Masses are not normalized again if the sum is one within this error.
 )
@@ -293,10 +302,10 @@ def _names_in_order(sets: Sequence[list[str] | None]) -> list[str]:
 # ---- tables --------------------------------------------------------------------------------------
 
 
-def _to_table(partition: CredalPartition, sets: np.ndarray | None) -> pd.DataFrame:
-    import pandas as pd
-
-    headings, frame_heading = encode_headings(partition.focal_sets, partition.frame)
+def _derived_columns(
+    partition: CredalPartition, sets: np.ndarray | None
+) -> dict[str, Any]:
+    """Return the columns before the masses: names, labels and sets of clusters."""
     heading, names = _object_names(partition)
     frame = [_to_python(name) for name in partition.frame]
     # The last entry is for label -1 (outliers).
@@ -317,8 +326,14 @@ def _to_table(partition: CredalPartition, sets: np.ndarray | None) -> pd.DataFra
         encoded = np.array([encode_name(name) for name in frame])
         texts = ["|".join(encoded[members]) or _EMPTY for members in distinct]
         first[_SETS] = np.array(texts, dtype=object)[which.ravel()]
-    masses = pd.DataFrame(partition.masses, columns=headings)
-    table = pd.concat([pd.DataFrame(first), masses], axis=1)
+    return first
+
+
+def _mass_columns(partition: CredalPartition) -> pd.DataFrame:
+    import pandas as pd
+
+    headings, frame_heading = encode_headings(partition.focal_sets, partition.frame)
+    table = pd.DataFrame(partition.masses, columns=headings)
     if frame_heading is not None:
         table[frame_heading] = ""
     return table
@@ -359,10 +374,9 @@ def _object_names(partition: CredalPartition) -> tuple[str, Any]:
 def _write_text(
     partition: CredalPartition, path: Path, sets: np.ndarray | None
 ) -> None:
-    table = _to_table(partition, sets)
-    if "clustered" in partition.metadata:
-        record = _plain_metadata(partition)["clustered"]
-        table[_CLUSTERED + json.dumps(record, ensure_ascii=False)] = ""
+    import pandas as pd
+
+    table = pd.DataFrame(_derived_columns(partition, sets))
     names = table.iloc[:, 0]
     # Some programs treat a carriage return as the end of a line, unless the cell is quoted.
     needs_quotes = any("\r" in str(name) for name in partition.frame)
@@ -378,17 +392,25 @@ def _write_text(
         if name in table and table[name].dtype.kind not in "iuf":
             table[name] = [encode_cell(str(cell)) for cell in table[name]]
     table = table.rename(columns={table.columns[0]: encode_cell(str(table.columns[0]))})
-    table = table.astype(
-        dict.fromkeys(table.columns[table.dtypes == np.float32], float)
-    )
+    last = {}
+    if "clustered" in partition.metadata:
+        record = _plain_metadata(partition)["clustered"]
+        last[_CLUSTERED + json.dumps(record, ensure_ascii=False)] = ""
     with open(path, "w", encoding="utf-8", newline="") as file:
-        table.to_csv(
-            file,
-            sep=_default_delimiter(path),
-            index=False,
-            quoting=csv.QUOTE_NONNUMERIC if needs_quotes else csv.QUOTE_MINIMAL,
-            lineterminator="\n",
-        )
+        for start in range(0, max(len(partition), 1), _ROWS_PER_BLOCK):
+            rows = slice(start, start + _ROWS_PER_BLOCK)
+            masses = _mass_columns(partition[rows])
+            singles = masses.columns[masses.dtypes == np.float32]
+            masses = masses.astype(dict.fromkeys(singles, float))
+            first = table[rows].reset_index(drop=True)
+            pd.concat([first, masses.assign(**last)], axis=1).to_csv(
+                file,
+                sep=_default_delimiter(path),
+                header=start == 0,
+                index=False,
+                quoting=csv.QUOTE_NONNUMERIC if needs_quotes else csv.QUOTE_MINIMAL,
+                lineterminator="\n",
+            )
 
 
 def _default_delimiter(path: Path) -> str:
@@ -423,13 +445,14 @@ def _read_text(path: Path) -> CredalPartition:
     dtypes: dict[int, type] = dict.fromkeys(positions, float)
     if has_names:
         dtypes[0] = str
-    table = pd.DataFrame(np.empty((0, len(headings))))
+    names: list[str] = []
+    parts: list[Any] = [np.empty((0, len(positions)))]
     with open_text(path) as file:
         file.readline()
         second_line = file.readline()
     if second_line.strip():
         with open_text(path) as file:
-            table = pd.read_csv(
+            blocks = pd.read_csv(
                 file,
                 sep=dialect.delimiter,
                 decimal=dialect.decimal,
@@ -439,19 +462,21 @@ def _read_text(path: Path) -> CredalPartition:
                 dtype=dtypes,
                 keep_default_na=False,
                 na_values=[],
+                chunksize=_ROWS_PER_BLOCK,
                 **exact_float_options(),
             )
+            for block in blocks:
+                names += block[0].tolist() if has_names else []
+                parts.append(_store_masses(block[positions].to_numpy(), family))
     index = None
     if has_names:
-        names = table[0].tolist()
         if second_line.startswith('"'):
             names = [decode_cell(name) for name in names]
         else:
             names = parse_index(names)
         index = _to_index(names, headings[0])
-    return _make_partition(
-        table[positions].to_numpy(), family, index, frame, _decode_clustered(headings)
-    )
+    masses = concatenate_rows(parts[1:] or parts)
+    return _make_partition(masses, family, index, frame, _decode_clustered(headings))
 
 
 def _has_names(headings: list[str], positions: list[int]) -> bool:
@@ -465,7 +490,13 @@ def _has_names(headings: list[str], positions: list[int]) -> bool:
 def _write_parquet(
     partition: CredalPartition, path: Path, sets: np.ndarray | None
 ) -> None:
-    table = _to_table(partition, sets)
+    import pandas as pd
+
+    first = _derived_columns(partition, sets)
+    if is_sparse(partition.stored_masses):
+        _write_compressed(partition, path, first)
+        return
+    table = pd.concat([pd.DataFrame(first), _mass_columns(partition)], axis=1)
     table.attrs = {"dempster": _plain_metadata(partition)}
     table.to_parquet(path, index=False)
 
@@ -474,15 +505,15 @@ def _read_parquet(path: Path) -> CredalPartition:
     import pandas as pd
     import pyarrow.parquet as pq
 
-    if _SPARSE_KEY in (pq.read_schema(path).metadata or {}):
-        return _read_sparse(path)
+    if _COMPRESSED_KEY in (pq.read_schema(path).metadata or {}):
+        return _read_compressed(path)
     table = pd.read_parquet(path)
     headings = [str(name) for name in table.columns]
     positions, family, frame = decode_headings(headings)
     index = None
     if _has_names(headings, positions):
         index = _to_index(table.iloc[:, 0].to_numpy(), headings[0])
-    masses = table.iloc[:, positions].to_numpy()
+    masses = _store_masses(table.iloc[:, positions].to_numpy(), family)
     return _make_partition(masses, family, index, frame, table.attrs.get("dempster"))
 
 
@@ -512,8 +543,7 @@ def write_top_masses(partition: CredalPartition, path: FilePath, top: int) -> No
     Parameters
     ----------
     partition : CredalPartition
-        Partition to write. Its clusters must be numbered, and its objects must have integer names
-        or no names.
+        Partition to write.
     path : path
         File with the extension ``.parquet``.
     top : int
@@ -539,87 +569,89 @@ def write_top_masses(partition: CredalPartition, path: FilePath, top: int) -> No
     path = as_path(path)
     if path.suffix.lower() != ".parquet":
         raise InvalidParameterError("path", must=f"end in .parquet, got {path.name!r}")
-    if partition.frame != tuple(range(partition.n_clusters)):
-        raise InvalidParameterError(
-            "partition", must=f"have clusters 0, 1, ...; {_FULL_FORMAT}"
-        )
-    names = _object_names(partition)[1]
-    if names.dtype.kind not in "iu":
-        raise InvalidParameterError(
-            "partition",
-            must=f"have objects with integer names or without names; {_FULL_FORMAT}",
-        )
-    family = family_with_frame(partition.focal_sets)
-    masses = top_masses(partition.masses, partition.focal_sets, top)
-    sets = [list(map(int, members)) for members in family]
+    largest = CredalPartition.unchecked(
+        top_masses(partition.stored_masses, partition.focal_sets, top),
+        family_with_frame(partition.focal_sets),
+        partition.index,
+        partition.frame,
+        metadata=partition.metadata,
+    )
+    with write_atomically(path) as temporary:
+        _write_compressed(largest, temporary, _derived_columns(partition, None))
+
+
+def _write_compressed(
+    partition: CredalPartition, path: Path, first: dict[str, Any]
+) -> None:
+    """Write the sets and masses of each object as two lists, after some other columns."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    masses = partition.stored_masses
     content = {
-        "n_clusters": family.n_clusters,
-        "focal_sets": sets,
+        "frame": [encode_name(name) for name in partition.frame],
+        "focal_sets": [list(map(int, members)) for members in partition.focal_sets],
         **_plain_metadata(partition),
     }
-    with write_atomically(path) as temporary:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        ends = pa.array(masses.indptr.astype(np.int32))
-        columns = {
-            _POSITION: pa.array(names),
-            "label": pa.array(partition.labels),
-            "label_with_outliers": pa.array(partition.labels_with_outliers),
-            "assignment": pa.array(
-                np.array(partition.focal_sets.names())[partition.best_set]
-            ),
-            "sets": pa.ListArray.from_arrays(
-                ends, pa.array(masses.indices.astype(np.int32))
-            ),
-            "masses": pa.ListArray.from_arrays(ends, pa.array(masses.data)),
-        }
-        table = pa.table(columns).replace_schema_metadata(
-            {_SPARSE_KEY: json.dumps(content).encode()}
-        )
-        pq.write_table(table, temporary)
+    ends = pa.array(masses.indptr.astype(np.int32))
+    sets = pa.array(masses.indices.astype(np.int32))
+    columns = {name: pa.array(values) for name, values in first.items()}
+    columns["sets"] = pa.ListArray.from_arrays(ends, sets)
+    columns["masses"] = pa.ListArray.from_arrays(ends, pa.array(masses.data))
+    table = pa.table(columns).replace_schema_metadata(
+        {_COMPRESSED_KEY: json.dumps(content).encode()}
+    )
+    pq.write_table(table, path)
 
 
-def _read_sparse(path: Path) -> CredalPartition:
+def _read_compressed(path: Path) -> CredalPartition:
     import pyarrow.parquet as pq
-    from scipy import sparse
 
     table = pq.read_table(path).combine_chunks()
-    metadata = json.loads(table.schema.metadata[_SPARSE_KEY])
-    family = FocalSets.from_sets(
-        int(metadata.pop("n_clusters")), metadata.pop("focal_sets")
-    )
+    metadata = json.loads(table.schema.metadata[_COMPRESSED_KEY])
+    frame = tuple(map(decode_name, metadata.pop("frame")))
+    family = FocalSets.from_sets(len(frame), metadata.pop("focal_sets"))
     sets, values = (table.column(name).combine_chunks() for name in ("sets", "masses"))
     columns = sets.flatten().to_numpy()
     ends = np.append(0, np.cumsum(sets.value_lengths().to_numpy()))
-    data = values.flatten().to_numpy()
-    if len(data) != len(columns) or (
-        len(columns) and (columns.min() < 0 or columns.max() >= len(family))
-    ):
-        raise InvalidInputError("the file is damaged: its masses do not match its sets")
-    n_bytes = data.dtype.itemsize * len(sets) * len(family)
-    check_memory(
-        n_bytes, "the masses of the file", "write the partition in smaller parts"
-    )
-    masses = sparse.csr_array(
-        (data, columns, ends), shape=(len(sets), len(family))
-    ).toarray()
-    index = _to_index(table.column(0).to_numpy(), _POSITION)
-    return _make_partition(
-        masses, family, index, tuple(range(family.n_clusters)), metadata
-    )
+    masses = _compressed_rows(values.flatten().to_numpy(), columns, ends, len(family))
+    index = _to_index(table.column(0).to_numpy(), table.column_names[0])
+    return _make_partition(masses, family, index, frame, metadata)
+
+
+def _compressed_rows(
+    masses: np.ndarray, columns: np.ndarray, ends: np.ndarray, n_sets: int
+) -> sparse.csr_array:
+    from scipy import sparse
+
+    rows = sparse.csr_array((len(ends) - 1, n_sets), dtype=masses.dtype)
+    rows.data = masses
+    rows.indices = columns
+    rows.indptr = ends
+    try:
+        rows.check_format()
+    except ValueError as error:
+        raise InvalidInputError(
+            "the file is damaged: its masses do not match its sets"
+        ) from error
+    return rows
 
 
 # ---- archives ------------------------------------------------------------------------------------
 
 
 def _write_npz(partition: CredalPartition, path: Path, sets: np.ndarray | None) -> None:
+    masses = partition.stored_masses
     arrays: dict[str, Any] = {
-        "masses": partition.masses,
+        "masses": masses,
         "membership": partition.focal_sets.membership,
         "frame": np.array([encode_name(name) for name in partition.frame]),
         "metadata": np.array(json.dumps(_plain_metadata(partition))),
     }
+    if is_sparse(masses):
+        arrays["masses"] = masses.data
+        arrays["columns"] = masses.indices
+        arrays["ends"] = masses.indptr
     if partition.index is not None:
         heading, names = _object_names(partition)
         if names.dtype == object:
@@ -641,6 +673,8 @@ def _check_sizes(archive: Any) -> None:
     check_memory(total, "the arrays of the archive", "write the partition in parts")
     masses = _read_shape(archive, "masses")
     membership = _read_shape(archive, "membership")
+    if "ends" in archive:
+        return
     if len(masses) != 2 or len(membership) != 2 or masses[1] != membership[0]:
         raise InvalidInputError(
             f"the archive contains no partition: masses {masses} do not match sets {membership}"
@@ -669,16 +703,29 @@ def _read_npz(path: Path) -> CredalPartition:
         index = _to_index(arrays["index"], str(arrays.get("index_name", _OBJECT)))
     frame = tuple(decode_name(str(name)) for name in arrays["frame"])
     metadata = json.loads(str(arrays.get("metadata", "null")))
-    return _make_partition(
-        arrays["masses"], FocalSets(arrays["membership"]), index, frame, metadata
-    )
+    family = FocalSets(arrays["membership"])
+    masses = arrays["masses"]
+    if "ends" in arrays:
+        masses = _compressed_rows(
+            masses, arrays["columns"], arrays["ends"], len(family)
+        )
+    return _make_partition(masses, family, index, frame, metadata)
+
+
+def _store_masses(masses: np.ndarray, family: FocalSets) -> Array:
+    """Return masses of all sets as compressed rows if there are many clusters."""
+    if not has_many_clusters(family):
+        return masses
+    from scipy import sparse
+
+    return sparse.csr_array(masses)
 
 
 # ---- all formats ---------------------------------------------------------------------------------
 
 
 def _make_partition(
-    masses: np.ndarray,
+    masses: Array,
     family: FocalSets,
     index: Any,
     frame: tuple,
@@ -689,15 +736,13 @@ def _make_partition(
     Masses that sum to one up to rounding errors are not normalized.
     """
     checked = CredalPartition(masses, family, index, frame=frame, metadata=metadata)
-    if masses.dtype != checked.masses.dtype or masses.size == 0 or masses.min() < 0:
+    if masses.dtype != checked.dtype or masses.size == 0 or masses.min() < 0:
         return checked
-    if (
-        np.abs(masses - checked.masses).max()
-        > _MAX_ROUNDING_UNITS * np.finfo(masses.dtype).eps
-    ):
+    error = abs(masses - checked.stored_masses).max()
+    if error > _MAX_ROUNDING_UNITS * np.finfo(masses.dtype).eps:
         return checked
     return CredalPartition.unchecked(
-        np.array(masses), family, index, frame, metadata=metadata
+        copy_array(masses), family, index, frame, metadata=metadata
     )
 
 

@@ -125,7 +125,9 @@ def combine_partitions(
     if rule != "conjunctive":
         normalize = NORMALIZATIONS[normalization]
         sources = [
-            CredalPartition(*normalize(p.masses, p.focal_sets), p.index, frame=p.frame)
+            CredalPartition(
+                *normalize(p.stored_masses, p.focal_sets), p.index, frame=p.frame
+            )
             for p in sources
         ]
     rng = as_generator(random_state)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 import dempster._validation as validation
+from dempster._arrays import decompress, row_products
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._random import as_integer_seed
 from dempster.partition.credal_partition import (
@@ -181,11 +182,11 @@ def consistency_index(a: Any, b: Any) -> float:
     # Let m_i and n_i be the masses of object i in the two partitions, and Z the sum of the matrices
     # m_i n_i'. The sum of (m_i' A m_j)(n_i' B n_j) over all i and j is <Z, A Z B>. The sum over
     # pairs is half of it without i = j.
-    Z = (a.masses.T @ b.masses).astype(float)
+    Z = decompress(a.stored_masses.T @ b.stored_masses).astype(float)
     conflict = 0.0
     for sign, left, right in terms:
-        own_a = np.einsum("if,if->i", a.masses @ left, a.masses)
-        own_b = np.einsum("if,if->i", b.masses @ right, b.masses)
+        own_a = row_products(a.stored_masses, left, a.stored_masses)
+        own_b = row_products(b.stored_masses, right, b.stored_masses)
         conflict += sign * (np.sum(Z * (left @ Z @ right)) - own_a @ own_b) / 2
     n = len(a)
     return float(1 - conflict / (n * (n - 1) / 2))

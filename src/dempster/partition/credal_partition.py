@@ -22,6 +22,7 @@ from dempster._arrays import (
     look_up,
     positions_where,
     row_argmax,
+    row_max,
     to_host,
 )
 from dempster._errors import InvalidParameterError
@@ -83,8 +84,9 @@ class CredalPartition(FitRecord, MassFunctions):
     supports that it belongs to no cluster (an outlier).
 
     Clusterers store the masses of more than 50 clusters as compressed rows, which contain masses
-    on the empty set, the nearest clusters and pairs of them. All methods accept them. Methods that
-    need all sets compute `masses`, an array with a column for each set.
+    on the empty set, the nearest clusters and pairs of them. All methods accept them. Only
+    `masses`, `combine`, `condition`, `to_dense` and `to_frame` without ``top`` compute an array
+    with a column for each set, or raise an error if it does not fit in memory.
 
     Parameters
     ----------
@@ -355,6 +357,11 @@ class CredalPartition(FitRecord, MassFunctions):
         """
         order = np.argsort(self.focal_sets.cardinality, kind="stable")
         return freeze(look_up(order, row_argmax(self._masses[:, order])))
+
+    @cached_property
+    def best_mass(self) -> Array:
+        """Mass of `best_set`, the largest mass of each object."""
+        return freeze(row_max(self._masses))
 
     def assignment(
         self, rule: str = "max_mass", *, keep_outliers: bool = True

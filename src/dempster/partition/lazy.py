@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dempster._arrays import Array, largest_in_rows
+from dempster._arrays import Array, concatenate_rows, largest_in_rows
 from dempster._errors import InvalidParameterError
 from dempster._validation import check, choice, integer, is_integer
 from dempster.belief import FocalSets
-from dempster.data.blocks import Blocks
+from dempster.data.blocks import BlockFunction, Blocks
 from dempster.optimize.blocks import Apply, block_map
 from dempster.partition.credal_partition import (
     CredalPartition,
@@ -42,12 +42,14 @@ class LazyCredalPartition(FitRecord):
 
     Parameters
     ----------
-    masses : Blocks
-        Blocks of masses.
+    rows : Blocks
+        Blocks of masses, or of rows from which ``predict`` computes masses.
     focal_sets : FocalSets
         Focal sets of the columns of the masses.
     metadata : mapping, optional
         Information about the fit; see `CredalPartition`.
+    predict : tuple of a function and its second argument, optional
+        ``function(block, argument, apply)`` returns the masses of a block.
 
     Examples
     --------
@@ -70,13 +72,15 @@ class LazyCredalPartition(FitRecord):
 
     def __init__(
         self,
-        masses: Blocks,
+        rows: Blocks,
         focal_sets: FocalSets,
         metadata: Mapping[str, Any] | None = None,
+        predict: tuple[BlockFunction, Any] | None = None,
     ):
-        self._rows = masses
+        self._rows = rows
         self.focal_sets = focal_sets
         self._metadata = dict(metadata or {})
+        self._predict = predict
 
     @property
     def n_clusters(self) -> int:
@@ -101,7 +105,7 @@ class LazyCredalPartition(FitRecord):
     @property
     def masses(self) -> Any:
         """Masses, shape (n, f)."""
-        return self._rows.to_lazy()
+        return self._map("masses", len(self.focal_sets), self.dtype).to_lazy()
 
     @property
     def labels(self) -> Any:
@@ -272,7 +276,7 @@ class LazyCredalPartition(FitRecord):
 
     def _totals(self) -> _Totals:
         with block_map(1) as apply:
-            return self._rows.reduce(_compute_totals, self.focal_sets, apply)
+            return self._rows.reduce(_compute_totals, self._recipe, apply)
 
     # ---- blocks ----------------------------------------------------------------------------------
 
@@ -284,10 +288,10 @@ class LazyCredalPartition(FitRecord):
         CredalPartition
             Rows of one block.
         """
-        for block in self._rows.blocks():
-            yield CredalPartition.unchecked(
-                block, self.focal_sets, metadata=self.metadata
-            )
+        parts: Any = self._rows.map(_compute_partition, self._recipe, None, object)
+        for part in parts.blocks():
+            part._metadata = self._metadata
+            yield part
 
     def compute(self) -> CredalPartition:
         """Return the whole partition in memory.
@@ -296,8 +300,10 @@ class LazyCredalPartition(FitRecord):
         -------
         CredalPartition
         """
+        none = np.empty((0, len(self.focal_sets)), self.dtype)
+        parts = [part.stored_masses for part in self.partitions()]
         return CredalPartition.unchecked(
-            self._rows.compute(), self.focal_sets, metadata=self.metadata
+            concatenate_rows(parts or [none]), self.focal_sets, metadata=self._metadata
         )
 
     def to_parquet(
@@ -331,7 +337,7 @@ class LazyCredalPartition(FitRecord):
             )
         target.mkdir(parents=True, exist_ok=True)
         paths = self._rows.map_numbered(
-            _write_block, (self.focal_sets, self.metadata, target, top)
+            _write_block, (self._recipe, self.metadata, target, top)
         )
         return [path for path in paths if path is not None]
 
@@ -343,6 +349,10 @@ class LazyCredalPartition(FitRecord):
 
     # ---- helpers ---------------------------------------------------------------------------------
 
+    @property
+    def _recipe(self) -> _Recipe:
+        return self.focal_sets, self._predict
+
     def _map(
         self,
         name: str,
@@ -353,13 +363,13 @@ class LazyCredalPartition(FitRecord):
     ) -> Blocks:
         """Evaluate an attribute or method of `CredalPartition` with a row per object, by blocks."""
         return self._rows.map(
-            _compute_summary, (self.focal_sets, name, arguments, options), width, dtype
+            _compute_summary, (self._recipe, name, arguments, options), width, dtype
         )
 
     def _find(self, name: str, *arguments: Any, **options: Any) -> Any:
         """Evaluate an attribute or method of `CredalPartition` with row indices, by blocks."""
         mask = self._rows.map(
-            _compute_mask, (self.focal_sets, name, arguments, options), None, bool
+            _compute_mask, (self._recipe, name, arguments, options), None, bool
         )
         return mask.positions().to_lazy()
 
@@ -371,12 +381,25 @@ class LazyCredalPartition(FitRecord):
         return int(cluster)
 
 
-_Request = tuple[FocalSets, str, tuple[Any, ...], dict[str, Any]]
+# the sets of the partition, and the function that computes the masses of a block
+_Recipe = tuple[FocalSets, tuple[BlockFunction, Any] | None]
+_Request = tuple[_Recipe, str, tuple[Any, ...], dict[str, Any]]
+
+
+def _compute_partition(
+    block: np.ndarray, recipe: _Recipe, apply: Apply
+) -> CredalPartition:
+    family, predict = recipe
+    masses: Array = block
+    if predict is not None:
+        function, argument = predict
+        masses = function(block, argument, apply)
+    return CredalPartition.unchecked(masses, family)
 
 
 def _compute_summary(block: np.ndarray, request: _Request, apply: Apply) -> np.ndarray:
-    family, name, arguments, options = request
-    summary = getattr(CredalPartition.unchecked(block, family), name)
+    recipe, name, arguments, options = request
+    summary = getattr(_compute_partition(block, recipe, apply), name)
     return summary(*arguments, **options) if callable(summary) else summary
 
 
@@ -390,7 +413,7 @@ def _write_block(
     block: np.ndarray,
     start: int,
     number: int,
-    shared: tuple[FocalSets, dict[str, Any], Path, int | None],
+    shared: tuple[_Recipe, dict[str, Any], Path, int | None],
 ) -> Path | None:
     """Write one block to a file.
 
@@ -401,13 +424,14 @@ def _write_block(
     # A top-level import would be circular.
     from dempster.io.partitions import write_partition, write_top_masses
 
-    family, metadata, folder, top = shared
+    recipe, metadata, folder, top = shared
     if len(block) == 0:
         return None
     path = folder / f"part-{number:06d}.parquet"
-    partition = CredalPartition.unchecked(
-        block, family, pd.RangeIndex(start, start + len(block)), metadata=metadata
-    )
+    with block_map(1) as apply:
+        partition = _compute_partition(block, recipe, apply)
+    partition.index = pd.RangeIndex(start, start + len(block))
+    partition._metadata = metadata
     if top is None:
         write_partition(partition, path)
     else:
@@ -450,12 +474,12 @@ class _Totals:
         return float(np.clip(self.nonspecificity / self.n / np.log2(n_clusters), 0, 1))
 
 
-def _compute_totals(block: np.ndarray, family: FocalSets, apply: Apply) -> _Totals:
-    partition = CredalPartition.unchecked(block, family)
+def _compute_totals(block: np.ndarray, recipe: _Recipe, apply: Apply) -> _Totals:
+    partition = _compute_partition(block, recipe, apply)
     own = partition.singleton_belief
     return _Totals(
         len(block),
-        np.bincount(partition.best_set, minlength=len(family)),
+        np.bincount(partition.best_set, minlength=len(partition.focal_sets)),
         own.max(axis=0),
         own.argmax(axis=0),
         partition.outliers[:_MAX_LISTED_OUTLIERS],

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from dempster._arrays import decompress, row_products
 from dempster._errors import InvalidParameterError
 from dempster._random import as_generator
 from dempster._validation import check_memory, validating
@@ -58,7 +59,7 @@ class RelationalPartition:
         if not isinstance(partition, MassFunctions):
             raise InvalidParameterError("partition", "a CredalPartition", partition)
         self.partition = partition = partition.to_numpy()
-        self._forms = pair_forms(partition.focal_sets).astype(partition.masses.dtype)
+        self._forms = pair_forms(partition.focal_sets).astype(partition.dtype)
         if pairs is not None:
             pairs = check_pair_indices(pairs, len(partition))
         self._pairs = pairs
@@ -85,7 +86,7 @@ class RelationalPartition:
         """Masses of empty, same, different and unknown for each pair of `pairs`, shape (p, 4)."""
         if self._pairs is not None:
             return self.pair_masses(self._pairs)
-        out = np.empty((len(self), 4), dtype=self.partition.masses.dtype)
+        out = np.empty((len(self), 4), dtype=self.partition.dtype)
         start = 0
         for rows, block in self.blocks():
             for i, row in zip(rows, block, strict=True):
@@ -107,16 +108,14 @@ class RelationalPartition:
         array of shape (p, 4)
         """
         pairs = check_pair_indices(pairs, self.n_objects)
-        masses = self.partition.masses
+        masses = self.partition.stored_masses
         out = np.empty((len(pairs), 4), dtype=masses.dtype)
         for start in range(0, len(pairs), _PAIRS_PER_BLOCK):
             i, j = pairs[start : start + _PAIRS_PER_BLOCK].T
             left = masses[i]
             right = masses[j]
             for k, form in enumerate(self._forms):
-                out[start : start + len(i), k] = np.einsum(
-                    "pf,pf->p", left @ form, right
-                )
+                out[start : start + len(i), k] = row_products(left, form, right)
         return out
 
     def blocks(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -130,13 +129,13 @@ class RelationalPartition:
             Masses of the pairs (i, j) for all objects j from the first row of the block; use only
             those with i < j.
         """
-        masses = self.partition.masses
+        masses = self.partition.stored_masses
         n = self.n_objects
         start = 0
         while start < n:
             size = max(1, _PAIRS_PER_BLOCK // (n - start))
             rows = np.arange(start, min(start + size, n))
-            left = masses[rows]
+            left = decompress(masses[rows])
             right = masses[start:]
             block = np.empty((len(rows), n - start, 4), dtype=masses.dtype)
             for k, form in enumerate(self._forms):
@@ -153,12 +152,13 @@ class RelationalPartition:
         """
         if self._pairs is not None:
             return self.masses.sum(axis=0, dtype=float)
-        masses = self.partition.masses
+        masses = self.partition.stored_masses
         column = masses.sum(axis=0, dtype=float)
         forms = self._forms.astype(float)
         # For symmetric O and m = sum_i m_i, the sum of m_i' O m_j over i < j is (m' O m - sum_i
         # m_i' O m_i) / 2.
-        diagonal = np.einsum("kfg,fg->k", forms, (masses.T @ masses).astype(float))
+        products = decompress(masses.T @ masses).astype(float)
+        diagonal = np.einsum("kfg,fg->k", forms, products)
         return (np.einsum("f,kfg,g->k", column, forms, column) - diagonal) / 2
 
     def to_dense(self) -> np.ndarray:
@@ -169,7 +169,7 @@ class RelationalPartition:
         array of shape (4, n, n)
             On the diagonal, the mass of "same" is 1.
         """
-        masses = self.partition.masses
+        masses = self.partition.stored_masses
         out = np.stack([(masses @ form) @ masses.T for form in self._forms])
         for k, relation in enumerate(RELATIONS):
             np.fill_diagonal(out[k], float(relation == "same"))

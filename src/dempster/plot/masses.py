@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.ndimage import distance_transform_edt
 
+from dempster._arrays import row_max
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._validation import (
     Rule,
@@ -143,7 +144,7 @@ def select_sets(masses: MassFunctions, sets: Any, quantity: str) -> FocalSets:
     selected = list(singletons)
     if family.empty_index is not None:
         selected.insert(0, ())
-    largest = masses.masses.max(axis=0)
+    largest = row_max(masses.to_numpy().stored_masses.T)
     candidates = np.flatnonzero((family.cardinality > 1) & (largest >= MIN_PANEL_MASS))
     n_more = max(MAX_PANELS - len(selected), 0)
     best = candidates[np.argsort(-largest[candidates], kind="stable")][:n_more]

@@ -73,7 +73,7 @@ def cluster_graph(
             f"--graph: {problem} are too many for a table; use a smaller --resolution"
         )
     partition = CredalPartition.unchecked(
-        found.masses, found.focal_sets, names, metadata=found.metadata
+        found.stored_masses, found.focal_sets, names, metadata=found.metadata
     )
     estimator.credal_partition_ = partition
     title = f"EKNNClus, {file.name}"

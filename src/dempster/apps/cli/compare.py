@@ -195,7 +195,7 @@ def list_moved_objects(before: CredalPartition, after: CredalPartition) -> pd.Da
     was = name_sets(before, before.frame)
     now = name_sets(after, names)
     moved = np.flatnonzero(was != now)
-    certainty = np.minimum(before.masses.max(axis=1), after.masses.max(axis=1))[moved]
+    certainty = np.minimum(before.best_mass, after.best_mass)[moved]
     moved = moved[np.argsort(-certainty, kind="stable")]
     index = np.arange(len(before))
     if before.index is not None:

@@ -114,7 +114,7 @@ def _explain_object(result: SavedResult, rows: pd.DataFrame, name: str) -> _Expl
         attributes = choose_recorded_attributes(rows, result.clustered or {})
         explanation = explain_object(partition, attributes.table, which)
     sets = partition.focal_sets.names(partition.frame)
-    masses = zip(sets, partition.masses[position], strict=True)
+    masses = zip(sets, partition[position].masses[0], strict=True)
     document = {
         "object": name,
         "text": explanation.to_text(),

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dempster._arrays import largest_in_rows
 from dempster._errors import InvalidInputError, InvalidParameterError, MissingExtraError
 from dempster._text import format_count
 from dempster._types import TableLike
@@ -200,9 +201,12 @@ class PartitionExplorer(anywidget.AnyWidget):
 
 def _pack_map(data: ReportInput, coordinates: MapCoordinates) -> bytes:
     """Pack the map with the largest masses of each object, as multiples of 1/65535."""
-    masses = data.partition.masses[coordinates.rows]
-    sets = np.argsort(-masses, axis=1, kind="stable")[:, :N_MASSES]
-    top = np.round(65535 * np.take_along_axis(masses, sets, axis=1)).astype(np.uint16)
+    partition = data.partition[coordinates.rows]
+    number = min(N_MASSES, len(partition.focal_sets))
+    sets, masses = largest_in_rows(partition.stored_masses, number)
     return pack_coordinates(
-        data, coordinates, top_sets=sets.astype(np.int32), top_masses=top
+        data,
+        coordinates,
+        top_sets=np.maximum(sets, 0).astype(np.int32),
+        top_masses=np.round(65535 * masses).astype(np.uint16),
     )

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from dempster import _validation as rule
+from dempster._arrays import divide, scale_columns
 from dempster._errors import InvalidParameterError
 from dempster.apps.recipe.attributes import Attributes, Note, Preparation
 from dempster.apps.recipe.export import parse_toml
@@ -31,7 +32,7 @@ def rename_clusters(
 ) -> CredalPartition:
     """Return the same partition with other names of the clusters."""
     return CredalPartition.unchecked(
-        partition.masses,
+        partition.stored_masses,
         partition.focal_sets,
         partition.index,
         frame,
@@ -77,10 +78,10 @@ def reweight_sets(
     size = partition.focal_sets.cardinality
     weight = np.select(
         [size == 0, size == 1], [outlier_weight, 1.0], ambiguity_weight
-    ).astype(partition.masses.dtype)
-    masses = partition.masses * weight
+    ).astype(partition.dtype)
+    masses = scale_columns(partition.stored_masses, weight)
     return CredalPartition.unchecked(
-        masses / masses.sum(axis=1, keepdims=True),
+        divide(masses, masses.sum(axis=1)[:, None], 0),
         partition.focal_sets,
         partition.index,
         partition.frame,

@@ -154,7 +154,7 @@ def _rank_doubtful(
     frame = partition.frame
     sets = list(partition.focal_sets)
     best = partition.best_set[candidates]
-    mass = partition.masses[candidates, best]
+    mass = partition.best_mass[candidates]
     doubt = doubt_scores(partition[candidates])
     order = np.lexsort((candidates, -mass, -np.round(doubt, 6)))[:MAX_LISTED_OBJECTS]
     objects = []

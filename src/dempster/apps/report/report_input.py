@@ -214,7 +214,7 @@ def _resolve_partition(
         table, attributes = _select_recorded_columns(partition, table)
     data = ReportInput(
         CredalPartition.unchecked(
-            partition.masses,
+            partition.stored_masses,
             partition.focal_sets,
             None,
             _cluster_names(partition, names),

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dempster._arrays import row_argmax, row_max
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._text import format_count
 from dempster.apps.map import name_sets, pack_objects
@@ -211,9 +212,8 @@ class Run:
         multiplies the three masses by the weights of the sliders, and assigns the object to the set
         with the largest product.
         """
-        masses = self.partition.masses
+        masses = self.partition.stored_masses
         cardinality = self.partition.focal_sets.cardinality
-        rows = np.arange(len(masses))
         arrays: dict[str, np.ndarray] = {}
         kinds = {
             "empty": cardinality == 0,
@@ -225,11 +225,11 @@ class Run:
             # If two sets have equal mass, the smaller set is selected, like in
             # `CredalPartition.best_set`.
             columns = columns[np.argsort(cardinality[columns], kind="stable")]
-            largest = np.zeros(len(masses))
-            sets = np.full(len(masses), -1)
+            largest = np.zeros(len(self.partition))
+            sets = np.full(len(self.partition), -1)
             if len(columns):
-                sets = columns[masses[:, columns].argmax(axis=1)]
-                largest = masses[rows, sets]
+                sets = columns[row_argmax(masses[:, columns])]
+                largest = row_max(masses[:, columns])
             arrays[name] = largest.astype(np.float32)
             arrays[f"{name}_set"] = sets.astype(np.int32)
         numbers = [*map(self.number_clusters, self.partition.focal_sets)]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dempster._arrays import row_max, select_columns
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster.apps.map import pack
 from dempster.apps.recipe.model import Units
@@ -98,9 +99,10 @@ def _contours(run: Run, params: Json) -> bytes:
         )
     values = to_values(np.column_stack([axis.ravel() for axis in grid]))
     table = pd.DataFrame(values, columns=run.values.columns)
-    masses = np.asarray(run.estimator.predict_mass(table).masses)
-    sets = np.sort(np.argsort(-masses.max(axis=0), kind="stable")[:MAX_CONTOUR_SETS])
-    shades = np.round(255 * masses[:, sets]).astype(np.uint8)
+    masses = run.estimator.predict_mass(table).stored_masses
+    largest = row_max(masses.T)
+    sets = np.sort(np.argsort(-largest, kind="stable")[:MAX_CONTOUR_SETS])
+    shades = np.round(255 * select_columns(masses, sets)).astype(np.uint8)
     return pack(
         {"shades": shades.T},
         width=CONTOUR_COLUMNS,
@@ -166,7 +168,7 @@ def _sort_keys(run: Run, by: str) -> np.ndarray:
     if by == "doubt":
         return run.doubt
     if by == "mass":
-        return partition.masses[np.arange(len(run)), partition.best_set]
+        return partition.best_mass
     if by == "set":
         return partition.best_set
     if by == "name":
@@ -216,7 +218,7 @@ def _why(run: Run, params: Json) -> Json:
     explanation = Units.from_preparation(run.preparation).convert_explanation(
         explanation
     )
-    masses = run.partition.masses[position]
+    masses = run.partition[position].masses[0]
     order = np.argsort(-masses, kind="stable")[:MAX_EXPLAINED_SETS]
     exemplars = []
     for exemplar in explanation.exemplars:
@@ -528,7 +530,7 @@ def _agreement_curve(run: Run, classes: str) -> tuple[str, np.ndarray, np.ndarra
             f"the column '{classes}' contains fewer than two values"
         )
     partition = CredalPartition(
-        run.partition.masses[has_class], run.partition.focal_sets
+        run.partition.stored_masses[has_class], run.partition.focal_sets
     )
     labels = run.table[classes][has_class].astype(str).to_numpy()
     curve = retention_curve(partition, labels, shares=_RETAINED_SHARES)
@@ -538,7 +540,7 @@ def _agreement_curve(run: Run, classes: str) -> tuple[str, np.ndarray, np.ndarra
 def _silhouette_curve(run: Run) -> tuple[str, np.ndarray, np.ndarray]:
     if run.partition.n_clusters < 2 or len(run) < 4:
         return "silhouette", np.zeros(0), np.zeros(0)
-    partition = CredalPartition(run.partition.masses, run.partition.focal_sets)
+    partition = CredalPartition(run.partition.stored_masses, run.partition.focal_sets)
     size = MAX_SILHOUETTES if len(run) > MAX_SILHOUETTES else None
     silhouette = credal_silhouette(
         partition, run.numbers, sample_size=size, random_state=0
@@ -692,7 +694,9 @@ def _compare(session: Session, params: Json) -> Json:
 
 def _select(run: Run, positions: np.ndarray) -> CredalPartition:
     """Return the partition of some objects, without names because they need not be unique."""
-    return CredalPartition(run.partition.masses[positions], run.partition.focal_sets)
+    return CredalPartition(
+        run.partition.stored_masses[positions], run.partition.focal_sets
+    )
 
 
 def _n_pairs(n_objects: int) -> int | None:
