@@ -263,6 +263,12 @@ def scale_rows(values: Array, factors: Array) -> Array:
     return values * factors[:, None]
 
 
+def normalize_rows(values: Array) -> Array:
+    """Divide each row by its Euclidean norm; rows of zeros do not change."""
+    scaled = divide(values, row_max(abs(values))[:, None], 0)  # avoids overflow
+    return divide(scaled, ((scaled * scaled).sum(axis=1) ** 0.5)[:, None], 0)
+
+
 def scale_columns(values: Array, factors: np.ndarray) -> Array:
     """Multiply each column by a factor."""
     if is_sparse(values):

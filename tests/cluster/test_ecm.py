@@ -433,3 +433,82 @@ def test_prototype_of_a_cluster_without_mass_does_not_move():
     sums = Statistics(0.0, powers.sum(axis=0), X.T @ powers, np.empty((0, 0, 3)))
     moved = model.update(sums).centers
     np.testing.assert_allclose(moved, [[1, 1], [5, -7], [10, 9]])
+
+
+# ---- cosine --------------------------------------------------------------------------------------
+
+DIRECTIONS = np.array([[1.0, 0, 0, 0], [0, 1, 1, 0], [0, 0, -1, 2]])
+
+
+def rows_on_rays(seed=0):
+    """Return rows of very different lengths around three directions, and their classes."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat([0, 1, 2], 50)
+    units = DIRECTIONS / np.linalg.norm(DIRECTIONS, axis=1)[:, None]
+    rows = units[y] + 0.1 * rng.normal(size=(150, 4))
+    return rows * rng.uniform(0.01, 100, size=(150, 1)), y
+
+
+def test_cosine_agrees_with_a_naive_implementation():
+    X, y = rows_on_rays()
+    model = ECM(3, metric="cosine", tol=1e-12, random_state=0).fit(X)
+    assert adjusted_rand_score(y, model.labels_) == 1
+    assert adjusted_rand_score(y, ECM(3, random_state=0).fit(X).labels_) < 0.9
+    U = X / np.linalg.norm(X, axis=1)[:, None]
+    V = U[[0, 50, 100]] + 0.01
+    for _ in range(100):
+        squares = ((U[:, None] - V) ** 2).sum(axis=2)
+        masses = squares ** (-1 / (model.beta_ - 1))
+        masses /= masses.sum(axis=1, keepdims=True)
+        V = (masses**model.beta_).T @ U
+        V /= np.linalg.norm(V, axis=1)[:, None]
+    order = model.labels_[[0, 50, 100]]
+    np.testing.assert_allclose(model.cluster_centers_[order], V, atol=1e-6)
+
+
+def test_cosine_does_not_depend_on_the_lengths_of_rows():
+    X, _ = rows_on_rays(1)
+    model = ECM(3, metric="cosine", focal_sets="full", random_state=0).fit(X)
+    lengths = np.geomspace(1e-70, 1e70, len(X))[:, None]
+    other = ECM(3, metric="cosine", focal_sets="full", random_state=0).fit(X * lengths)
+    np.testing.assert_allclose(
+        other.cluster_centers_, model.cluster_centers_, atol=1e-9
+    )
+    expected = model.credal_partition_.masses
+    np.testing.assert_allclose(
+        model.predict_mass(X * lengths).masses, expected, atol=1e-9
+    )
+    np.testing.assert_allclose(np.linalg.norm(model.cluster_centers_, axis=1), 1)
+    blocks = [X[:70], X[70:] * lengths[70:]]
+    lazy = ECM(3, metric="cosine", focal_sets="full", random_state=0).fit(blocks)
+    np.testing.assert_allclose(
+        lazy.credal_partition_.compute().masses, expected, atol=1e-6
+    )
+
+
+def test_cosine_of_a_stream():
+    X, y = rows_on_rays(2)
+    order = np.random.default_rng(0).permutation(len(X))
+    model = ECM(3, metric="cosine", random_state=0)
+    for rows in np.array_split(order, 3):
+        model.partial_fit(X[rows])
+    assert adjusted_rand_score(y, model.predict(X)) == 1
+    np.testing.assert_allclose(np.linalg.norm(model.cluster_centers_, axis=1), 1)
+
+
+@pytest.mark.parametrize("as_blocks", [False, True])
+def test_cosine_of_rows_of_zeros(as_blocks):
+    X, _ = rows_on_rays()
+    bad = X.copy()
+    bad[7] = 0
+    model = ECM(3, metric="cosine", n_init=1, random_state=0)
+    with pytest.raises(ValueError, match="rows of zeros if metric='cosine', got row 7"):
+        model.fit([bad] if as_blocks else bad)
+    with pytest.raises(ValueError, match="got row 0"):
+        model.fit(X).predict(bad[7:9])
+
+
+def test_cosine_of_few_directions():
+    rays = np.outer(np.arange(1, 9), [1.0, 2.0])
+    with pytest.raises(ValueError, match="different objects"):
+        ECM(2, metric="cosine").fit(rays)

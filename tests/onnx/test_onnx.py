@@ -204,7 +204,9 @@ def test_quadratic_programs(c, focal_sets):
 
 def test_rows_equal_to_prototypes():
     X, _ = blobs(3)
-    for settings in ({}, {"focal_sets": "full", "beta": 2.0}, {"metric": "adaptive"}):
+    choices = [{}, {"focal_sets": "full", "beta": 2.0}]
+    choices += [{"metric": "adaptive"}, {"metric": "cosine"}]
+    for settings in choices:
         estimator = ECM(3, n_init=2, random_state=0, **settings).fit(X)
         centers = estimator.cluster_centers_
         masses, labels = run_onnx(to_onnx(estimator, dtype="float64"), centers)

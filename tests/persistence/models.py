@@ -143,6 +143,7 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
     "ECM, adaptive": _clusterer(
         ECM, n_clusters=3, metric="adaptive", focal_sets="pairs"
     ),
+    "ECM, cosine": _clusterer(ECM, n_clusters=3, metric="cosine"),
     "ECM, number found": _clusterer(ECM, n_clusters="auto"),
     "ECM, single precision": _clusterer(ECM, TABLE.astype(np.float32), n_clusters=2),
     "ECM, own sets": _clusterer(ECM, n_clusters=3, focal_sets=FocalSets.full(3)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -110,8 +110,6 @@ class Support:
         False  # X may be a torch tensor; the fit then runs on the device of the tensor
     )
     images: bool = False  # X is an image, which never comes in blocks
-    # converts blocks like `_read` converts rows in memory
-    map_blocks: Callable[[Blocks], Blocks] | None = None
 
 
 @dataclass(frozen=True)
@@ -207,6 +205,10 @@ class EvidentialClusterer(
     def _read(self, X: TableLike, *, reset: bool) -> Any:
         """Validate X and convert it for the algorithm, by default to an array of attributes."""
         return self._validate_attributes(X, reset=reset)
+
+    def _map_blocks(self, source: Blocks) -> Blocks:
+        """Convert blocks like `_read` converts rows in memory."""
+        return source
 
     def _validate_attributes(
         self, X: TableLike, *, reset: bool, **options: Any

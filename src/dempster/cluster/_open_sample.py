@@ -182,7 +182,7 @@ def _open_block_sample(
 
         rows = BlockRows(
             source,
-            support.map_blocks(source) if support.map_blocks else source,
+            clusterer._map_blocks(source),
             sample_weight,
             clusterer.random_state,
             PassRunner(apply, journal, log, advance),
@@ -254,7 +254,7 @@ def predict_lazily(clusterer: Any, X: TableLike) -> LazyCredalPartition:
     source = _open_source(clusterer, X)
     assert source.width is not None
     # One row suffices to check the number and the names of the columns.
-    row = np.zeros((1, source.width), source.dtype)
+    row = np.ones((1, source.width), source.dtype)
     clusterer._read(named_rows(row, source), reset=False)
     return _lazy_partition(clusterer, source, None)
 

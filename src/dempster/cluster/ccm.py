@@ -32,6 +32,7 @@ from dempster.cluster.ecm import (
     prototype_attributes,
 )
 from dempster.cluster.explanation import ClusterEvidence
+from dempster.data.blocks import Blocks
 from dempster.dissimilarity.sources import AttributeSource
 from dempster.optimize.descent import Run, solve_normal_equations
 from dempster.partition import CredalPartition
@@ -239,7 +240,6 @@ class CCM(OnlineClusterer):
         "device": DEVICE_RULE,
         "missing": MISSING_RULE,
     }
-    _support = replace(OnlineClusterer._support, map_blocks=lift_blocks)
     _auto_params = explain_auto_params
 
     def __init__(
@@ -277,6 +277,9 @@ class CCM(OnlineClusterer):
     def _read(self, X: TableLike, *, reset: bool) -> Array:
         """Validate X and append a column of zeros, the additional coordinate."""
         return lift(super()._read(X, reset=reset))
+
+    def _map_blocks(self, source: Blocks) -> Blocks:
+        return lift_blocks(source)
 
     def _comparison_source(self, values: Array) -> AttributeSource:
         return AttributeSource(to_host(values)[:, :-1])

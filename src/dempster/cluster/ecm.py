@@ -17,14 +17,17 @@ from dempster._arrays import (
     Array,
     centering_offset,
     is_tensor,
+    normalize_rows,
     precision_of,
+    row_max,
     to_device_of,
     to_host,
 )
 from dempster._blas import one_blas_thread
+from dempster._errors import InvalidParameterError
 from dempster._native import kernel
 from dempster._random import as_random_state
-from dempster._types import ArrayLike, MaybeUnset, Seed
+from dempster._types import ArrayLike, MaybeUnset, Seed, TableLike
 from dempster._validation import has_missing
 from dempster.belief import FocalSets
 from dempster.belief.focal_sets import has_many_clusters
@@ -66,6 +69,7 @@ from dempster.cluster._starts import (
 )
 from dempster.cluster.belief_peaks import INIT_RULE, BeliefPeaks, centers_from_peaks
 from dempster.cluster.explanation import ClusterEvidence, quadratic_parts
+from dempster.data.blocks import Blocks
 from dempster.dissimilarity.partial import impute_missing, squared_distances_to_points
 from dempster.optimize.blocks import Apply, row_blocks, sum_blocks
 from dempster.optimize.descent import Run, descend, solve_normal_equations
@@ -106,6 +110,7 @@ class PrototypeModel:
     metrics: Annotated[np.ndarray, "c p p"] | None = None
     # variances within clusters; None if missing values raise an error
     within: Annotated[np.ndarray, "p"] | None = None
+    is_spherical: bool = False  # whether the prototypes have length one
 
     @property
     def family(self) -> FocalSets:
@@ -304,6 +309,8 @@ class PrototypeModel:
             is_complete = statistics.total.ndim == 1
             best = self._best_centers if is_complete else self._partial_centers
             centers = best(statistics)
+            if self.is_spherical:
+                centers = normalize_rows(centers)
             if is_complete:
                 # The prototype of a cluster without mass does not move.
                 has_mass = statistics.total @ self.step.sets > 0
@@ -559,6 +566,7 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         self.make_model = make_model
         self.has_user_start = not isinstance(init, str)
         self.is_adaptive = estimator.metric == "adaptive"
+        self.is_spherical = estimator.metric == "cosine"
         self.rng = as_random_state(estimator.random_state)
         self.within = sample.within
         self.original = sample.rows(
@@ -576,6 +584,8 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         self.delta = None if estimator.delta == "auto" else float(estimator.delta)
 
     def _find_origin(self) -> np.ndarray | None:
+        if self.is_spherical:
+            return None
         dtype = precision_of(self.original.values)
         if not self.is_adaptive:
             offset = centering_offset(*self.original.bounds())
@@ -599,7 +609,10 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         self, family: FocalSets, centers: np.ndarray, metrics: np.ndarray | None = None
     ) -> PrototypeModel:
         centers = np.asarray(centers, float)
-        return self.make_model(self._mass_step(family), centers, metrics, self.within)
+        step = self._mass_step(family)
+        if self.is_spherical:
+            return PrototypeModel(step, normalize_rows(centers), is_spherical=True)
+        return self.make_model(step, centers, metrics, self.within)
 
     def _mass_step(self, family: FocalSets) -> MassStep:
         require_singletons(family)
@@ -771,6 +784,21 @@ def prototype_attributes(
     return attributes
 
 
+def project_to_sphere(rows: Array) -> Array:
+    """Divide rows by their lengths, for metric="cosine"."""
+    is_zero = to_host(row_max(abs(rows)) == 0)
+    if is_zero.any():
+        must = (
+            f"not contain rows of zeros if metric='cosine', got row {is_zero.argmax()}"
+        )
+        raise InvalidParameterError("X", must=must)
+    return normalize_rows(rows)
+
+
+def _project_block(block: np.ndarray, shared: None, apply: Apply) -> np.ndarray:
+    return project_to_sphere(block)
+
+
 class ECM(OnlineClusterer):
     r"""Evidential c-means: every set of clusters has a prototype, the barycenter of its clusters.
 
@@ -800,9 +828,10 @@ class ECM(OnlineClusterer):
         clusters, then adds the pairs of mutually nearest clusters and continues. With more than 50
         clusters, "auto" gives mass only to the five nearest clusters of an object, to their pairs
         and to the empty set, in the fit as well as in the result, whose masses are compressed rows.
-    metric : {"euclidean", "adaptive"}, default="euclidean"
+    metric : {"euclidean", "adaptive", "cosine"}, default="euclidean"
         "adaptive" learns a metric matrix of determinant one for each cluster, for elongated
-        clusters.
+        clusters. "cosine" divides rows and prototypes by their lengths, for embeddings and counts
+        of words. The squared distance is then 2 - 2 cos, and a row of zeros raises an error.
     alpha : float >= 0, default=1
         Penalty of large sets; larger values give smaller sets.
     beta : float > 1 or "auto", default="auto"
@@ -903,7 +932,7 @@ class ECM(OnlineClusterer):
     _rules = {
         **COMMON_RULES,
         "checkpoint": CHECKPOINT_RULE,
-        "metric": rule.choice("euclidean", "adaptive"),
+        "metric": rule.choice("euclidean", "adaptive", "cosine"),
         "alpha": rule.real(0),
         "beta": BETA_RULE,
         "delta": DELTA_RULE,
@@ -946,6 +975,15 @@ class ECM(OnlineClusterer):
         self.n_neighbor_clusters = n_neighbor_clusters
         self.checkpoint = checkpoint
         self.device = device
+
+    def _read(self, X: TableLike, *, reset: bool) -> Array:
+        values = super()._read(X, reset=reset)
+        return project_to_sphere(values) if self.metric == "cosine" else values
+
+    def _map_blocks(self, source: Blocks) -> Blocks:
+        if self.metric != "cosine":
+            return source
+        return source.map(_project_block, None, source.width, source.dtype)
 
     def _make_method(
         self, sample: Sample[np.ndarray], request: FitRequest

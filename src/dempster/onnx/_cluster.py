@@ -168,6 +168,8 @@ def prototype_masses(X: Value, model: PrototypeModel, n_features: int) -> Value:
     barycenters, metrics, *mass_arguments = model.kernel_arguments(np.dtype(float))
     points = barycenters[:n_features].T
     lifts = barycenters[n_features:]
+    if model.is_spherical:
+        X = X / (X * X).sum() ** 0.5
     if metrics is None:
         costs = squared_distances(X, points)
     else:
