@@ -17,12 +17,12 @@ from sklearn.datasets import load_iris, make_blobs, make_circles, make_moons
 from sklearn.metrics import adjusted_rand_score
 
 from benchmarks.defaults.data import public_sets
+from benchmarks.defaults.measures import match_clusters
 from benchmarks.other import write_table
 from dempster import CredalPartition
 from dempster.cluster import CredalClustering
 from dempster.cluster._pool import PooledModel
 from dempster.explain import doubt_scores, retention_curve
-from dempster.explain.scores import match_clusters
 
 SEEDS = range(10)
 NOISE = {

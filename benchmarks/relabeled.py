@@ -19,11 +19,11 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import adjusted_rand_score, roc_auc_score
 from sklearn.preprocessing import scale
 
+from benchmarks.defaults.measures import match_clusters
 from benchmarks.harness import shared_folder
 from benchmarks.other import write_table
 from dempster.cluster import EGMM, BootClus
 from dempster.explain import doubt_scores
-from dempster.explain.scores import match_clusters
 
 N_REFITS = 8
 

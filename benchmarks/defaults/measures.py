@@ -10,7 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 from benchmarks.defaults.data import NOISE
 from dempster import CredalPartition
 from dempster.explain import doubt_scores, retention_curve
-from dempster.explain.scores import match_clusters
+from dempster.explain.scores import count_pairs, match_one_to_one
 
 __all__ = ["SHARES", "Measures", "of_labels", "of_partition"]
 
@@ -25,6 +25,13 @@ SHARES = (
     1.0,
 )  # proportions of the objects that are kept
 Measures = dict[str, Any]
+
+
+def match_clusters(classes: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return the cluster of each class, matched one to one, or -1 for a class without a cluster."""
+    n_classes = classes.max() + 1
+    n_clusters = labels.max() + 1
+    return match_one_to_one(count_pairs(classes, labels, n_classes, n_clusters))
 
 
 def of_labels(

@@ -11,7 +11,7 @@ from sklearn.mixture import GaussianMixture
 
 from dempster.cluster import ECM, EGMM, EVCLUS, NNEVCLUS, BootClus, CredalClustering
 from dempster.dissimilarity import to_conflict
-from dempster.explain.scores import match_clusters
+from dempster.explain.scores import count_pairs, match_one_to_one
 
 N_CLUSTERS = 3
 
@@ -34,7 +34,7 @@ X = generate(0, 2.0, 0.6, 3.3, 70)
 def ordered(labels):
     """Return the labels with the same numbers in all panels: those of the generated clusters."""
     truth = np.minimum(np.arange(len(labels)) * 3 // (len(labels) - 1), 2)
-    places = np.argsort(match_clusters(truth, labels))
+    places = np.argsort(match_one_to_one(count_pairs(truth, labels, 3, 3)))
     return places[labels]
 
 
