@@ -77,8 +77,6 @@ CHOICES = {
     ),
     "rule of assignment": lambda v: M.assignment(v),
     "rule of combine_partitions": lambda v: combine_partitions([M, M], v),
-    "normalization": lambda v: combine_partitions([M, M], normalization=v),
-    "rule of embed_partitions": lambda v: embed_partitions([M, M], rule=v),
     "distance": lambda v: credal_rand_index(M, M, distance=v),
 }
 REALS = {

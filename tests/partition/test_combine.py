@@ -206,7 +206,6 @@ def test_invalid_arguments(arguments, message):
     with pytest.raises(ValueError, match=message):
         combine_partitions(*arguments)
     for keyword, value in (
-        ("normalization", "x"),
         ("n_init", 0),
         ("focal_sets", "x"),
         ("n_partners", 0),

@@ -204,7 +204,6 @@ def test_large_partitions():
         (lambda: credal_rand_index([0, 1], [0, 1], n_pairs=0), "n_pairs must be"),
         (lambda: pairwise_nonspecificity([0]), "at least two objects"),
         (lambda: embed_partitions([[0, 1]]), "at least two partitions"),
-        (lambda: embed_partitions([[0, 1], [0, 1]], rule="x"), "rule must be"),
         (lambda: embed_partitions([[0, 1], [0, 1]], names=["a"]), "2 names"),
     ],
 )
@@ -213,16 +212,13 @@ def test_invalid_arguments(call, message):
         call()
 
 
-@pytest.mark.parametrize("rule", ["smacof", "classical"])
-def test_map_of_partitions(rule):
+def test_map_of_partitions():
     rng = np.random.default_rng(1)
     truth = rng.integers(0, 3, 60)
     noisy = truth.copy()
     noisy[:10] = rng.integers(0, 3, 10)
     far = rng.integers(0, 3, 60)
-    result = embed_partitions(
-        [truth, (truth + 1) % 3, noisy, far], names=list("abcd"), rule=rule
-    )
+    result = embed_partitions([truth, (truth + 1) % 3, noisy, far], names=list("abcd"))
     distances = np.linalg.norm(
         result.coordinates[:, None] - result.coordinates[None], axis=2
     )

@@ -13,7 +13,7 @@ from dempster._errors import InvalidParameterError
 from dempster._native import interruptible
 from dempster._random import as_generator
 from dempster.belief import FocalSets
-from dempster.belief.combination import NORMALIZATIONS
+from dempster.belief.combination import remove_empty
 from dempster.optimize.row_fit import (
     no_links,
     pair_distances,
@@ -48,7 +48,6 @@ def combine_partitions(
     *,
     n_clusters: int | None = None,
     focal_sets: FocalSets | str = "pairs",
-    normalization: str = "dempster",
     n_init: int = 5,
     max_iter: int = 200,
     tol: float = 1e-6,
@@ -71,15 +70,12 @@ def combine_partitions(
     rule : {"dubois_prade", "dempster", "yager", "average", "disjunctive", "conjunctive"}
         Rule of combination. Dempster's rule assumes independent partitions; the masses of pairs
         with total conflict are discounted by 1e-6 first. Here, "dubois_prade" and "yager" give the
-        same result.
+        same result. Except with "conjunctive", the partitions are normalized first.
     n_clusters : int, optional
         Number of clusters of the result; by default the largest number of clusters of the
         partitions.
     focal_sets : FocalSets or {"simple", "pairs", "full"}
         Focal sets of the result.
-    normalization : {"dempster", "yager"}
-        Rule that removes mass on the empty set before the combination. ``rule="conjunctive"`` keeps
-        this mass.
     n_init : int
         Number of initial partitions, of which the best is used. The first ones are the given
         partitions, then follow a hierarchical clustering of the combined masses (up to 2,000
@@ -113,7 +109,7 @@ def combine_partitions(
     array([2])
     """
     sources = as_credal_partitions(partitions)
-    family = _check_inputs(sources, rule, n_clusters, focal_sets, normalization)
+    family = _check_inputs(sources, rule, n_clusters, focal_sets)
     if len(family) > _MAX_SETS:
         must = f"contain at most {_MAX_SETS} sets, got {len(family):,}; use 'simple' or 'pairs'"
         raise InvalidParameterError("focal_sets", must=must)
@@ -123,10 +119,9 @@ def combine_partitions(
     validation.check(verbose, "verbose", validation.verbosity)
     sources = [match_objects(p, sources[0]) for p in sources]
     if rule != "conjunctive":
-        normalize = NORMALIZATIONS[normalization]
         sources = [
             CredalPartition(
-                *normalize(p.stored_masses, p.focal_sets), p.index, frame=p.frame
+                *remove_empty(p.stored_masses, p.focal_sets), p.index, frame=p.frame
             )
             for p in sources
         ]
@@ -332,7 +327,7 @@ def _select_pairs(
     return np.unique(np.concatenate([ring, pairs]), axis=0)
 
 
-def _check_inputs(sources, rule, n_clusters, focal_sets, normalization) -> FocalSets:
+def _check_inputs(sources, rule, n_clusters, focal_sets) -> FocalSets:
     """Validate the partitions and the parameters; return the family of focal sets of the result."""
     if len(sources) < 1:
         raise InvalidParameterError("partitions", must="contain at least one partition")
@@ -344,7 +339,6 @@ def _check_inputs(sources, rule, n_clusters, focal_sets, normalization) -> Focal
     if len(sources[0]) < 2:
         raise InvalidParameterError("partitions", must="have at least two objects")
     validation.check_choice(rule, "rule", _RULES)
-    validation.check_choice(normalization, "normalization", NORMALIZATIONS)
     validation.check(
         n_clusters, "n_clusters", validation.choice(None) | validation.integer(1)
     )

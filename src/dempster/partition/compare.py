@@ -336,8 +336,6 @@ def embed_partitions(
     partitions: Sequence[Any],
     names: Sequence[Any] | None = None,
     *,
-    rule: str = "smacof",
-    distance: str = "jousselme",
     n_pairs: int | str | None = "auto",
     random_state: Any = 0,
 ) -> PartitionMap:
@@ -349,9 +347,7 @@ def embed_partitions(
         Partitions of the same objects.
     names : sequence of str, optional
         Names of the partitions; 0, 1, ... by default.
-    rule : {"smacof", "classical"}
-        Algorithm. "smacof" reduces the stress of the solution of classical scaling.
-    distance, n_pairs, random_state
+    n_pairs, random_state
         Arguments of `credal_rand_index`. All comparisons use the same sampled pairs.
 
     Returns
@@ -373,7 +369,6 @@ def embed_partitions(
         raise InvalidParameterError(
             "partitions", must=f"contain at least two partitions, got {len(partitions)}"
         )
-    validation.check_choice(rule, "rule", ("smacof", "classical"))
     if names is None:
         names = range(len(partitions))
     labels = validation.as_texts(names, "names", "names")
@@ -383,16 +378,12 @@ def embed_partitions(
         )
     seed = as_integer_seed(random_state)
     d = np.zeros((len(partitions), len(partitions)))
-    options: dict[str, Any] = {
-        "distance": distance,
-        "n_pairs": n_pairs,
-        "random_state": seed,
-    }
     for i, a in enumerate(partitions):
         for j, b in enumerate(partitions[:i]):
-            d[i, j] = d[j, i] = max(0.0, 1 - credal_rand_index(a, b, **options))
+            index = credal_rand_index(a, b, n_pairs=n_pairs, random_state=seed)
+            d[i, j] = d[j, i] = max(0.0, 1 - index)
     xy = _classical_scaling(d)
-    if rule == "smacof" and len(d) > 2 and d.any():
+    if len(d) > 2 and d.any():
         from sklearn.manifold import smacof
 
         # The classical solution as initial value makes the result deterministic.
