@@ -38,7 +38,6 @@ import re
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -106,13 +105,6 @@ def library() -> ctypes.CDLL:
             raise ImportError(f"the kernels of dempster {reason}: {_REMEDY}")
     _check_age(kernels)
     return kernels
-
-
-def library_path() -> Path:
-    """Return the file from which the kernels were loaded."""
-    return Path(
-        vars(library())["_name"]
-    )  # ctypes has no public attribute for the file name.
 
 
 def _load(path: str) -> ctypes.CDLL:

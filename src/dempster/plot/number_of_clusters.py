@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from dempster._errors import InvalidParameterError
 from dempster._validation import as_boolean, as_reals, check, choice, real
+from dempster.explain.scores import count_pairs, match_one_to_one
 from dempster.plot._canvas import (
     MARKERS,
     Display,
@@ -175,8 +175,7 @@ MAX_COLUMNS = 4
 def match_labels(labels: np.ndarray, reference: np.ndarray) -> np.ndarray:
     """Renumber clusters so that as many objects as possible have their label in a reference."""
     c = 1 + max(int(labels.max()), int(reference.max()))
-    counts = np.bincount(labels * c + reference, minlength=c * c).reshape(c, c)
-    return linear_sum_assignment(-counts)[1][labels]
+    return match_one_to_one(count_pairs(labels, reference, c, c))[labels]
 
 
 class CandidatesDisplay(Display):

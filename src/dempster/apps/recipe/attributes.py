@@ -100,7 +100,7 @@ class Preparation:
         """
         check_table(table)
         rule.check(note, "note", rule.callback)
-        self.check_columns(table)
+        _check_run_columns(table, self.columns)
         rows = self.select(table)
         return self.apply(
             rows.iloc[_select_rows(rows, self.missing, note or (lambda text: None))]
@@ -137,16 +137,6 @@ class Preparation:
             "categories": self.categories,
             "standardized": self.is_scaled,
         }
-
-    def check_columns(self, table: pd.DataFrame) -> None:
-        """Raise an error if a table lacks a column of the training run.
-
-        Parameters
-        ----------
-        table : DataFrame
-            New rows.
-        """
-        _check_run_columns(table, self.columns)
 
     def apply(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Return validated rows with standardized numeric columns.

@@ -42,11 +42,6 @@ def load(progress: Progress, path: str, options: dict[str, Any]) -> Any:
     table = read_quietly(as_file(path), **options)
     if len(table) == 0:
         raise InvalidInputError("the table has no rows")
-    if not table.columns.is_unique:
-        name = table.columns[table.columns.duplicated()][0]
-        raise InvalidInputError(
-            f"the table has two columns named '{name}'; rename one of them"
-        )
     return table
 
 
