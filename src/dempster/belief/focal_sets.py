@@ -94,13 +94,7 @@ class FocalSets:
         -------
         FocalSets
         """
-        c = _check_n_clusters(n_clusters)
-        check_flags(empty=empty, omega=omega)
-        _check_family_fits(c, c)
-        rows = np.zeros((bool(empty) + c + (bool(omega) and c > 1), c), dtype=bool)
-        rows[bool(empty) + c :] = True
-        np.fill_diagonal(rows[bool(empty) :], True)
-        return cls._unchecked(rows)
+        return cls.max_cardinality(n_clusters, 1, empty=empty, omega=omega)
 
     @classmethod
     def pairs(
