@@ -15,6 +15,7 @@ import numpy as np
 
 _ROWS_PER_BLOCK = 512
 _BLOCK_CELLS = 1 << 20  # number of values in a block of rows
+_PIECE_BYTES = 1 << 26  # number of bytes copied from a GPU at once
 # For at most this number of columns, reductions are ten times faster column by column.
 _FEW_COLUMNS = 16
 # If the ratio of distance from zero to range is larger, squares lose most digits of the
@@ -107,11 +108,45 @@ def to_host(values: Array) -> np.ndarray:
         return values.toarray()
     if not is_tensor(values):
         return values
-    held = values.detach().cpu().resolve_conj().resolve_neg()
+    held = values.detach()
+    if held.is_cuda and held.nbytes > _PIECE_BYTES:
+        held = copy_from_gpu(held, held.new_empty(held.shape, device="cpu"))
+    held = held.cpu().resolve_conj().resolve_neg()
     try:
         return held.numpy()
     except TypeError:  # NumPy does not support some types of torch, e.g. bfloat16.
         return held.float().numpy()
+
+
+def copy_from_gpu(block: Any, target: Any) -> Any:
+    """Copy a tensor from the GPU to ``target`` through two page-locked buffers.
+
+    The GPU fills one buffer while all CPU cores copy the other one to ``target``. A direct copy
+    would use a single core and would be slow, because each page of newly allocated memory must be
+    mapped at its first use.
+    """
+    torch = library_of(block)
+    size = max(1, _PIECE_BYTES // max(1, block[:1].nelement() * target.element_size()))
+    starts = range(0, len(block), size)
+    pieces = [
+        torch.empty_like(target[:size], pin_memory=True)
+        for _ in range(min(2, len(starts)))
+    ]
+    filled = [torch.cuda.Event() for _ in pieces]
+
+    def fill(number: int) -> None:
+        rows = block[number * size : (number + 1) * size]
+        pieces[number % 2][: len(rows)].copy_(rows, non_blocking=True)
+        filled[number % 2].record(torch.cuda.current_stream(block.device))
+
+    fill(0)
+    for number, start in enumerate(starts):
+        if number + 1 < len(starts):
+            fill(number + 1)
+        filled[number % 2].synchronize()
+        rows = target[start : start + size]
+        rows.copy_(pieces[number % 2][: len(rows)])
+    return target
 
 
 def to_device_of(values: Array, other: Array) -> Array:

@@ -18,6 +18,7 @@ from dempster import _validation as rule
 from dempster._arrays import (
     Array,
     copy_array,
+    freeze,
     is_followed,
     is_tensor,
     row_argmax,
@@ -411,11 +412,16 @@ class EvidentialClusterer(
             return metadata
         if sample.device is not None:
             masses = to_tensor(masses, sample.device)
-        self.credal_partition_ = CredalPartition.unchecked(
+        partition = CredalPartition.unchecked(
             masses, self.focal_sets_, sample.index, metadata=metadata
         )
-        compute_labels(self.credal_partition_, apply)
-        self.labels_ = copy_array(self.credal_partition_.labels)
+        compute_labels(partition, apply)
+        labels = partition.labels
+        if sample.device is None:  # The masses may be on the device of the computation.
+            partition = partition.to_numpy()
+            partition.labels = freeze(to_host(labels))
+        self.credal_partition_ = partition
+        self.labels_ = copy_array(partition.labels)
         return metadata
 
     def _run_search(

@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from dempster._arrays import Array, is_tensor, to_device_of, to_host
+from dempster._arrays import Array, copy_from_gpu, is_tensor, to_device_of, to_host
 from dempster._errors import InvalidParameterError, MissingExtraError
 from dempster.data.sampling import order_along_line
-
-PIECE_BYTES = 1 << 26  # number of bytes copied from a GPU at once
 
 
 def order_on_device(rows: Array) -> tuple[Array, Array]:
@@ -61,40 +59,9 @@ def copy_into(block: Any, out: Array) -> None:
 
     target = out if is_tensor(out) else torch.from_numpy(out)
     if block.is_cuda and not target.is_cuda:
-        _copy_from_gpu(block, target)
+        copy_from_gpu(block, target)
     else:
         target.copy_(block)
-
-
-def _copy_from_gpu(block: Any, target: Any) -> None:
-    """Copy a tensor from the GPU through two page-locked buffers.
-
-    The GPU fills one buffer while all CPU cores copy the other one to ``target``. A direct copy
-    would use a single core and would be slow, because each page of newly allocated memory must be
-    mapped at its first use.
-    """
-    import torch
-
-    size = max(1, PIECE_BYTES // max(1, block[:1].nelement() * target.element_size()))
-    starts = range(0, len(block), size)
-    pieces = [
-        torch.empty_like(target[:size], pin_memory=True)
-        for _ in range(min(2, len(starts)))
-    ]
-    filled = [torch.cuda.Event() for _ in pieces]
-
-    def fill(number: int) -> None:
-        rows = block[number * size : (number + 1) * size]
-        pieces[number % 2][: len(rows)].copy_(rows, non_blocking=True)
-        filled[number % 2].record(torch.cuda.current_stream(block.device))
-
-    fill(0)
-    for number, start in enumerate(starts):
-        if number + 1 < len(starts):
-            fill(number + 1)
-        filled[number % 2].synchronize()
-        rows = target[start : start + size]
-        rows.copy_(pieces[number % 2][: len(rows)])
 
 
 def allocate_rows(rows: Array, width: int) -> Array:

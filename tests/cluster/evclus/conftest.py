@@ -8,5 +8,5 @@ import pytest
 @pytest.fixture(autouse=True)
 def short_pretraining(monkeypatch):
     if find_spec("torch") is not None:
-        rounds = "dempster.cluster.evclus._torch_training._ROUNDS"
-        monkeypatch.setattr(rounds, 4)
+        steps = "dempster.cluster.evclus._torch_training._STEPS"
+        monkeypatch.setattr(steps, 200)

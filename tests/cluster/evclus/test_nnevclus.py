@@ -183,7 +183,7 @@ def test_converged(blobs):
 
 def test_validation_of_rejected_steps():
     """A step that increases the loss is undone before the validation."""
-    double = np.dtype(np.float64)
+    double = HostArrays(np.dtype(np.float64))
     network = FeedForward([1, 1], MassLayer(None), double, np.random.default_rng(0))
     network.weights = np.array([1.0, 0.0])
     progress = TrainingProgress(network)
@@ -195,7 +195,7 @@ def test_validation_of_rejected_steps():
 
     train(
         progress,
-        AdaptiveSteps(network, HostArrays(double), loss, 6, 0.0),
+        AdaptiveSteps(network, double, loss, 6, 0.0),
         lambda: seen.append(network.weights[0]) or 0.0,
         patience=10,
         save=lambda p: None,
@@ -226,6 +226,30 @@ def test_batches_of_many_rows():
     assert batches.shape == (50, 512)
     assert 0 <= batches.min() < 0.01 * n
     assert 0.99 * n < batches.max() < n
+
+
+@pytest.mark.parametrize(("size", "n_batches"), [(1024, 25), (40_000, 1)])
+def test_large_batches(size, n_batches):
+    """An epoch has at most 25,600 rows."""
+    batches = draw_batches(1_000_000, size, np.random.default_rng(0))
+    assert batches.shape == (n_batches, size)
+
+
+@pytest.mark.parametrize(("size", "rate"), [(512, 0.005), (1024, 0.01)])
+def test_default_learning_rate(size, rate):
+    X, _ = make_blobs(1100, 2, centers=2, random_state=0)
+    default, same, other = (
+        NNEVCLUS(
+            2,
+            training=Training("mini-batch", size, **keywords),
+            init="random",
+            max_iter=20,
+            random_state=0,
+        ).fit(X)
+        for keywords in ({}, {"learning_rate": rate}, {"learning_rate": 0.007})
+    )
+    np.testing.assert_array_equal(default.history_, same.history_)
+    assert default.history_[-1] != other.history_[-1]
 
 
 def test_rmsprop(blobs):

@@ -10,7 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 from dempster import FocalSets, persistence
 from dempster.cluster import EVCLUS, NNEVCLUS, Training
 from dempster.cluster.evclus import nnevclus
-from dempster.cluster.evclus._network import FeedForward, MassLayer
+from dempster.cluster.evclus._network import FeedForward, HostArrays, MassLayer
 from dempster.cluster.evclus.nnevclus import (
     compute_doubt_targets,
     fence_coefficients,
@@ -142,9 +142,9 @@ def test_widen():
     """Single clusters keep their scores, and a pair has the mean of both."""
     first = FocalSets.simple(3)
     family = FocalSets.with_pairs(3, [(0, 2)], omega=False)
-    network = FeedForward(
-        [2, 5, len(first)], MassLayer(0), np.dtype(float), np.random.default_rng(0)
-    )
+    arrays = HostArrays(np.dtype(float))
+    sizes = [2, 5, len(first)]
+    network = FeedForward(sizes, MassLayer(0), arrays, np.random.default_rng(0))
     wider = network.widen(
         score_matrix(first, family), MassLayer(family.empty_index), np.empty(0)
     )
@@ -191,7 +191,7 @@ def test_torch_network(row, tmp_path, monkeypatch):
     torch = pytest.importorskip("torch")
     from dempster.cluster.evclus import _torch_training
 
-    monkeypatch.setattr(_torch_training, "_ROUNDS", 20)  # the default
+    monkeypatch.setattr(_torch_training, "_STEPS", 1000)  # the default
     X, y = row
     torch.manual_seed(0)
     layers = torch.nn.Linear(2, 20), torch.nn.Tanh(), torch.nn.Linear(20, 6)

@@ -1,11 +1,18 @@
 """Gradients, compared with finite differences and with automatic differentiation by torch."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 from dempster import FocalSets
 from dempster.cluster.evclus import _network_loss as losses
-from dempster.cluster.evclus._network import FeedForward, MassLayer, cross_entropy
+from dempster.cluster.evclus._network import (
+    FeedForward,
+    HostArrays,
+    MassLayer,
+    cross_entropy,
+)
 from dempster.cluster.evclus._pairs import link_form
 
 FAMILY = FocalSets.pairs(3)
@@ -58,7 +65,8 @@ def differences(function, x, step=1e-6):
 
 def small_network(sizes=(2, 5, 4, F), **layer):
     rng = np.random.default_rng(2)
-    network = FeedForward(sizes, MassLayer(0, **layer), np.dtype(np.float64), rng)
+    arrays = HostArrays(np.dtype(np.float64))
+    network = FeedForward(sizes, MassLayer(0, **layer), arrays, rng)
     network.weights = network.weights + 0.1 * rng.normal(size=len(network.weights))
     return (
         network,
@@ -131,15 +139,15 @@ def test_networks_against_differences(layer, sizes):
 def test_networks_against_torch(layer):
     """Compare masses, gradients and shares for the same weights."""
     torch = pytest.importorskip("torch")
-    from dempster.cluster.evclus._torch_network import (
-        DeviceArrays,
-        TorchNetwork,
-        feed_forward,
-    )
+    from dempster.cluster.evclus._torch_network import DeviceArrays, TorchNetwork
 
     network, x, h = small_network(**layer)
     arrays = DeviceArrays(torch.float64, "cpu")
-    other = TorchNetwork(feed_forward(network.sizes, 0), network.layer)
+    parts = []
+    for a, b in pairwise(network.sizes):
+        parts += [torch.nn.Linear(a, b), torch.nn.ReLU()]
+    body = torch.nn.Sequential(*parts[:-1]).double()
+    other = TorchNetwork(body, network.layer)
     with torch.no_grad():
         linear = [part for part in other.body if isinstance(part, torch.nn.Linear)]
         for part, (weights, biases) in zip(linear, network.matrices(), strict=True):
@@ -167,6 +175,16 @@ def test_networks_against_torch(layer):
         np.testing.assert_allclose(
             other.coefficients.grad.numpy(), gradient[-2:], rtol=1e-9
         )
+    on_device = FeedForward(
+        network.sizes, network.layer, arrays, np.random.default_rng(0)
+    )
+    on_device.weights = network.weights
+    there, back_there = on_device.forward_backward(*tensors)
+    np.testing.assert_allclose(there.numpy(), m, rtol=1e-12)
+    np.testing.assert_allclose(
+        back_there(torch.as_tensor(of_masses)).numpy(), gradient, rtol=1e-9, atol=1e-13
+    )
+    np.testing.assert_array_equal(on_device.shares.numpy(), network.shares)
     by_itself = torch.cat([p.grad.reshape(-1) for p in other.parameters()])
     back_in_torch = other.forward_backward(*tensors)[1]
     np.testing.assert_allclose(

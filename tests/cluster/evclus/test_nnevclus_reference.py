@@ -34,7 +34,7 @@ def network_of(matrices, empty, beta=None):
     """Return a network with these weight matrices, biases in the first columns."""
     sizes = [matrices[0].shape[1] - 1, *(len(weights) for weights in matrices)]
     layer = MassLayer(empty, detector=beta is not None)
-    network = FeedForward(sizes, layer, DOUBLE.dtype, np.random.default_rng(0))
+    network = FeedForward(sizes, layer, DOUBLE, np.random.default_rng(0))
     parts = [
         part
         for weights in matrices

@@ -1,6 +1,7 @@
 """Torch networks in NN-EVCLUS."""
 
 import copy
+import pickle
 import subprocess
 import sys
 from itertools import pairwise
@@ -95,21 +96,45 @@ def test_labels_constraints_and_penalties(torch, blobs, solver):
         )
 
 
+@pytest.mark.parametrize("detector", [None, "one-class-svm"])
+def test_layer_sizes_on_a_device(torch, detector):
+    """The training is the same as in NumPy, and the model does not depend on the device."""
+    X, _ = make_blobs(1200, 2, centers=3, random_state=0)
+    ours, theirs = (
+        quick(
+            3,
+            solver="mini-batch",
+            device=device,
+            outlier_detector=detector,
+            max_iter=50,
+        ).fit(X)
+        for device in ("cpu", "cpu:0")
+    )
+    np.testing.assert_allclose(theirs.history_, ours.history_, rtol=0.02)
+    for model in (theirs, pickle.loads(pickle.dumps(theirs))):
+        assert isinstance(model.network_, FeedForward)
+        assert isinstance(model.network_.weights, np.ndarray)
+        partition = model.credal_partition_
+        assert isinstance(partition.masses, np.ndarray)
+        np.testing.assert_array_equal(partition.labels, model.labels_)
+        for device in ("cpu", "cpu:0"):
+            again = model.set_params(device=device).predict_mass(X)
+            np.testing.assert_allclose(again.masses, partition.masses, atol=1e-6)
+        with pytest.raises(ValueError, match="device='cuda:7' is not available"):
+            model.set_params(device="cuda:7").predict_mass(X)
+
+
 @pytest.mark.parametrize("name", ["adam", "rmsprop"])
 def test_same_steps_as_numpy(torch, name):
     from dempster.cluster.evclus import _torch_training, _training
-    from dempster.cluster.evclus._torch_network import (
-        DeviceArrays,
-        TorchNetwork,
-        feed_forward,
-    )
+    from dempster.cluster.evclus._torch_network import DeviceArrays
 
-    double = np.dtype(np.float64)
-    sizes = (2, 3, 4)
-    ours = FeedForward(sizes, MassLayer(0), double, np.random.default_rng(0))
-    theirs = TorchNetwork(feed_forward(sizes, 0), MassLayer(0))
+    double = HostArrays(np.dtype(np.float64))
     arrays = DeviceArrays(torch.float64, "cpu")
-    theirs.weights = arrays.array(ours.weights)
+    ours, theirs = (
+        FeedForward((2, 3, 4), MassLayer(0), kind, np.random.default_rng(0))
+        for kind in (double, arrays)
+    )
 
     def train(solver, network, arrays, **options):
         def loss(target):
@@ -122,7 +147,7 @@ def test_same_steps_as_numpy(torch, name):
         return [trained.run_round(number).loss for number in range(5)]
 
     solver = _training.RMSprop if name == "rmsprop" else _training.Adam
-    losses = train(solver, ours, HostArrays(double))
+    losses = train(solver, ours, double)
     again = train(_torch_training.TorchSolver, theirs, arrays, name=name)
     np.testing.assert_allclose(again, losses, rtol=1e-6)
     np.testing.assert_allclose(theirs.weights.numpy(), ours.weights, rtol=1e-6)

@@ -1,7 +1,7 @@
 """Layers of the network of NN-EVCLUS, with their gradients.
 
-`MassLayer` and `MassNetwork` accept NumPy arrays and torch tensors. `FeedForward` is a network in
-NumPy; `dempster.cluster.evclus._torch_network` contains the networks in torch.
+They accept NumPy arrays and torch tensors. `dempster.cluster.evclus._torch_network` contains the
+networks with a torch module of the user.
 """
 
 from __future__ import annotations
@@ -16,7 +16,15 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from dempster._arrays import Array, is_tensor, library_of, to_device_of
+from dempster._arrays import (
+    Array,
+    cast_like,
+    is_tensor,
+    library_of,
+    to_device_of,
+    to_host,
+    zeros,
+)
 from dempster._blas import one_blas_thread
 from dempster._errors import InvalidInputError
 from dempster.dissimilarity.transform import conflicts_among
@@ -128,7 +136,7 @@ def _exp(logarithms: np.ndarray) -> np.ndarray:
 
 
 class MassNetwork(ABC):
-    """Network with a `MassLayer` as output layer, in NumPy or torch."""
+    """Network with a `MassLayer` as output layer."""
 
     layer: MassLayer
     coefficients: Array  # coefficients of the outlier unit, None if there is none
@@ -170,11 +178,11 @@ class MassNetwork(ABC):
 class FeedForward(MassNetwork):
     """Feed-forward network with ReLU hidden layers and a `MassLayer` as output layer.
 
-    The initial weights and biases are uniform between -1 / sqrt(k + 1) and 1 / sqrt(k + 1) for a
-    layer with k inputs. ``sizes`` contains the numbers of inputs, of units in each hidden layer,
-    and of focal sets. ``weights`` contains, for each layer, the matrix (inputs, outputs) in
-    row-major order, then the biases. The coefficients of the outlier unit, if there is one, come
-    last.
+    The weights are a NumPy array, or during a training on a device a tensor. The initial weights
+    and biases are uniform between -1 / sqrt(k + 1) and 1 / sqrt(k + 1) for a layer with k inputs.
+    ``sizes`` contains the numbers of inputs, of units in each hidden layer, and of focal sets.
+    ``weights`` contains, for each layer, the matrix (inputs, outputs) in row-major order, then the
+    biases. The coefficients of the outlier unit, if there is one, come last.
     """
 
     sizes: tuple[int, ...]
@@ -184,7 +192,7 @@ class FeedForward(MassNetwork):
         self,
         sizes: Sequence[int],
         layer: MassLayer,
-        dtype: np.dtype,
+        arrays: Any,
         rng: np.random.Generator,
     ):
         self.sizes = tuple(sizes)
@@ -193,33 +201,39 @@ class FeedForward(MassNetwork):
             rng.uniform(-1, 1, (a + 1) * b) / np.sqrt(a + 1)
             for a, b in pairwise(self.sizes)
         ]
-        self._weights = np.concatenate([*parts, layer.first_coefficients]).astype(dtype)
+        self._weights = arrays.array(np.concatenate([*parts, layer.first_coefficients]))
 
     @property
-    def weights(self) -> np.ndarray:
+    def weights(self) -> Array:
         return self._weights
 
     @weights.setter
-    def weights(self, values: np.ndarray) -> None:
-        self._weights = values.astype(self._weights.dtype)
+    def weights(self, values: Array) -> None:
+        if not is_tensor(values):
+            values = cast_like(values, self._weights)
+        self._weights = values
 
     @property
-    def coefficients(self) -> np.ndarray | None:
+    def coefficients(self) -> Array | None:
         return self._weights[-2:] if self.layer.detector else None
 
     @property
-    def shares(self) -> np.ndarray:
+    def shares(self) -> Array:
         """Vector with one divided by the number of weights in the layer of each weight.
 
         Zero for the outlier unit.
         """
-        shares = np.zeros_like(self._weights)
+        shares = zeros(self._weights.shape, self._weights)
         for part in self.matrices(shares):
             for values in part:
-                values[...] = 1 / sum(vector.size for vector in part)
+                values[...] = 1 / sum(len(vector.reshape(-1)) for vector in part)
         return shares
 
-    def __call__(self, x: np.ndarray, h: np.ndarray | None = None) -> np.ndarray:
+    def parameters(self) -> list[Array]:
+        """Return the weights, like a torch module."""
+        return [self._weights]
+
+    def __call__(self, x: Array, h: Array | None = None) -> Array:
         """Return the masses for n inputs x, shape (n, f).
 
         The array ``h`` contains the decision values of the outlier detector.
@@ -240,22 +254,21 @@ class FeedForward(MassNetwork):
         return layers
 
     def differentiate_scores(
-        self, x: np.ndarray
-    ) -> tuple[np.ndarray, Callable[[np.ndarray, np.ndarray | None], np.ndarray]]:
+        self, x: Array
+    ) -> tuple[Array, Callable[[Array, Array | None], Array]]:
         layers = self.matrices()
         signals = self._signals(x, layers)
+        library = library_of(x)
 
-        def backward(
-            of_signal: np.ndarray, of_coefficients: np.ndarray | None
-        ) -> np.ndarray:
-            gradient = np.zeros_like(self._weights)
+        def backward(of_signal: Array, of_coefficients: Array | None) -> Array:
+            gradient = zeros(self._weights.shape, self._weights)
             if of_coefficients is not None:
                 gradient[-2:] = of_coefficients
             of_layers = self.matrices(gradient)
             for number in reversed(range(len(layers))):
                 of_matrix, of_biases = of_layers[number]
-                np.matmul(signals[number].T, of_signal, out=of_matrix)
-                of_signal.sum(axis=0, out=of_biases)
+                library.matmul(signals[number].T, of_signal, out=of_matrix)
+                library.sum(of_signal, 0, out=of_biases)
                 if number > 0:
                     of_signal = of_signal @ layers[number][0].T
                     of_signal *= signals[number] > 0
@@ -278,12 +291,11 @@ class FeedForward(MassNetwork):
         self, inputs: Array, decision: np.ndarray | None, apply: Apply
     ) -> Array:
         """Return the masses, computed in blocks of rows; tensors stay on their device."""
-        if is_tensor(
-            inputs
-        ):  # Only networks without an outlier detector accept tensors.
-            layers = self.matrices(to_device_of(self._weights, inputs))
-            scores = self._signals(inputs.to(layers[0][0].dtype), layers)[-1]
-            return self.layer.forward(scores, None, None)[0]
+        if is_tensor(inputs):
+            weights = to_device_of(self._weights, inputs)
+            if decision is not None:
+                decision = cast_like(decision, weights)
+            return self.with_weights(weights)(inputs.to(weights.dtype), decision)
         dtype = self._weights.dtype
 
         def predict(start: int, stop: int) -> np.ndarray:
@@ -305,13 +317,17 @@ class FeedForward(MassNetwork):
         wider = copy.copy(self)
         wider.sizes = (*self.sizes[:-1], matrix.shape[1])
         wider.layer = layer
-        *hidden, (last, biases) = self.matrices()
+        *hidden, (last, biases) = self.matrices(to_host(self._weights))
         parts = [*hidden, (last @ matrix, biases @ matrix)]
         vectors = [values.ravel() for part in parts for values in part]
-        wider._weights = np.concatenate([*vectors, coefficients]).astype(
-            self._weights.dtype
-        )
+        wider.weights = np.concatenate([*vectors, coefficients])
         return wider
+
+    def with_weights(self, weights: Array) -> FeedForward:
+        """Return a network with the same layers and other weights."""
+        other = copy.copy(self)
+        other._weights = weights
+        return other
 
     def train(self) -> None:
         """Do nothing, because this network has no training mode, unlike a torch module."""
@@ -320,7 +336,7 @@ class FeedForward(MassNetwork):
         """Do nothing, because this network has no training mode, unlike a torch module."""
 
     def get_state(self) -> dict[str, np.ndarray]:
-        return {"weights": self._weights.copy()}
+        return {"weights": to_host(self._weights).copy()}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         self.weights = state["weights"].reshape(self._weights.shape)
@@ -335,9 +351,9 @@ class HostArrays:
     def array(self, values: np.ndarray) -> np.ndarray:
         return np.ascontiguousarray(values, dtype=self.dtype)
 
-    def place(self, values: np.ndarray) -> np.ndarray:
-        """Return values unchanged."""
-        return values
+    def place(self, values: Array) -> np.ndarray:
+        """Return values in main memory, in their precision."""
+        return to_host(values)
 
     def integers(self, values: np.ndarray) -> np.ndarray:
         return np.asarray(values, dtype=np.int64)

@@ -43,6 +43,7 @@ Network: TypeAlias = Any  # FeedForward or TorchNetwork
 
 _VALIDATION_PAIRS = 20_000
 _MAX_STEPS_PER_EPOCH = 50
+_MAX_ROWS_PER_EPOCH = 25_600
 # maximum number of constraints, and of labeled rows, that are added to a mini-batch
 _MAX_EXTRA_ROWS = 256
 
@@ -548,7 +549,8 @@ def draw_batches(n: int, batch_size: int, rng: np.random.Generator) -> np.ndarra
     An epoch contains almost every row once, or a sample with replacement of many rows.
     """
     size = min(batch_size, n)
-    steps = min(_MAX_STEPS_PER_EPOCH, n // size)
+    steps = max(1, min(n, _MAX_ROWS_PER_EPOCH) // size)
+    steps = min(_MAX_STEPS_PER_EPOCH, steps)
     if steps * size < n // 2:
         return rng.integers(0, n, (steps, size))
     return rng.permutation(n)[: steps * size].reshape(steps, size)

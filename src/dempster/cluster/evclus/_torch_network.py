@@ -1,11 +1,10 @@
-"""Torch networks for NN-EVCLUS: modules of the user, or feed-forward networks on a device."""
+"""Networks of NN-EVCLUS with a torch module of the user, and arrays on a device."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,25 +17,6 @@ from dempster.belief import FocalSets
 from dempster.cluster.evclus._network import MassLayer, MassNetwork
 from dempster.data.device import to_tensor
 from dempster.optimize.blocks import Apply
-
-
-def feed_forward(sizes: Sequence[int], seed: int) -> nn.Sequential:
-    """Return a torch network with ReLU layers of the given sizes.
-
-    Initial weights are drawn like in `FeedForward`.
-    """
-    generator = torch.Generator().manual_seed(seed)
-    layers: list[nn.Module] = []
-    for a, b in pairwise(sizes):
-        layer = nn.Linear(a, b, dtype=torch.float64)
-        with torch.no_grad():
-            for parameter in (layer.weight, layer.bias):
-                uniform = torch.rand(
-                    parameter.shape, generator=generator, dtype=torch.float64
-                )
-                parameter.copy_((2 * uniform - 1) / np.sqrt(a + 1))
-        layers += [layer, nn.ReLU()]
-    return nn.Sequential(*layers[:-1])
 
 
 def validate_module(
@@ -95,13 +75,12 @@ class DeviceArrays:
         values = self.place(points)
         # Centering avoids cancellation in the products.
         scaled = (values - values.mean(dim=0)) * (2 * gamma) ** 0.5
-        half = -0.5 * scaled.square().sum(dim=1, keepdim=True)
-        one = torch.ones_like(half)
-        left = torch.cat([scaled, half, one], dim=1)
-        right = torch.cat([scaled, one, half], dim=1)
+        halves = -0.5 * scaled.square().sum(dim=1)
 
         def conflicts_among(rows: Any) -> Tensor:
-            exponent = left[rows] @ right[rows].T  # -gamma d^2
+            some = scaled[rows]
+            half = halves[rows]
+            exponent = torch.addmm(half, some, some.T).add_(half[:, None])  # -gamma d^2
             return exponent.expm1_().neg_().fill_diagonal_(0).to(self.dtype)
 
         return conflicts_among
@@ -112,6 +91,16 @@ class DeviceArrays:
         with torch.random.fork_rng():
             torch.manual_seed(seed)
             yield
+
+
+def split(
+    vector: Tensor, parameters: Iterable[Tensor]
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """Yield each parameter with its part of a vector, in the shape of the parameter."""
+    for parameter in parameters:
+        n = parameter.numel()
+        yield parameter, vector[:n].view_as(parameter)
+        vector = vector[n:]
 
 
 class TorchNetwork(MassNetwork, nn.Module):
@@ -191,19 +180,11 @@ class TorchNetwork(MassNetwork, nn.Module):
         return nn.utils.parameters_to_vector(self.parameters()).detach()
 
     @weights.setter
-    def weights(self, values: Tensor) -> None:
-        sizes = [parameter.numel() for parameter in self.parameters()]
+    def weights(self, values: Array) -> None:
+        vector = to_tensor(values, self.device)
         with torch.no_grad():
-            for parameter, part in zip(
-                self.parameters(), values.split(sizes), strict=True
-            ):
-                parameter.copy_(part.view_as(parameter))
-
-    def set_gradient(self, vector: Tensor) -> None:
-        """Set the gradients of the parameters to parts of a vector, for optimizers of torch."""
-        sizes = [parameter.numel() for parameter in self.parameters()]
-        for parameter, part in zip(self.parameters(), vector.split(sizes), strict=True):
-            parameter.grad = part.view_as(parameter)
+            for parameter, part in split(vector, self.parameters()):
+                parameter.copy_(part)
 
     @property
     def shares(self) -> Tensor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from dempster._arrays import is_tensor, to_host
-from dempster.cluster.evclus._torch_network import DeviceArrays, TorchNetwork
+from dempster.cluster.evclus._torch_network import DeviceArrays, TorchNetwork, split
 from dempster.cluster.evclus._training import (
     RMSPROP_DELTA,
     RMSPROP_RHO,
@@ -20,9 +20,15 @@ from dempster.cluster.evclus._training import (
 
 _CALLS_BEFORE_RECORDING = 3
 # pretraining
-_ROUNDS = 20
-_STEPS_PER_ROUND = 50
+_STEPS = 1000
 _RATE = 5e-3
+
+
+def descend(optimizer: torch.optim.Optimizer, gradient: Tensor) -> None:
+    """Change the parameters, whose gradients are the parts of a vector."""
+    for parameter, part in split(gradient, optimizer.param_groups[0]["params"]):
+        parameter.grad = part
+    optimizer.step()
 
 
 class RecordedStep:
@@ -48,8 +54,12 @@ class RecordedStep:
         if self.n_calls == _CALLS_BEFORE_RECORDING + 1:
             self.batch = batch
             self.graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(self.graph):
+            # Unlike torch.cuda.graph, this does not release cached memory, which takes long.
+            torch.cuda.synchronize()
+            with torch.cuda.stream(self.stream):
+                self.graph.capture_begin()
                 self.result = self.step(batch)
+                self.graph.capture_end()
         for recorded, new in zip(self.batch, batch, strict=True):
             if new is not None and len(new):
                 recorded.copy_(new)
@@ -94,8 +104,7 @@ class TorchSolver(MiniBatchSolver):
 
     def _take_step(self, batch: Any) -> Tensor:
         value, gradient = self.loss(batch)
-        self.network.set_gradient(gradient)
-        self.optimizer.step()
+        descend(self.optimizer, gradient)
         return value
 
     def get_state(self) -> dict[str, Any]:
@@ -123,8 +132,6 @@ def fit_masses_in_batches(
     masses: np.ndarray,
     batch_size: int,
     rng: np.random.Generator,
-    *,
-    recorded: bool,
 ) -> None:
     """Train a torch network, which may be large or depend on the batch, by Adam.
 
@@ -133,17 +140,12 @@ def fit_masses_in_batches(
     n = len(masses)
     size = min(batch_size, n)
     targets = arrays.array(masses)
-
-    def batches(number: int) -> Iterator[tuple[Tensor]]:
-        drawn = [rng.choice(n, size, replace=False) for _ in range(_STEPS_PER_ROUND)]
-        yield from zip(arrays.integers(np.stack(drawn)), strict=True)
-
-    def loss(batch: tuple[Tensor]) -> tuple[Tensor, Tensor]:
-        (rows,) = batch
-        return network.cross_entropy(values[rows], targets[rows])
-
-    adam = TorchSolver(
-        network, arrays, batches, loss, _ROUNDS, _RATE, recorded=recorded
-    )
-    for number in range(_ROUNDS):
-        adam.run_round(number)
+    adam = torch.optim.Adam(network.parameters(), lr=_RATE, fused=True)
+    decay = torch.optim.lr_scheduler.CosineAnnealingLR(adam, _STEPS)
+    network.train()
+    for _ in range(_STEPS):
+        rows = arrays.integers(rng.choice(n, size, replace=False))
+        _, gradient = network.cross_entropy(values[rows], targets[rows])
+        descend(adam, gradient)
+        decay.step()
+    network.eval()

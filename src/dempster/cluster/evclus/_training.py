@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dempster._arrays import to_host
+from dempster._arrays import Array, to_host
 from dempster._errors import InvalidInputError
 from dempster._validation import is_number
 from dempster.cluster.evclus._network import ValueAndGradient
@@ -92,7 +92,7 @@ class LBFGSSolver(Solver):
     ):
         super().__init__(network, arrays)
         self.tol = tol
-        self.evaluate = loss_of_weights(network, arrays, loss)
+        self.evaluate = loss_of_weights(network, loss)
         start = to_host(network.weights)
         memory = max(_MIN_MEMORY, min(_MAX_MEMORY, _MAX_MEMORY_NUMBERS // len(start)))
         self.search = LBFGS(
@@ -109,7 +109,7 @@ class LBFGSSolver(Solver):
         for _ in range(LBFGS_STEPS_PER_ROUND):
             if not search.iterate(self.evaluate):
                 break
-        self.network.weights = self.arrays.array(search.point)
+        self.network.weights = search.point
         value = search.value
         is_stable = search.converged or previous - value <= self.tol * abs(value)
         return Round(value, is_stable, search.ended)
@@ -248,12 +248,12 @@ class RMSprop(MiniBatchSolver):
 
 
 def loss_of_weights(
-    network: Network, arrays: Arrays, loss: Loss
+    network: Network, loss: Loss
 ) -> Callable[[np.ndarray], tuple[float, np.ndarray]]:
     """Return a function that maps weights to the loss and its gradient, as NumPy arrays."""
 
     def evaluate(weights: np.ndarray) -> tuple[float, np.ndarray]:
-        network.weights = arrays.array(weights)
+        network.weights = weights
         value, gradient = loss()
         return float(value), to_host(gradient).astype(np.float64)
 
@@ -348,7 +348,7 @@ def train(
 def fit_masses(
     network: Network,
     arrays: Arrays,
-    values: np.ndarray,
+    values: Array,
     masses: np.ndarray,
     rng: np.random.Generator,
 ) -> None:
@@ -357,16 +357,14 @@ def fit_masses(
     The rows are used in a fixed order, because the iterations amplify rounding errors.
     """
     n = len(masses)
-    rows = order_along_line(values.reshape(n, -1))
+    rows = order_along_line(to_host(values).reshape(n, -1))
     if n > _MAX_LBFGS_ROWS:
         rows = rows[np.sort(rng.choice(n, _MAX_LBFGS_ROWS, replace=False))]
     x = values[rows]
     targets = arrays.array(masses[rows])
-    evaluate = loss_of_weights(
-        network, arrays, lambda: network.cross_entropy(x, targets)
-    )
+    evaluate = loss_of_weights(network, lambda: network.cross_entropy(x, targets))
     start = to_host(network.weights)
     run = minimize_lbfgs(
         evaluate, start, max_iter=_LBFGS_ITERATIONS, tol=_LBFGS_TOLERANCE
     )
-    network.weights = arrays.array(run.model)
+    network.weights = run.model

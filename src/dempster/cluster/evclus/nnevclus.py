@@ -104,8 +104,8 @@ if TYPE_CHECKING:
 
 _RULES = {
     "solver": rule.choice("auto", "lbfgs", "adaptive-steps", "mini-batch", "rmsprop"),
-    "batch_size": rule.integer(2),
-    "learning_rate": rule.real(0, open_low=True),
+    "batch_size": rule.choice("auto") | rule.integer(2),
+    "learning_rate": rule.choice("auto") | rule.real(0, open_low=True),
     "early_stopping": rule.flag,
     "patience": rule.integer(1),
 }
@@ -123,10 +123,12 @@ class Training:
         the pairs inside random batches, with a learning rate that decreases to zero. "rmsprop" is
         RMSprop on random batches with a constant learning rate, which is 0.001 in the paper. "auto"
         selects L-BFGS up to 1,000 rows, and "mini-batch" for more rows.
-    batch_size : int, default=512
-        Number of rows in a mini-batch.
-    learning_rate : float > 0, default=0.005
-        Initial learning rate of the mini-batch solver, or learning rate of RMSprop.
+    batch_size : int or "auto", default="auto"
+        Number of rows in a mini-batch. "auto" is 512, or 1024 on a GPU unless the network is a
+        torch module. An epoch consists of at most 50 mini-batches and 25,600 rows.
+    learning_rate : float > 0 or "auto", default="auto"
+        Initial learning rate of the mini-batch solver, or learning rate of RMSprop. "auto" is
+        0.005, or 0.01 for at least 1024 rows in a mini-batch.
     early_stopping : bool, default=False
         Stop when the error on validation pairs does not decrease. A tenth of all pairs is held out
         of the training as validation pairs. (Even without early stopping, the mini-batch solver
@@ -139,13 +141,13 @@ class Training:
     --------
     >>> from dempster.cluster import Training
     >>> Training(solver="mini-batch", batch_size=128)  # doctest: +NORMALIZE_WHITESPACE
-    Training(solver='mini-batch', batch_size=128, learning_rate=0.005, early_stopping=False,
+    Training(solver='mini-batch', batch_size=128, learning_rate='auto', early_stopping=False,
     patience=20)
     """
 
     solver: str = "auto"
-    batch_size: int = 512
-    learning_rate: float = 0.005
+    batch_size: int | str = "auto"
+    learning_rate: float | str = "auto"
     early_stopping: bool = False
     patience: int = 20
 
@@ -426,14 +428,17 @@ class NetworkModel:
         float, ...
     ] = ()  # errors on the validation pairs during the training
 
-    def masses(self, values: Array, apply: Apply) -> Array:
-        """Return the masses of n rows, shape (n, f), in the precision and on the device of X."""
+    def masses(self, values: Array, apply: Apply, device: Any = "cpu") -> Array:
+        """Return the masses of n rows, shape (n, f), in the precision and on the device of X.
+
+        ``device`` is the device of the computation; "cpu" is the device of X.
+        """
         out = allocate_rows(values, len(self.family))
-        device = getattr(self.network, "device", None)
+        device = getattr(self.network, "device", device)
         for start in range(0, len(values), _ROWS_PER_BLOCK):
             rows = slice(start, start + _ROWS_PER_BLOCK)
             block = values[rows]
-            if device is not None:
+            if device != "cpu":
                 block = to_tensor(block, device)
             inputs = self.preparation.standardize(block)
             decision = self.preparation.decision_values(inputs)
@@ -449,6 +454,12 @@ class NetworkModel:
 # ---- the algorithm -------------------------------------------------------------------------------
 
 _ITERATIONS_PER_EPOCH = 10  # The mini-batch solver runs max_iter / 10 epochs.
+_BATCH_SIZE = 512
+# A GPU needs hardly more time for a larger batch, which allows a larger learning rate. With a rate
+# of 0.03, some trainings fail.
+_LARGE_BATCH_SIZE = 1024
+_LEARNING_RATE = 0.005
+_LARGE_LEARNING_RATE = 0.01
 # With 20,000 rows, the initial partition is sometimes poor.
 _MAX_INITIAL_ROWS = 100_000
 _MAX_DOUBT_ROWS = 2000
@@ -540,6 +551,11 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         if _is_module(params.network):
             self.module = params.network
         self.uses_torch = self.module is not None or device != "cpu"
+        self.batch_size = _BATCH_SIZE
+        if training.batch_size != "auto":
+            self.batch_size = int(training.batch_size)
+        elif self.module is None and not device.startswith("cpu"):
+            self.batch_size = _LARGE_BATCH_SIZE
         arrays: Arrays
         if self.uses_torch:
             from dempster.cluster.evclus._torch_network import (
@@ -555,16 +571,13 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
                 np.dtype(np.float64 if self.is_full_batch else np.float32)
             )
         self.arrays = arrays
-        self.values = sample.values
-        if device == "cpu":
-            self.values = to_host(self.values)
+        self.values = arrays.place(sample.values)
         # The random numbers are drawn in a fixed order: a sample for the detector, the seeds of the
         # trainings, the validation pairs and the training pairs.
-        placed = arrays.place(self.values)
         self.preparation = Preparation.from_rows(
-            placed, params.outlier_detector, rng, moments
+            self.values, params.outlier_detector, rng, moments
         )
-        self.inputs = self.preparation.inputs(placed, arrays)
+        self.inputs = self.preparation.inputs(self.values, arrays)
         self.objective = NetworkObjective(
             targets,
             self.family,
@@ -687,7 +700,7 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         layer = MassLayer(family.empty_index, has_detector, self.params.convention)
         decision = to_host(self.inputs.decision)
         if self.preparation.detector is not self.params.outlier_detector:
-            values = self.preparation.standardize(self.values)
+            values = to_host(self.preparation.standardize(self.values))
             decision = self.preparation.held_out_decision_values(values)
         coefficients = fence_coefficients(layer, decision)
         matrix = score_matrix(self.family, family)
@@ -705,15 +718,12 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         if _are_layer_sizes(self.params.network):
             hidden = [int(size) for size in np.atleast_1d(self.params.network)]
         sizes = [int(np.prod(shape)), *hidden, f]
-        if not self.uses_torch:
-            return FeedForward(sizes, layer, arrays.dtype, np.random.default_rng(seed))
-        from dempster.cluster.evclus import _torch_network as networks
-
         if self.module is None:
-            body = networks.feed_forward(sizes, seed)
-        else:
-            body = networks.validate_module(self.module, shape, self.family)
-        return networks.TorchNetwork(body.to(arrays.dtype), layer).to(arrays.device)
+            return FeedForward(sizes, layer, arrays, np.random.default_rng(seed))
+        from dempster.cluster.evclus._torch_network import TorchNetwork, validate_module
+
+        body = validate_module(self.module, shape, self.family)
+        return TorchNetwork(body.to(arrays.dtype), layer).to(arrays.device)
 
     def _pretrain(
         self,
@@ -727,16 +737,13 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         arrays = self.arrays
         values = self.inputs.values[rows]
         with arrays.session(seed):
-            if not self.uses_torch:
+            if self.module is None:
                 fit_masses(network, arrays, values, masses, rng)
                 return
             from dempster.cluster.evclus._torch_training import fit_masses_in_batches
 
-            size = self.training.batch_size
-            recorded = self.module is None
-            fit_masses_in_batches(
-                network, arrays, values, masses, size, rng, recorded=recorded
-            )
+            size = self.batch_size
+            fit_masses_in_batches(network, arrays, values, masses, size, rng)
 
     def _match_labels(self, masses: np.ndarray) -> np.ndarray:
         """Return the initial masses, renumbered to match the labels if the family allows it."""
@@ -796,7 +803,7 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
     ) -> Solver:
         network = progress.network
         objective = self.objective
-        size = self.training.batch_size
+        size = self.batch_size
         loss: Callable[[Any], ValueAndGradient]
         if self.blocks is None:
             loss = partial(objective.mini_batch_loss, network)
@@ -815,6 +822,9 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
             )
 
         rate = self.training.learning_rate
+        if rate == "auto":
+            is_large = size >= _LARGE_BATCH_SIZE
+            rate = _LARGE_LEARNING_RATE if is_large else _LEARNING_RATE
         problem = network, self.arrays, batches, loss, epochs, rate
         name = self.training.solver
         if self.uses_torch:
@@ -830,10 +840,11 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
 
     def _make_model(self, run: Run[TrainedNetwork]) -> NetworkModel:
         trained = run.model
+        network = trained.network
+        if isinstance(network, FeedForward):
+            network = network.with_weights(to_host(network.weights))
         validation = tuple(trained.progress.validation[: len(run.history)])
-        return NetworkModel(
-            trained.family, trained.network, self.preparation, validation
-        )
+        return NetworkModel(trained.family, network, self.preparation, validation)
 
     def _masses_before_pairs(self, rows: np.ndarray) -> np.ndarray:
         """Return the masses of rows before pairs were added."""
@@ -1222,6 +1233,11 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         )
         assert values is not None
         return values
+
+    def _compute_masses(self, values: Array, apply: Apply) -> Array:
+        if self.device != "cpu" and not _is_module(self.network):
+            import_torch(self.device)  # checks the device
+        return self._model.masses(values, apply, self.device)
 
     def _accepts_tensors(self) -> bool:
         # Detectors run on the CPU.
