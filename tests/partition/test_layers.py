@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from dempster import CredalPartition, FocalSets
 from dempster.cluster import ECM
-from dempster.partition.layers import cut_tree, merge_clusters
+from dempster.partition.layers import cut_tree, merge_clusters, select_numbers
 
 RNG = np.random.default_rng(0)
 COARSE = np.array([[0, 0, 0], [40, 0, 0], [0, 40, 0], [0, 0, 40]])
@@ -27,6 +27,25 @@ def test_layers_find_groups_of_clusters(partition):
     assert adjusted_rand_score(Y // 15, layer.labels) > 0.99
     assert layer.metadata["method"] == "ECM"
     assert sorted(chain(*layer.metadata["merged"])) == list(range(60))
+
+
+def test_automatic_layers(partition):
+    layers = partition.layers()
+    numbers = [layer.n_clusters for layer in layers]
+    assert 4 in numbers
+    assert all(2 <= coarse <= fine / 2 for fine, coarse in pairwise([60, *numbers]))
+    [found] = [layer for layer in layers if layer.n_clusters == 4]
+    assert adjusted_rand_score(Y // 15, found.labels) > 0.99
+    assert CredalPartition([[1.0]], FocalSets.from_sets(1, [(0,)])).layers() == []
+
+
+def test_numbers_of_layers():
+    """Five groups of four clusters, whose similarities are 0.5 within and 0.01 between groups."""
+    group = np.arange(20) // 4
+    overlaps = np.where(group[:, None] == group, 0.5, 0.01)
+    np.fill_diagonal(overlaps, 1)
+    assert select_numbers(merge_clusters(overlaps)) == [5]
+    assert select_numbers(merge_clusters(np.eye(8))) == []
 
 
 def test_layers_are_coarsenings(partition):

@@ -29,7 +29,7 @@ from dempster._errors import InvalidParameterError
 from dempster._text import format_count, html_table, join_some, join_words, printable
 from dempster.belief import FocalSets, MassFunctions, transforms
 from dempster.optimize.blocks import Apply, row_blocks
-from dempster.partition.layers import cut_tree, merge_clusters
+from dempster.partition.layers import cut_tree, merge_clusters, select_numbers
 from dempster.partition.relational import RelationalPartition
 
 if TYPE_CHECKING:
@@ -469,7 +469,7 @@ class CredalPartition(FitRecord, MassFunctions):
         overlaps = to_host(plausible.T @ plausible)
         return freeze(merge_clusters(overlaps.astype(float)))
 
-    def layers(self, n_clusters: Sequence[int]) -> list[CredalPartition]:
+    def layers(self, n_clusters: Sequence[int] | None = None) -> list[CredalPartition]:
         """Return coarser partitions of the same objects, in which clusters are merged.
 
         The clusters with the most objects between them are merged first (`merge_tree`). Mass on a
@@ -479,8 +479,10 @@ class CredalPartition(FitRecord, MassFunctions):
 
         Parameters
         ----------
-        n_clusters : sequence of int
+        n_clusters : sequence of int, optional
             Number of clusters of each layer, from 1 to the number of clusters of this partition.
+            By default, up to three numbers after which the similarity of the clusters that merge
+            decreases most, each at most half of the number before.
 
         Returns
         -------
@@ -497,6 +499,8 @@ class CredalPartition(FitRecord, MassFunctions):
         >>> layer.metadata["merged"], layer.ambiguous, layer.labels
         ([[0, 1], [2]], array([], dtype=int64), array([0, 0, 1]))
         """
+        if n_clusters is None:
+            n_clusters = select_numbers(self.merge_tree) if self.n_clusters > 1 else []
         numbers = validation.as_list(n_clusters, "n_clusters", "numbers of clusters")
         rule = validation.integer(1, self.n_clusters)
         for number in numbers:

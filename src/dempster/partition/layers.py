@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+_MIN_SIMILARITY = 1e-6  # smaller similarities of clusters are regarded as equal
+_MAX_LAYERS = 3
+_ROUNDING = 1e-9
+
 
 def merge_clusters(overlaps: np.ndarray) -> np.ndarray:
     """Return the average linkage of c clusters, shape (c - 1, 4), in the format of SciPy.
@@ -19,6 +23,26 @@ def merge_clusters(overlaps: np.ndarray) -> np.ndarray:
     cosines = np.divide(overlaps, scale, out=np.zeros(scale.shape), where=scale > 0)
     first, second = np.triu_indices(len(overlaps), 1)
     return linkage(np.clip(1 - cosines[first, second], 0, 1), "average")
+
+
+def select_numbers(tree: np.ndarray) -> list[int]:
+    """Return up to three numbers of clusters of layers, in decreasing order.
+
+    After such a number, the similarity of the clusters that merge decreases most. Two numbers, and
+    the number of all clusters, differ by a factor of two or more.
+    """
+    c = len(tree) + 1
+    similarity = np.log(np.maximum(1 - tree[:, 2], _MIN_SIMILARITY))
+    # The last merger before the layer with k clusters has the index c - k - 1.
+    decrease = -np.diff(similarity)
+    numbers = [c]
+    for place in np.argsort(-decrease, kind="stable"):
+        k = c - 1 - int(place)
+        if decrease[place] > _ROUNDING and all(
+            k >= 2 * other or 2 * k <= other for other in numbers
+        ):
+            numbers.append(k)
+    return sorted(numbers[1 : 1 + _MAX_LAYERS], reverse=True)
 
 
 def cut_tree(tree: np.ndarray, n_groups: int) -> np.ndarray:
