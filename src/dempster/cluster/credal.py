@@ -444,10 +444,10 @@ def _match_clusters(target: np.ndarray, contour: np.ndarray) -> np.ndarray:
 class CredalClustering(EvidentialClusterer):
     """Clustering that selects the number and the shape (compact, elongated, connected) of clusters.
 
-    Candidates are compared on a sample of at most 1,000 rows.
-    *Compact* clusters are found by `EVCLUS`, *elongated* clusters by `EGMM` with t distributions,
-    and *connected* clusters of any shape, such as rings and crescents, by `EVCLUS` on path
-    distances.
+    Candidates are compared on a sample of at most 1,000 rows. *Compact* clusters are found by
+    `EVCLUS`, *elongated* clusters by `EGMM` with t distributions, which begins with random means
+    and with the compact clusters, and *connected* clusters of any shape, such as rings and
+    crescents, by `EVCLUS` on path distances.
 
     - *Number of clusters*: the number with the largest support (see
       `dempster.model_selection.number_of_clusters`).
