@@ -98,8 +98,8 @@ row(
         lambda: EGMM(N_CLUSTERS, distribution="t", n_init=4, random_state=0),
     ),
     result(model, "weighted mean, with doubt", long),
-    width=3.1,
-    height=3.3,
+    width=2.5,
+    height=2.8,
 )
 
 # ---- EVCLUS --------------------------------------------------------------------------------------
