@@ -6,7 +6,7 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from dempster.belief import FocalSets
-from dempster.cluster import ECM, EGMM
+from dempster.cluster import ECM, EGMM, EVCLUS
 from dempster.cluster._mass_step import (
     MassStep,
     find_smallest,
@@ -16,6 +16,9 @@ from dempster.cluster._mass_step import (
 )
 from dempster.cluster.ecm import PrototypeModel
 from dempster.cluster.egmm import EvidentialMixture
+from dempster.cluster.evclus._fitted_pairs import _nearest_and_random_pairs
+from dempster.cluster.evclus._pairs import AllPairs
+from dempster.dissimilarity.sources import AttributeSource
 from dempster.optimize.blocks import block_map
 
 C = 60
@@ -127,3 +130,39 @@ def test_compressed_doubt_is_the_doubt_of_the_nearest_clusters(empty):
     rows = nearest_doubt(near, plausible, family, outlying, np.dtype(float))
     expected = masses_from_plausibilities(few, family, outlying)
     np.testing.assert_allclose(rows.toarray(), expected, atol=2e-6)
+
+
+def test_pairs_of_landmarks_estimate_the_sum_over_all_pairs():
+    rng = np.random.default_rng(0)
+    source = AttributeSource(X)
+    fitted = rng.permutation(len(X))[:600]
+    pairs, weights = _nearest_and_random_pairs(source, fitted, rng)
+    assert len(np.unique(pairs, axis=0)) == len(pairs)
+    assert (pairs[:, 0] < pairs[:, 1]).all()
+    np.testing.assert_allclose(weights.sum(), 600 * 599 / 2)
+    D = source.block(fitted, fitted)
+    i, j = pairs.T
+    np.testing.assert_allclose(weights @ D[i, j], np.triu(D).sum(), rtol=0.02)
+    nearest = np.argsort(D, axis=1)[:, 1]
+    ends = np.sort(np.column_stack([np.arange(600), nearest]), axis=1)
+    assert np.isin(ends @ [600, 1], (pairs @ [600, 1])[weights == 1]).all()
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cityblock"])
+def test_evclus_compares_some_pairs_of_landmarks(metric):
+    model = EVCLUS(C, metric=metric, n_init=2, random_state=0).fit(X)
+    assert model.sampling_ == "landmarks"
+    assert adjusted_rand_score(Y, model.labels_) > 0.8
+    partition = model.credal_partition_
+    np.testing.assert_allclose(partition.masses.sum(axis=1), 1, rtol=1e-6)
+    again = model.predict_mass(X)
+    assert abs(again.stored_masses - partition.stored_masses).max() < 1e-9
+    assert model.scale_.best.quantile < 0.35
+
+
+def test_no_landmark_matrix_is_fitted_with_many_clusters(monkeypatch):
+    def fail(*arguments):
+        raise AssertionError("all pairs of landmarks are fitted")
+
+    monkeypatch.setattr(AllPairs, "__init__", fail)
+    EVCLUS(C, n_init=1, max_iter=3, random_state=0).fit(X[:1200])

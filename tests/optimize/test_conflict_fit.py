@@ -642,3 +642,42 @@ def test_symmetric_pairs_give_less_stress(reference, name):
     if "ML" in case:
         theirs = float(case["objective"])
     assert history[-1] < theirs
+
+
+# ---- many clusters -------------------------------------------------------------------------------
+
+
+def many_clusters_problem():
+    """Return the pairs of near and random objects in 70 clusters, and a start."""
+    rng = np.random.default_rng(0)
+    n = 560
+    labels = np.repeat(np.arange(70), 8)
+    points = (6 * rng.normal(size=(70, 4)))[labels] + rng.normal(size=(n, 4))
+    D = np.linalg.norm(points[:, None] - points, axis=2)
+    is_pair = np.quantile(D, 0.03) > D
+    is_pair |= rng.random((n, n)) < 0.02
+    i, j = np.nonzero(np.triu(is_pair | is_pair.T, 1))
+    problem = SomePairs(
+        n, np.column_stack([i, j]), np.ones(len(i)), to_conflict(D[i, j], 6.0)
+    )
+    family = FocalSets.simple(70)
+    masses = np.zeros((n, len(family)))
+    masses[np.arange(n), labels + 1] = 0.9
+    masses[:, -1] = 0.1
+    return problem, family, masses, rng.permutation(n)
+
+
+def test_rows_with_few_of_many_sets_are_fitted_as_well_as_with_all_sets():
+    problem, family, start, order = many_clusters_problem()
+    n = len(start)
+    free = Links.from_constraints(None, n)
+    masses, history, _ = problem.descend(start, family, order, 30, 0.0, free, 0.0)
+    assert (np.diff(history) <= 1e-12).all()
+    np.testing.assert_allclose(masses.sum(axis=1), 1)
+    # The changes of the rows add up to the objective of the masses.
+    value = problem.squares(masses, family) / problem.total
+    np.testing.assert_allclose(history[-1], value, rtol=1e-6)
+    # Rows use all sets if there are links, even without weight.
+    linked = Links.from_constraints(Constraints([(0, 1)]), n)
+    _, expected, _ = problem.descend(start, family, order, 30, 0.0, linked, 0.0)
+    assert history[-1] <= 1.02 * expected[-1]

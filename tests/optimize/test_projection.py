@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from dempster.optimize.projection import (
+    approach_compressed,
     approach_known_masses,
     approach_radii,
     euclidean_terms,
@@ -123,3 +125,18 @@ def test_conflicts_of_pairs(n):
     np.testing.assert_allclose(
         conflicts_of_pairs(masses, conflict, i, j), wanted, rtol=1e-13
     )
+
+
+def test_compressed_masses_approach_known_masses():
+    rng = np.random.default_rng(0)
+    masses = rng.dirichlet(np.ones(6), 9)
+    masses[:, 1:3] = 0
+    known = rng.dirichlet(np.ones(6), 4)
+    nearest = rng.integers(0, 4, 9)
+    distance = np.array([0, 0.5, 1, 2, 3, 0, 0.1, 7, 0.9])
+    radii = np.array([1.0, 0.5, 2.0, 1.5])
+    rows = approach_compressed(
+        sparse.csr_array(masses), known, nearest, distance, radii
+    )
+    approach_known_masses(masses, known, nearest, distance, radii)
+    np.testing.assert_allclose(rows.toarray(), masses, atol=1e-12)

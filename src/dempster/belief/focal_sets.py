@@ -596,10 +596,10 @@ def _membership_rows(
 
 
 # number of clusters above which masses are stored as compressed rows
-_MAX_DENSE_CLUSTERS = 50
+MAX_DENSE_CLUSTERS = 50
 
 
 def has_many_clusters(family: FocalSets) -> bool:
     """Return whether an object can have mass only on its nearest clusters and their pairs."""
-    is_large = family.n_clusters > _MAX_DENSE_CLUSTERS
+    is_large = family.n_clusters > MAX_DENSE_CLUSTERS
     return is_large and int(family.cardinality.max()) <= 2

@@ -140,9 +140,9 @@ def has_many_components(family: FocalSets) -> bool:
     return has_many_clusters(family) and len(family) == family.n_clusters
 
 
-def find_smallest(costs: np.ndarray) -> np.ndarray:
-    """Return the clusters of the smallest costs of each row in increasing order, shape (n, k)."""
-    near = np.empty((len(costs), _N_NEAREST), np.int64)
+def find_smallest(costs: np.ndarray, k: int = _N_NEAREST) -> np.ndarray:
+    """Return the columns of the k smallest costs of each row in increasing order, shape (n, k)."""
+    near = np.empty((len(costs), k), np.int64)
     smallest_costs(costs, near)
     return near
 

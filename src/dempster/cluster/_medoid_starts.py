@@ -13,6 +13,7 @@ import numpy as np
 
 from dempster._native import kernel
 from dempster.belief import FocalSets
+from dempster.belief.focal_sets import MAX_DENSE_CLUSTERS
 
 # Draw several candidates for each seed, with probabilities proportional to the conflict with the
 # nearest previous seed, and keep the best candidate (greedy k-means++; Arthur and Vassilvitskii,
@@ -82,8 +83,13 @@ def _are_similar(
 
 
 def masses_from_labels(labels: np.ndarray, family: FocalSets) -> np.ndarray:
-    """Return masses that are positive on all sets, and largest on the cluster of each object."""
+    """Return masses that are largest on the cluster of each object, and positive on all sets.
+
+    With many clusters, the remaining mass is on the last set, which is the frame, to save time.
+    """
     masses = np.full((len(labels), len(family)), 0.1 / len(family))
+    if family.n_clusters > MAX_DENSE_CLUSTERS:
+        masses[:, :-1] = 0
     column = family.singleton_index[labels]
     masses[np.flatnonzero(column >= 0), column[column >= 0]] += 0.9
     return masses / masses.sum(axis=1, keepdims=True)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from scipy import sparse
 
 from dempster._native import kernel
 from dempster.optimize.blocks import row_blocks
@@ -156,7 +157,29 @@ def approach_known_masses(
     of j. The masses are then a continuous function of the object, which has the values of the fit
     at the references.
     """
-    share = np.clip(1 + SHARE_TOLERANCE - distance / radii[nearest], 0, 1)
+    share = _known_shares(nearest, distance, radii)
     near = np.flatnonzero(share)
     own = share[near, None].astype(masses.dtype)
     masses[near] = (1 - own) * masses[near] + own * known[nearest[near]]
+
+
+def approach_compressed(
+    masses: sparse.csr_array,
+    known: np.ndarray,
+    nearest: np.ndarray,
+    distance: np.ndarray,
+    radii: np.ndarray,
+) -> sparse.csr_array:
+    """Return the result of `approach_known_masses` for compressed rows."""
+    share = _known_shares(nearest, distance, radii)
+    near = np.flatnonzero(share)
+    own = sparse.csr_array(share[near, None] * known[nearest[near]])
+    n_before = np.searchsorted(near, np.arange(len(share) + 1))
+    own = sparse.csr_array((own.data, own.indices, own.indptr[n_before]), masses.shape)
+    return (sparse.diags_array(1 - share) @ masses + own).astype(masses.dtype)
+
+
+def _known_shares(
+    nearest: np.ndarray, distance: np.ndarray, radii: np.ndarray
+) -> np.ndarray:
+    return np.clip(1 + SHARE_TOLERANCE - distance / radii[nearest], 0, 1)

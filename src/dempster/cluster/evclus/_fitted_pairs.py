@@ -14,6 +14,7 @@ from scipy import sparse
 from dempster._arrays import to_host
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._random import as_random_state
+from dempster.cluster._mass_step import find_smallest
 from dempster.cluster._search import Sample
 from dempster.cluster.evclus._pairs import (
     MAX_ALL_PAIRS_ROWS,
@@ -51,6 +52,14 @@ _MIN_LANDMARKS = {
     "connected": 1500,
 }  # A thin cluster needs more landmarks.
 _LANDMARKS_PER_CLUSTER = 30
+_MAX_DENSE_LANDMARKS = (
+    1500  # With more clusters, there are fewer landmarks per cluster.
+)
+_MIN_LANDMARKS_PER_CLUSTER = 15
+# With many clusters, numbers of nearest and random landmarks with which a landmark is compared
+_NEAREST_LANDMARKS = 40
+_RANDOM_LANDMARKS = 40
+_BLOCK_ROWS = 1024
 _DIMENSION_SAMPLE = 600
 _DIMENSION_OF_SPARSE = 5.0  # The dimension cannot be estimated from a sparse matrix.
 ALL_ZERO = (
@@ -264,10 +273,13 @@ def select_pairs(
     n_landmarks: int | str,
     shape: str,
     symmetrize: bool,
+    nearest: bool,
 ) -> FittedPairs:
     """Select the objects and pairs to fit.
 
-    The random numbers select the landmarks, the reference objects and the partners, in this order.
+    If ``nearest`` is True, landmarks are compared with the nearest and with random landmarks
+    instead of all landmarks. The random numbers select the landmarks, the reference objects and the
+    partners, in this order.
     """
     n_rows = len(distinct.rows)
     min_rows = max(2, n_clusters)
@@ -292,14 +304,8 @@ def select_pairs(
     elif sampling == "auto":
         sampling = "landmarks"
     if sampling == "landmarks":
-        if isinstance(n_landmarks, str):
-            n_landmarks = max(
-                _MIN_LANDMARKS[shape], _LANDMARKS_PER_CLUSTER * n_clusters
-            )
-        if n_landmarks < n_clusters:
-            expected = f"at least n_clusters={n_clusters}"
-            raise InvalidParameterError("n_landmarks", expected, n_landmarks)
-        fitted, counts = _draw_landmarks(distinct, links, n_landmarks, rng)
+        number = _resolve_landmarks(n_landmarks, n_clusters, shape)
+        fitted, counts = _draw_landmarks(distinct, links, number, rng)
     source = objects
     if shape == "connected":
         source = PathSource(objects, fitted)
@@ -309,23 +315,38 @@ def select_pairs(
     if isinstance(objects, MatrixSource):
         # The columns of a matrix for new objects are in the order of X.
         places = places[np.argsort(fitted[places])]
-    partners = n_partners if sampling == "random" else None
-    dissimilarities, imputed = _compute_dissimilarities(
-        source, fitted, counts, partners, rng
-    )
+    pairs = None
+    if sampling == "random":
+        pairs = random_pairs(len(fitted), n_partners, rng)
+    elif sampling == "landmarks" and nearest:
+        pairs = _nearest_and_random_pairs(source, fitted, rng)
+    dissimilarities, imputed = _compute_dissimilarities(source, fitted, counts, pairs)
     return FittedPairs(
         source, distinct, sampling, fitted, counts, places, dissimilarities, imputed
     )
+
+
+def _resolve_landmarks(n_landmarks: int | str, n_clusters: int, shape: str) -> int:
+    """Return the number of landmarks, which must not be smaller than that of the clusters."""
+    if isinstance(n_landmarks, str):
+        return max(
+            _MIN_LANDMARKS[shape],
+            min(_LANDMARKS_PER_CLUSTER * n_clusters, _MAX_DENSE_LANDMARKS),
+            _MIN_LANDMARKS_PER_CLUSTER * n_clusters,
+        )
+    if n_landmarks < n_clusters:
+        expected = f"at least n_clusters={n_clusters}"
+        raise InvalidParameterError("n_landmarks", expected, n_landmarks)
+    return n_landmarks
 
 
 def _compute_dissimilarities(
     source: DissimilaritySource,
     fitted: np.ndarray,
     counts: np.ndarray | None,
-    n_partners: int | None,
-    rng: np.random.Generator,
+    pairs: tuple[np.ndarray, np.ndarray] | None,
 ) -> tuple[np.ndarray | WeightedPairs, np.ndarray | WeightedPairs]:
-    """Return the dissimilarities of all pairs, or of random pairs if ``n_partners`` is given.
+    """Return the dissimilarities of all pairs, or of the given pairs, which have weights.
 
     The second result is the first with missing values imputed.
     """
@@ -334,11 +355,10 @@ def _compute_dissimilarities(
         complete = AttributeSource(
             impute_missing(source.objects[fitted]), source.metric
         )
-    if n_partners is not None:
-        pairs, times = random_pairs(len(fitted), n_partners, rng)
-        i, j = pairs.T
+    if pairs is not None:
+        i, j = pairs[0].T
         d = source.pairs(fitted[i], fitted[j])
-        some = WeightedPairs(i, j, d, times).multiply(counts)
+        some = WeightedPairs(i, j, d, pairs[1]).multiply(counts)
         if complete is None:
             return some, some
         return some, some._replace(dissimilarity=complete.pairs(i, j))
@@ -348,6 +368,36 @@ def _compute_dissimilarities(
     if complete is None:
         return D, D
     return D, complete.block(slice(None), slice(None))
+
+
+def _nearest_and_random_pairs(
+    source: DissimilaritySource, fitted: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return pairs of nearest objects and random pairs, shape (p, 2), and their weights.
+
+    A random pair represents many pairs, so that the weighted sum over these pairs is an estimate of
+    the sum over all pairs. Few random pairs would be in the same cluster if there are many.
+    """
+    n = len(fitted)
+    near = []
+    for start, stop in row_blocks(n, _BLOCK_ROWS, None):
+        D = np.ascontiguousarray(source.block(fitted[start:stop], fitted))
+        D[np.arange(stop - start), np.arange(start, stop)] = np.inf
+        near.append(find_smallest(D, min(_NEAREST_LANDMARKS, n - 1)))
+    ends = np.sort(
+        np.stack(
+            np.broadcast_arrays(np.arange(n)[:, None], np.concatenate(near)), axis=-1
+        ).reshape(-1, 2),
+        axis=1,
+    )
+    codes = np.unique(ends @ [n, 1])
+    pairs, times = random_pairs(n, _RANDOM_LANDMARKS, rng)
+    is_other = ~np.isin(pairs @ [n, 1], codes)
+    times = times[is_other]
+    represented = n * (n - 1) / 2 - len(codes)
+    weights = [np.ones(len(codes)), times * represented / max(times.sum(), 1)]
+    near_pairs = np.column_stack([codes // n, codes % n])
+    return np.concatenate([near_pairs, pairs[is_other]]), np.concatenate(weights)
 
 
 def draw_objects(

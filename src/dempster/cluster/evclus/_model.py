@@ -45,8 +45,14 @@ from dempster._random import as_generator
 from dempster._types import Seed
 from dempster._validation import check, choice, integer
 from dempster.belief import FocalSets
+from dempster.belief.focal_sets import has_many_clusters
 from dempster.cluster._boundaries import count_boundaries, neighbor_family
-from dempster.cluster._mass_step import collect_masses, masses_from_plausibilities
+from dempster.cluster._mass_step import (
+    collect_masses,
+    find_smallest,
+    masses_from_plausibilities,
+    nearest_doubt,
+)
 from dempster.cluster.evclus._pairs import WeightedPairs
 from dempster.cluster.explanation import ClusterEvidence
 from dempster.dissimilarity.sources import AttributeSource, References, rounding
@@ -55,6 +61,7 @@ from dempster.optimize import solve_simplex_qp
 from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.projection import (
     Terms,
+    approach_compressed,
     approach_known_masses,
     euclidean_terms,
     linear_image,
@@ -579,7 +586,7 @@ class DoubtModel:
 
         products = _needs_products(values, references)
 
-        def compute(start: int, stop: int) -> np.ndarray:
+        def compute(start: int, stop: int) -> Array:
             block = values[start:stop]
             if products:
                 D = np.ascontiguousarray(
@@ -591,9 +598,16 @@ class DoubtModel:
                 points = cast(AttributeSource, references.source).objects
                 contour, near, nearest, distance = affinity.by_points(block, points)
             outlying = self.surroundings.outlying(near)
+            known = self.reference_masses, nearest, distance, self.fit.radii
+            if has_many_clusters(self.family):
+                clusters = find_smallest(-contour)
+                plausible = np.take_along_axis(contour, clusters, axis=1)
+                rows = nearest_doubt(
+                    clusters, plausible, self.family, outlying, contour.dtype
+                )
+                return approach_compressed(rows, *known)
             masses = masses_from_plausibilities(contour, self.family, outlying)
-            known = self.reference_masses
-            approach_known_masses(masses, known, nearest, distance, self.fit.radii)
+            approach_known_masses(masses, *known)
             return masses
 
         size = max(1, _MAX_DISSIMILARITIES // len(references))

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from dempster._errors import InvalidInputError
+from dempster.belief.focal_sets import MAX_DENSE_CLUSTERS
 from dempster.cluster.evclus._fitted_pairs import (
     ALL_ZERO,
     ASSESSMENT_PAIRS,
@@ -21,6 +22,8 @@ from dempster.optimize.descent import find_likeliest
 
 # quantiles of the dissimilarities that are candidates for d0
 SCALES = (0.06, 0.2, 0.35, 0.5, 0.8, 1.0)
+# With many clusters, the quantiles are proportionally smaller, and large ones are not tried.
+_N_SCALES_OF_MANY_CLUSTERS = 3
 # share of the mean variance that is added to the variance of each cluster, which may be zero
 _MIN_VARIANCE = 0.02
 # share and minimum number of landmarks used to select d0
@@ -98,6 +101,7 @@ def candidate_scales(
     fitted: FittedPairs,
     d0: float | str,
     quantile: float | None,
+    n_clusters: int,
     rng: np.random.Generator,
 ) -> Scale:
     """Return the candidate values of ``d0``, which are quantiles of the dissimilarities."""
@@ -118,7 +122,8 @@ def candidate_scales(
         )
         pairs = pairs.multiply(weights)
     # If all objects have equal weights, a pair that was drawn twice counts once.
-    pair_weights = None if weights is None else pairs.weight
+    has_equal_weights = weights is None and np.ptp(pairs.weight) <= 1
+    pair_weights = None if has_equal_weights else pairs.weight
     if quantile is not None:
         level = float(quantile)
         return Scale(
@@ -127,8 +132,11 @@ def candidate_scales(
     # With many equal objects a quantile can be zero, which is not a valid d0. The largest quantile
     # is positive.
     trials = []
-    for level in SCALES:
-        d0 = scale_at(pairs.dissimilarity, level, pair_weights, zero=level < SCALES[-1])
+    levels = np.array(SCALES)
+    if n_clusters > MAX_DENSE_CLUSTERS:
+        levels = levels[:_N_SCALES_OF_MANY_CLUSTERS] * (MAX_DENSE_CLUSTERS / n_clusters)
+    for level in levels.tolist():
+        d0 = scale_at(pairs.dissimilarity, level, pair_weights, zero=level < levels[-1])
         if d0 > 0:
             trials.append(ScaleTrial(level, d0))
     return Scale(tuple(trials))

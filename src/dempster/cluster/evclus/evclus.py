@@ -22,6 +22,7 @@ from dempster._random import as_generator
 from dempster._types import ArrayLike, Metric, Seed, TableLike
 from dempster._validation import validate_tensor
 from dempster.belief import FocalSets
+from dempster.belief.focal_sets import MAX_DENSE_CLUSTERS
 from dempster.cluster._base import (
     COMMON_RULES,
     MISSING_RULE,
@@ -107,12 +108,15 @@ LINK_FACTORS = {"scaled": 4.0, "program": 4.0, "paper": 1.0}
 _REFINEMENT_OBJECTS = 2000  # number of objects for the second fit of the landmarks
 # A smaller tolerance would not improve the masses of objects that are not landmarks.
 _LANDMARK_TOLERANCE = 1e-5
+# tolerance of the fit of landmarks if there are many clusters
+_MANY_CLUSTERS_TOLERANCE = 1e-3
 # tolerances for the comparison of starts
 _START_TOLERANCE = 1e-5
 _START_TOLERANCE_OF_LANDMARKS = 1e-2
 # number of starts at each candidate d0, divided by n_init
 _STARTS_PER_SCALE = 0.4
 _TRIAL_STARTS_PER_SCALE = 0.2
+_ROWS_PER_MEDOID = 10  # number of rows per cluster from which medoids are drawn
 _TRIAL_SWEEPS = 8  # number of sweeps after which labels hardly change
 _FIRST_XI = 0.05  # weight of the constraints in the second of three stages
 # maximum number of sweeps over constrained objects that are not fitted, and tolerance
@@ -188,6 +192,12 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         )
         # All random numbers are drawn in a fixed order, beginning with those that select the pairs.
         self.rng = as_generator(params.random_state)
+        nearest = (
+            self.n_clusters > MAX_DENSE_CLUSTERS
+            and params.focal_sets == "auto"
+            and params.shape == "compact"
+            and len(self.links) == 0
+        )
         self.pairs = select_pairs(
             sample.values,
             self.distinct,
@@ -199,8 +209,13 @@ class EvclusMethod(Method[Start, ObjectMasses]):
             n_landmarks=params.n_landmarks,
             shape=params.shape,
             symmetrize=params.symmetrize,
+            nearest=nearest,
         )
-        scale = candidate_scales(self.pairs, params.d0, params.d0_quantile, self.rng)
+        # whether landmarks are compared with some of the landmarks
+        self.compares_nearest = nearest and self.pairs.sampling == "landmarks"
+        scale = candidate_scales(
+            self.pairs, params.d0, params.d0_quantile, self.n_clusters, self.rng
+        )
         self.scale_search = ScaleSearch(self.pairs, scale, self.rng)
         self.has_landmarks = len(self.pairs.fitted) < len(self.distinct.positions)
         self.fitted_links = self.links.among(self.pairs.fitted)
@@ -220,6 +235,8 @@ class EvclusMethod(Method[Start, ObjectMasses]):
             self.stages.append(share * params.xi)
         if self.pairs.sampling == "landmarks":
             self.tol = max(params.tol, _LANDMARK_TOLERANCE)
+            if self.compares_nearest:
+                self.tol = max(self.tol, _MANY_CLUSTERS_TOLERANCE)
             self.first_tol = max(self.tol, _START_TOLERANCE_OF_LANDMARKS)
         else:
             self.tol = params.tol
@@ -243,7 +260,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         """Return the masses given by ``init``, or draw masses for the candidate values of d0."""
         search = self.scale_search
         user_masses = self._user_masses(family)
-        if search.scale.is_open and self.has_landmarks:
+        if search.scale.is_open and self.has_landmarks and not self.compares_nearest:
             search.try_landmarks(
                 partial(self._cluster_landmarks, family, user_masses), self.apply
             )
@@ -295,14 +312,18 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         problem = search.problem_at(trial)
         n_init = self.params.n_init
         if len(search.scale.trials) > 1:
-            n_init = max(1, round(_STARTS_PER_SCALE * n_init))
+            share = _STARTS_PER_SCALE
+            if self.compares_nearest:
+                share = _TRIAL_STARTS_PER_SCALE
+            n_init = max(1, round(share * n_init))
         m = len(pairs.fitted)
         if self.params.init == "random" or pairs.stored is not None:
             return [random_masses(m, family, self.rng) for _ in range(n_init)]
         counts = pairs.counts
         if isinstance(problem, AllPairs):
             return masses_from_medoids(problem.delta, family, n_init, self.rng, counts)
-        places = choose_landmarks(m, MAX_ALL_PAIRS_ROWS, self.rng)
+        n_rows = max(MAX_ALL_PAIRS_ROWS, _ROWS_PER_MEDOID * self.n_clusters)
+        places = choose_landmarks(m, n_rows, self.rng)
         if counts is not None:
             counts = counts[places]
         sample = pairs.fitted[places]
@@ -460,7 +481,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         """Refine the masses of landmarks, or equalize those of objects at dissimilarity zero."""
         fit = run.model
         if self.has_landmarks:
-            if self.params.shape == "compact":
+            if self.params.shape == "compact" and not self.compares_nearest:
                 fit = replace(fit, masses=self._refine_landmarks(fit))
             return replace(run, model=fit)
         if not isinstance(self.objects, MatrixSource):
@@ -727,7 +748,9 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
 
     ``sampling`` selects the pairs of objects: all pairs (EVCLUS), pairs of each object with
     ``n_partners`` random partners (k-EVCLUS), or all pairs of a few landmarks. All objects are then
-    compared with the landmarks, so the cost is linear in the number of objects.
+    compared with the landmarks, so the cost is linear in the number of objects. With more than 50
+    clusters and ``focal_sets="auto"``, each landmark is compared with the 40 nearest landmarks and
+    with 40 random ones, which have a larger weight, so that the stress estimates that of all pairs.
 
     Parameters
     ----------
@@ -767,7 +790,8 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         Dissimilarity at which two objects are almost certainly in different clusters. "auto" finds
         clusters with several values and selects the value whose clusters, modeled as spherical
         Gaussians, have the largest likelihood (see ``scale_``). The starts are divided among the
-        values. With landmarks, the value is selected on half of the landmarks first. For "linear"
+        values. With landmarks, the value is selected on half of the landmarks first. With more than
+        50 clusters, fewer and smaller values are compared, on all landmarks. For "linear"
         and "affine", "auto" is the quantile 0.8 (2.5 / c for c > 4 clusters).
     d0_quantile : float in (0, 1] or None, default=None
         Quantile of the dissimilarities that is used as ``d0``.
@@ -789,7 +813,8 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
     n_partners : int, default=100
         Number of random partners of each object for ``sampling="random"``.
     n_landmarks : int or "auto", default="auto"
-        Number of landmarks; "auto": 30 per cluster, but at least 600.
+        Number of landmarks; "auto": 30 per cluster, but at least 600; with more than 50 clusters,
+        15 per cluster, but at least 1,500.
     missing : {"refuse", "partial"}, default="refuse"
         Treatment of missing values (NaN); "partial" compares objects by the attributes that they
         have. "refuse" raises an error. "partial" needs the metric "euclidean", "sqeuclidean" or
@@ -811,7 +836,8 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         Smoothed relative change of the objective at which the sweeps stop. Its value after sweep t
         is e_t = (e_{t-1} + relative change of the objective in sweep t) / 2. Starts are compared
         with the tolerance 1e-5 of the papers, and the best one is continued with ``tol``. With
-        landmarks, the two tolerances are 1e-2 and 1e-5 (or ``tol``, if it is larger).
+        landmarks, the two tolerances are 1e-2 and 1e-5 (1e-3 with more than 50 clusters), or
+        ``tol``, if it is larger.
     n_neighbor_clusters : int, default=1
         For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest
         clusters of the other.
