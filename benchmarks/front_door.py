@@ -1,10 +1,8 @@
-"""Command ``python -m benchmarks.front_door``: evaluate parts of CredalClustering and write three tables of OTHER.md.
+"""Command ``python -m benchmarks.front_door``: evaluate CredalClustering and write two tables of OTHER.md.
 
-The first table compares the mean over the candidates (pooling) with the selected candidate alone,
-on the public data sets of the report on defaults with the true number of clusters. The second table
-has the mean adjusted Rand index of rings, moons and spirals, and the third one processor times. The
-program uses the public data sets that are available, and takes about ten minutes on two cores. An
-argument (``pooling``, ``shapes`` or ``time``) selects one of the tables.
+The first table has the mean adjusted Rand index of rings, moons and spirals, and the second one
+processor times. The program takes about ten minutes on two cores. An argument (``shapes`` or
+``time``) selects one of the tables.
 """
 
 from __future__ import annotations
@@ -16,13 +14,8 @@ import numpy as np
 from sklearn.datasets import load_iris, make_blobs, make_circles, make_moons
 from sklearn.metrics import adjusted_rand_score
 
-from benchmarks.defaults.data import public_sets
-from benchmarks.defaults.measures import match_clusters
 from benchmarks.other import write_table
-from dempster import CredalPartition
 from dempster.cluster import CredalClustering
-from dempster.cluster._pool import PooledModel
-from dempster.explain import doubt_scores, retention_curve
 
 SEEDS = range(10)
 NOISE = {
@@ -30,33 +23,6 @@ NOISE = {
     "moons": (0.05, 0.08, 0.12),
     "spirals": (0.02, 0.03, 0.04),
 }
-
-
-def measure(partition: CredalPartition, y: np.ndarray) -> list[float]:
-    """Return ARI, ARI of the 80 % most certain objects, share of sets with the class, and mean size of the sets."""
-    kept = retention_curve(
-        partition.labels, y, doubt=doubt_scores(partition), shares=[0.8]
-    ).quality[0]
-    cluster = match_clusters(y, partition.labels)[y]
-    sets = partition.assignment()
-    is_held = (cluster >= 0) & sets[np.arange(len(y)), np.maximum(cluster, 0)]
-    return [
-        adjusted_rand_score(y, partition.labels),
-        kept,
-        is_held.mean(),
-        sets.sum(axis=1).mean(),
-    ]
-
-
-def select_alone(model: CredalClustering, X: np.ndarray) -> CredalPartition:
-    """Return the masses of the selected candidate alone."""
-    pool = model._model
-    if not isinstance(pool, PooledModel):
-        return model.credal_partition_
-    one = pool.models[pool.selected]
-    return CredalPartition(
-        one.masses(X, lambda work, tasks: [work(*task) for task in tasks]), one.family
-    )
 
 
 def make_shape(shape: str, noise: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -73,30 +39,8 @@ def make_shape(shape: str, noise: float, seed: int) -> tuple[np.ndarray, np.ndar
     )
 
 
-def compare_pooling() -> None:
-    """Write the first table."""
-    pooled = []
-    alone = []
-    for data in public_sets():
-        model = CredalClustering(data.n_classes, random_state=0).fit(data.X)
-        pooled.append(measure(model.credal_partition_, data.y))
-        alone.append(measure(select_alone(model, data.X), data.y))
-        print(data.name, np.round([pooled[-1], alone[-1]], 3).tolist(), flush=True)
-    names = (
-        "ARI",
-        "ARI of the 80 % most certain objects",
-        "true class in the set",
-        "mean size of the set",
-    )
-    means = zip(names, np.mean(pooled, axis=0), np.mean(alone, axis=0), strict=True)
-    rows = [[name, f"{ours:.3f}", f"{other:.3f}"] for name, ours, other in means]
-    write_table(
-        "CredalClustering: pooling", ["measure", "pooled", "selected alone"], rows
-    )
-
-
 def compare_shapes() -> None:
-    """Write the second table."""
+    """Write the first table."""
     rows = []
     for shape, levels in NOISE.items():
         cells = []
@@ -122,7 +66,7 @@ def compare_shapes() -> None:
 
 
 def measure_time() -> None:
-    """Write the third table."""
+    """Write the second table."""
     iris = load_iris().data
     tables = {
         "iris, number of clusters given": (3, iris),
@@ -141,7 +85,7 @@ def measure_time() -> None:
     write_table("CredalClustering: time", ["data", "time"], rows)
 
 
-TABLES = {"pooling": compare_pooling, "shapes": compare_shapes, "time": measure_time}
+TABLES = {"shapes": compare_shapes, "time": measure_time}
 
 if __name__ == "__main__":
     for table in sys.argv[1:] or TABLES:
