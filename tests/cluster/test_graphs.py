@@ -4,13 +4,14 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
+import pandas
 import pytest
 from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
 from dempster.cluster import ECM, EKNNClus
 from dempster.cluster import _communities as _method
-from dempster.cluster._communities import Edges
+from dempster.cluster._communities import Edges, sum_by_cluster
 from dempster.dissimilarity.graphs import read_graph
 from dempster.explain import explain_object
 from dempster.partition import LazyCredalPartition
@@ -52,6 +53,31 @@ def test_communities_and_the_node_between_them():
     assert table.loc["alone", "Ω"] == 1
     assert table.loc["left 4", ["{0}", "{1}"]].max() > 0.95
     assert len(set(partition.labels[:5])) == len(set(partition.labels[6:11])) == 1
+
+
+@pytest.mark.parametrize("rename", [int, str, lambda i: (i, "node")])
+def test_labels_are_indexed_by_node(rename, tmp_path):
+    graph = networkx.relabel_nodes(networkx.barbell_graph(5, 1), rename)
+    model = EKNNClus(random_state=0).fit(graph)
+    networkx.set_node_attributes(graph, model.labels_.to_dict(), "community")
+    for node, label in zip(graph, model.credal_partition_.labels, strict=True):
+        assert graph.nodes[node]["community"] == model.labels_[node] == label
+    save(model, tmp_path / "model.zip")
+    pandas.testing.assert_series_equal(
+        load(tmp_path / "model.zip").labels_, model.labels_
+    )
+    matrix = networkx.to_scipy_sparse_array(graph, dtype=float)
+    labels = EKNNClus(random_state=0).fit(matrix).labels_
+    assert isinstance(labels, np.ndarray)
+    np.testing.assert_array_equal(labels, model.labels_)
+
+
+def test_sums_of_weights_between_clusters():
+    A, _ = planted()
+    labels = np.random.default_rng(0).integers(0, 7, A.shape[0]).astype(np.int32)
+    indicators = np.eye(7)[labels]
+    found = sum_by_cluster(A.indptr, A.indices, A.data, labels)
+    np.testing.assert_allclose(found.toarray(), indicators.T @ A.toarray() @ indicators)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -347,7 +373,7 @@ def test_new_nodes(tmp_path):
     found = model.predict_mass(new)
     assert list(found.index) == ["friend", "x", "broker"]
     table = found.to_frame()
-    left = model.labels_[list(graph).index("left 0")]
+    left = model.labels_["left 0"]
     assert table.loc["friend", f"{{{left}}}"] > 0.8
     assert table.loc["broker", "Ω"] > 0.6
     assert table.loc["x", "Ω"] == 1
@@ -357,7 +383,7 @@ def test_new_nodes(tmp_path):
     save(model, tmp_path / "model")
     again = load(tmp_path / "model")
     np.testing.assert_array_equal(again.predict_mass(new).masses, found.masses)
-    np.testing.assert_array_equal(again.labels_, model.labels_)
+    pandas.testing.assert_series_equal(again.labels_, model.labels_)
 
 
 def test_invalid_new_nodes():

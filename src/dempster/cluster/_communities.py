@@ -98,9 +98,9 @@ def sum_by_cluster(
     indptr: np.ndarray, indices: np.ndarray, weights: np.ndarray, labels: np.ndarray
 ) -> sparse.csr_array:
     """Return the sums of the weights of the edges between all pairs of clusters."""
-    ends = np.repeat(labels, np.diff(indptr)), labels[indices]
-    c = int(labels.max()) + 1
-    return sparse.coo_array((weights, ends), shape=(c, c)).tocsr()
+    members = one_hot(labels).T.tocsr()
+    shape = members.shape[::-1]
+    return members @ sparse.csr_array((weights, labels[indices], indptr), shape=shape)
 
 
 def one_hot(labels: np.ndarray) -> sparse.csr_array:

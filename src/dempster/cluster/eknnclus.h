@@ -20,9 +20,11 @@ KERNEL TYPED(relabel)(index_t n, index_t e, index_t visits, index_t n_labels, co
     for (index_t v = 0; v < visits; v++) {
         const index_t i = order[v], begin = indptr[i], end = indptr[i + 1];
         if (v + PREFETCH_VISITS < visits) { /* The order is random, so the hardware cannot prefetch. */
-            const index_t later = indptr[order[v + PREFETCH_VISITS]];
-            __builtin_prefetch(indices + later);
-            __builtin_prefetch(weights + later);
+            const index_t later = order[v + PREFETCH_VISITS];
+            for (index_t a = indptr[later]; awake[later] && a < indptr[later + 1]; a += 8) {
+                __builtin_prefetch(indices + a);
+                __builtin_prefetch(weights + a);
+            }
         }
         if (!awake[i]) continue;
         awake[i] = !symmetric;
@@ -35,14 +37,15 @@ KERNEL TYPED(relabel)(index_t n, index_t e, index_t visits, index_t n_labels, co
         const double previous = support[own] - strength * totals[own];
         for (index_t a = begin; a < end; a++) {
             const int32_t k = labels[indices[a]];
+            if (support[k] == 0.0) continue; /* Another neighbor has this label. */
             const double found = support[k] - strength * totals[k];
+            support[k] = 0.0;
             if (found > most || (found == most && k < best)) {
                 most = found;
                 best = k;
             }
         }
         const double gain = most - previous;
-        for (index_t a = begin; a < end; a++) support[labels[indices[a]]] = 0.0;
         const bool moves = gain > MIN_GAIN || (settle && gain >= 0 && best < own);
         if (moves) labels[i] = best;
         totals[labels[i]] += strength;

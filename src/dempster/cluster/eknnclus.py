@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import numpy as np
 from scipy import sparse
@@ -52,6 +52,9 @@ from dempster.optimize.blocks import Apply, block_map, row_blocks
 from dempster.optimize.descent import Run
 from dempster.optimize.projection import approach_known_masses, approach_radii
 from dempster.partition import CredalPartition
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Source = DissimilaritySource | SparseSource
 # These bounds limit the weights to [1e-6, 20.7].
@@ -561,6 +564,7 @@ class CommunityMethod(NeighborMethod):
         self.apply = apply
         self.init = init
         self.n = len(source)
+        self.nodes = source
         self.edges = Edges.from_source(source, known)
         resolution = None
         if not isinstance(params.resolution, str):
@@ -598,6 +602,16 @@ class CommunityMethod(NeighborMethod):
         if self.params.resolution == "auto":
             best = max(runs, key=lambda run: self._describe(run).rank)
         return replace(best, model=replace(best.model, searches=searches))
+
+    def label_nodes(self, labels: np.ndarray) -> np.ndarray | pd.Series:
+        """Return the labels, indexed by the names of the nodes if X is not a matrix."""
+        import pandas as pd  # slow to import
+
+        labels = labels.astype(np.int64)
+        if self.nodes.is_matrix:
+            return labels
+        names = pd.Index(self.nodes.names, tupleize_cols=False)
+        return pd.Series(labels, names, name="community")
 
     def _describe(self, run: Run[LabelResult]) -> Communities:
         return Communities.compare(self.edges, run.model.labels, self.first.evidence)
@@ -808,8 +822,9 @@ class EKNNClus(EvidentialClusterer):
         Masses of the empty set (always zero), the single clusters and the frame. Equal objects have
         the same masses. For a graph, masses of the single communities, of the pairs between which a
         node lies, and of the frame.
-    labels_ : ndarray of shape (n_samples,)
-        Cluster with the largest plausibility.
+    labels_ : ndarray of shape (n_samples,) or Series
+        Cluster with the largest plausibility. For a graph of networkx or igraph, a pandas Series
+        indexed by the names of the nodes.
     focal_sets_ : FocalSets
     objective_ : float
         Minus the log-plausibility of the final partition, up to a constant.
@@ -861,6 +876,7 @@ class EKNNClus(EvidentialClusterer):
 
     _model: NeighborModel | CommunityModel
     _input: Annotated[DissimilarityInput | GraphInput, ".origin n_features"]
+    labels_: MaybeUnset[Annotated[Any, "n_samples"]]
     n_neighbors_: MaybeUnset[int]
     scale_: MaybeUnset[float]
     resolution_: MaybeUnset[float]
@@ -1055,9 +1071,11 @@ class EKNNClus(EvidentialClusterer):
             "objectives_found_": np.array(objectives),
         }
         if isinstance(method, CommunityMethod):
+            # A lazy partition has no labels yet.
+            labels = getattr(self, "labels_", model.labels)
             return {
                 **found,
-                "labels_": model.labels.astype(np.int64),
+                "labels_": method.label_nodes(labels),
                 "resolution_": method.first.evidence.resolution,
             }
         return {

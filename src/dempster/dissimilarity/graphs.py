@@ -26,7 +26,8 @@ class GraphSource:
     """Weights of the edges between n nodes: a symmetric matrix with an empty diagonal."""
 
     adjacency: sparse.csr_array
-    names: list[Hashable]  # names of the nodes; by default 0, ..., n-1
+    names: list[Hashable]  # names of the nodes; 0, ..., n-1 for a matrix
+    is_matrix: bool
     metric = "graph"
     dtype = np.dtype(float)
 
@@ -56,7 +57,7 @@ def read_graph(X: Any, *, symmetrize: bool = False) -> GraphSource:
             raise InvalidParameterError("X", must=_DIRECTED)
         adjacency = (adjacency + transposed) / 2
     adjacency.sort_indices()
-    return GraphSource(adjacency, names)
+    return GraphSource(adjacency, names, sparse.issparse(X))
 
 
 @dataclass(eq=False)
@@ -136,10 +137,11 @@ def _read_edges(X: Any) -> sparse.csr_array:
             weights = X.es["weight"] if X.is_weighted() else np.ones(len(ends))
         else:
             position = {name: i for i, name in enumerate(X)}
-            edges = list(X.edges(data="weight", default=1.0))
-            pairs = [(position[start], position[end]) for start, end, _ in edges]
-            ends = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-            weights = [weight for _, _, weight in edges]
+            edges = X.edges(data="weight", default=1.0)
+            rows = [(position[start], position[end], w) for start, end, w in edges]
+            table = np.array(rows, dtype=float).reshape(-1, 3)
+            ends = table[:, :2].astype(np.int64)
+            weights = table[:, 2]
         values = np.array(weights, dtype=float)
     except (TypeError, ValueError) as error:
         must = f"have numbers as the attribute 'weight' of its edges: {error}"

@@ -436,7 +436,7 @@ def _decode_pandas(parts: dict[str, Any]) -> Any:
                 return index
             return index.tz_localize("UTC").tz_convert(zone)
         case {"Index": values, "cells as": str(dtype), "name": name}:
-            return pd.Index(values, dtype=dtype, name=name)
+            return pd.Index(values, dtype=dtype, name=name, tupleize_cols=False)
         case {"Series": values, "index": index, "name": name}:
             return pd.Series(values.to_numpy(), index=index, name=name)
         case {"DataFrame": list(columns), "index": index, "columns": names}:

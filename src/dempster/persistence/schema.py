@@ -31,6 +31,7 @@ from importlib import import_module
 from typing import Annotated, Any
 
 import numpy as np
+import pandas as pd
 from sklearn.base import BaseEstimator
 
 from dempster._errors import InvalidInputError
@@ -357,6 +358,8 @@ def _check_part(name: str, value: Any, hint: Any, lengths: dict[str, int]) -> No
             for shape in shapes:
                 _check_attribute(name, value, shape, lengths)
         else:
+            if kind is Any and isinstance(value, pd.Series):
+                value = value.to_numpy()
             check_array(name, value, shapes, lengths)
     elif typing.get_origin(hint) is tuple and _is_annotated(kinds[0]):
         if not isinstance(value, tuple) or len(value) != len(kinds):
