@@ -37,7 +37,7 @@ print(quality(partition, club, group, random_state=0))
 # %%
 # If the group of some members is known, they keep it.
 known = {0: "Mr. Hi", 33: "Officer", 8: "Mr. Hi"}
-print(EKNNClus(random_state=0).fit(club, known).labels_)
+print(EKNNClus(random_state=0).fit(club, known).labels_.tolist())
 
 # %%
 # A new member is assigned by his friends.
