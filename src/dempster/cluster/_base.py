@@ -63,6 +63,7 @@ from dempster.cluster.number_of_clusters import (
     NumberOfClusters,
     compare_numbers,
     defer_separation,
+    draw_some,
 )
 from dempster.constraints import Constraints
 from dempster.constraints.constraints import validate_constraints
@@ -460,6 +461,11 @@ class EvidentialClusterer(
             return True
         if self._requested_clusters() in (None, 1):
             return None
+        if is_tensor(sample.values):  # Few rows leave the device.
+            some = draw_some(len(sample.values))
+            values = to_host(sample.values[to_device_of(some, sample.values)])
+            weights = None if sample.weights is None else sample.weights[some]
+            sample = replace(sample, values=values, weights=weights)
         return defer_separation(self._open_comparison(sample), sample.weights)
 
     def _open_comparison(self, sample: Sample[Any]) -> DissimilaritySource:

@@ -295,13 +295,20 @@ def compare_numbers(
     )
 
 
+def draw_some(n: int) -> np.ndarray:
+    """Return random indices of at most 20,000 of n rows, in time that does not depend on n."""
+    if n <= _LARGE:
+        return np.arange(n)
+    return np.unique(np.random.RandomState(0).randint(n, size=_LARGE))
+
+
 def defer_separation(
     source: DissimilaritySource, weights: np.ndarray | None
 ) -> Deferred:
     """Draw rows, and return whether they form several clusters, which is computed on access."""
     rng = np.random.RandomState(0)
-    if len(source) > _LARGE:
-        some = rng.permutation(len(source))[:_LARGE]
+    some = draw_some(len(source))
+    if len(some) < len(source):
         source = source.subset(some)
         weights = None if weights is None else weights[some]
     drawn, weights = draw_complete_rows(source, weights, rng, _SAMPLE_SIZE)

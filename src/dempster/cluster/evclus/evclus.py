@@ -1097,6 +1097,8 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
     def _defer_separation(self, sample: Sample[Any]) -> bool | Deferred | None:
         if isinstance(sample.values, SparseSource) or self.shape == "connected":
             return None
+        if isinstance(sample.values, TensorSource):
+            sample = replace(sample, values=sample.values.objects)
         return super()._defer_separation(sample)
 
     def _comparison_source(
