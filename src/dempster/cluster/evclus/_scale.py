@@ -9,7 +9,6 @@ from functools import cached_property
 import numpy as np
 
 from dempster._errors import InvalidInputError
-from dempster.belief.focal_sets import MAX_DENSE_CLUSTERS
 from dempster.cluster.evclus._fitted_pairs import (
     ALL_ZERO,
     ASSESSMENT_PAIRS,
@@ -22,8 +21,6 @@ from dempster.optimize.descent import find_likeliest
 
 # quantiles of the dissimilarities that are candidates for d0
 SCALES = (0.06, 0.2, 0.35, 0.5, 0.8, 1.0)
-# With many clusters, the quantiles are proportionally smaller, and large ones are not tried.
-_N_SCALES_OF_MANY_CLUSTERS = 3
 # share of the mean variance that is added to the variance of each cluster, which may be zero
 _MIN_VARIANCE = 0.02
 # share and minimum number of landmarks used to select d0
@@ -101,7 +98,6 @@ def candidate_scales(
     fitted: FittedPairs,
     d0: float | str,
     quantile: float | None,
-    n_clusters: int,
     rng: np.random.Generator,
 ) -> Scale:
     """Return the candidate values of ``d0``, which are quantiles of the dissimilarities."""
@@ -132,11 +128,8 @@ def candidate_scales(
     # With many equal objects a quantile can be zero, which is not a valid d0. The largest quantile
     # is positive.
     trials = []
-    levels = np.array(SCALES)
-    if n_clusters > MAX_DENSE_CLUSTERS:
-        levels = levels[:_N_SCALES_OF_MANY_CLUSTERS] * (MAX_DENSE_CLUSTERS / n_clusters)
-    for level in levels.tolist():
-        d0 = scale_at(pairs.dissimilarity, level, pair_weights, zero=level < levels[-1])
+    for level in SCALES:
+        d0 = scale_at(pairs.dissimilarity, level, pair_weights, zero=level < SCALES[-1])
         if d0 > 0:
             trials.append(ScaleTrial(level, d0))
     return Scale(tuple(trials))

@@ -213,9 +213,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         )
         # whether landmarks are compared with some of the landmarks
         self.compares_nearest = nearest and self.pairs.sampling == "landmarks"
-        scale = candidate_scales(
-            self.pairs, params.d0, params.d0_quantile, self.n_clusters, self.rng
-        )
+        scale = candidate_scales(self.pairs, params.d0, params.d0_quantile, self.rng)
         self.scale_search = ScaleSearch(self.pairs, scale, self.rng)
         self.has_landmarks = len(self.pairs.fitted) < len(self.distinct.positions)
         self.fitted_links = self.links.among(self.pairs.fitted)
