@@ -25,7 +25,7 @@ def draw_outlier_contours(
 
     The thick line is the border of the region with positive decision values.
     """
-    plane, xx, yy, table = make_grid_table(detector, X, grid_resolution, 0.15)
+    plane, xx, yy, table = make_grid_table(detector, X, grid_resolution)
     values = np.reshape(detector.decision_function(table), xx.shape)
     # The norm needs both signs.
     norm = TwoSlopeNorm(0, min(values.min(), -1e-12), max(values.max(), 1e-12))
@@ -34,7 +34,7 @@ def draw_outlier_contours(
     )
     if values.min() < 0 < values.max():
         ax.contour(xx, yy, values, levels=[0.0], colors=[INK], linewidths=1.8, zorder=2)
-    draw_objects(ax, plane.points, None, None, None)
+    draw_objects(ax, plane.points, None, None)
     ax.figure.colorbar(fill, ax=ax, label="decision value", shrink=0.8, aspect=30)
     finish_axes(ax, *plane.axis_names, title)
     return values

@@ -322,10 +322,9 @@ def choose_attributes(
         numbers_used = list(rows.columns)
         center, spread = _compute_moments(rows)
         if scale == "auto":
+            unit = find_unit(rows.to_numpy(), only_if_clear=True)
             center = np.zeros(len(numbers_used))
-            spread = find_unit(rows.to_numpy(), only_if_clear=True)
-            if spread is None:
-                spread = np.ones(len(numbers_used))
+            spread = np.ones(len(numbers_used)) if unit is None else unit
     preparation = Preparation(
         numbers_used, selection.categories, center, spread, missing
     )
