@@ -325,7 +325,7 @@ def test_outlier_contours():
     values = draw_outlier_contours(model, points, ax, grid_resolution=20, title="t")
     scaler = StandardScaler().fit(points)
     detector = OneClassSVM(gamma=0.2, nu=0.2).fit(scaler.transform(points))
-    _, _, _, grid = make_grid_table(model, points, 20, 0.15)
+    _, _, _, grid = make_grid_table(model, points, 20)
     scale = detector.decision_function(scaler.transform(points)).std()
     expected = detector.decision_function(scaler.transform(grid)) / scale
     np.testing.assert_allclose(values.ravel(), expected, atol=1e-6)

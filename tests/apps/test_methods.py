@@ -133,8 +133,8 @@ def test_lists_by_capability():
 
 def test_parameter_descriptions():
     by_name = {one.name: one for one in METHODS["ecm"].parameters}
-    assert by_name["metric"].choices == ["euclidean", "adaptive"]
-    assert by_name["metric"].kind == '{"euclidean", "adaptive"}'
+    assert by_name["metric"].choices == ["euclidean", "adaptive", "cosine"]
+    assert by_name["metric"].kind == '{"euclidean", "adaptive", "cosine"}'
     assert by_name["focal_sets"].choices == []
     assert by_name["focal_sets"].words == [
         "auto",

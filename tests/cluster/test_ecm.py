@@ -359,7 +359,7 @@ def test_metadata_describe_the_fit():
         ({"beta": 1}, "beta must"),
         ({"delta": 0}, "delta must"),
         ({"delta": np.nan}, "delta must"),
-        ({"metric": "cosine"}, "metric must"),
+        ({"metric": "manhattan"}, "metric must"),
         ({"focal_sets": "all"}, "focal_sets must"),
         ({"focal_sets": FocalSets.simple(3)}, "focal_sets must"),
         (

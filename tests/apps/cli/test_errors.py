@@ -143,7 +143,6 @@ WRONG_USE = {
     "cluster t.csv -c 3 --method eknnclus": "-c: method eknnclus selects the number of clusters itself (-c auto)",
     "cluster t.csv --method ecm --constraints p.csv": "--constraints: method ecm cannot use constraints",
     "cluster t.csv --confidence 1": "'--confidence': 1.0 is not in the range 0<x<1",
-    "cluster t.csv --confidence 0.95 -c 3": "--confidence 0.95 needs at least 80 objects, got 60",
     "cluster t.csv --confidence 0.8 --labels kind": "--confidence: sets of clusters cannot be computed with",
     "cluster d.npy --dissimilarities --confidence 0.8": "--confidence: the files contain dissimilarities",
     "cluster t.csv --method bootclus --confidence 0.8": "--confidence: method bootclus has its own parameter",

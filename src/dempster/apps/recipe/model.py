@@ -239,7 +239,7 @@ class PreparedTable:
     ...     _ = file.write_text("length,color\n1.0,red\n1.2,red\n8.0,blue\n8.3,blue\n")
     ...     prepared = prepare(Recipe(str(file), truth="color"))
     >>> prepared.X.round(1).to_dict("list"), prepared.truth.tolist()
-    ({'length': [-1.0, -1.0, 1.0, 1.0]}, ['red', 'red', 'blue', 'blue'])
+    ({'length': [1.0, 1.2, 8.0, 8.3]}, ['red', 'red', 'blue', 'blue'])
     """
 
     X: Any
