@@ -320,6 +320,7 @@ def test_lasso_and_rectangle_select_objects(open_widget):
         {*left, *np.flatnonzero((x > 5) & (y < 4)).tolist()}
     )
     page.mouse.click(*pixels(page, 9.0, 6.0))
+    page.wait_for_timeout(50)
     assert widget.selection == []
     page.click("text=Move")
     drag(page, [pixels(page, *at) for at in ((0.0, 0.0), (3.0, 3.0))])
