@@ -90,9 +90,8 @@ COMMON_RULES: Mapping[str, rule.Rule] = {
 MISSING_RULE = rule.choice("refuse", "partial")
 BETA_RULE = rule.choice("auto") | rule.real(1, 50, open_low=True)
 DELTA_RULE = rule.choice("auto") | rule.real(0, open_low=True)
-_MAX_SPREAD_RATIO = (
-    100.0  # A column whose spread is a larger multiple of the median decides alone.
-)
+# A column whose spread is a larger multiple of the median spread decides alone.
+_MAX_SPREAD_RATIO = 100.0
 _MAX_SPREAD_ROWS = 1000  # rows from which the spreads are computed
 
 

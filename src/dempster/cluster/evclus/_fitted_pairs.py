@@ -52,9 +52,8 @@ _MIN_LANDMARKS = {
     "connected": 1500,
 }  # A thin cluster needs more landmarks.
 _LANDMARKS_PER_CLUSTER = 30
-_MAX_DENSE_LANDMARKS = (
-    1500  # With more clusters, there are fewer landmarks per cluster.
-)
+# With so many landmarks, further clusters have fewer landmarks each.
+_MAX_DENSE_LANDMARKS = 1500
 _MIN_LANDMARKS_PER_CLUSTER = 15
 # With many clusters, numbers of nearest and random landmarks with which a landmark is compared
 _NEAREST_LANDMARKS = 40

@@ -788,8 +788,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         Dissimilarity at which two objects are almost certainly in different clusters. "auto" finds
         clusters with several values and selects the value whose clusters, modeled as spherical
         Gaussians, have the largest likelihood (see ``scale_``). The starts are divided among the
-        values. With landmarks, the value is selected on half of the landmarks first. With more than
-        50 clusters, fewer and smaller values are compared, on all landmarks. For "linear"
+        values. With up to 50 clusters, it is selected on half of the landmarks first. For "linear"
         and "affine", "auto" is the quantile 0.8 (2.5 / c for c > 4 clusters).
     d0_quantile : float in (0, 1] or None, default=None
         Quantile of the dissimilarities that is used as ``d0``.
