@@ -164,6 +164,12 @@ def test_default_scaling_is_that_of_the_class(folder, factor):
     assert standardized.choosing_options() == {"exclude": ["name"]}
 
 
+def test_angles_are_those_of_the_table(folder):
+    recipe = Recipe("flowers.csv", method="ecm", parameters={"metric": "cosine"})
+    assert recipe.choosing_options()["scale"] is False
+    assert "scale" not in replace(recipe, scale=True).choosing_options()
+
+
 def test_confidence_adds_sets_and_keeps_the_partition(folder):
     recipe = Recipe(
         "flowers.csv",

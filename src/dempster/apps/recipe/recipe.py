@@ -90,7 +90,7 @@ class Recipe:
     columns, exclude, categories, scale, missing
         Selection of the columns and rows (see `choose_attributes`). The columns ``labels`` and
         ``truth`` are always excluded. The default ``scale="auto"`` is True if the method does not
-        scale the columns itself.
+        scale the columns itself, and False for the metric "cosine".
     method : str, default="auto"
         Name of the class in lowercase letters, such as "ecm" (``dempster cluster --help`` lists
         them). "auto" is "credal", or "evclus" with constraints or labels.
@@ -369,7 +369,9 @@ class Recipe:
         }
         if self._can("categories"):
             options["numbers"] = False
-        if self.scale is False:
+        # Standardization would move the origin, and change the angles.
+        has_angles = self.parameters.get("metric") == "cosine"
+        if self.scale is False or (self.scale == "auto" and has_angles):
             options["scale"] = False
         elif self.scale == "auto" and self._info.parameter("scale"):
             options["scale"] = "auto"
