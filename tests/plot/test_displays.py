@@ -8,13 +8,14 @@ import pytest
 from sklearn.cluster import KMeans
 from sklearn.exceptions import NotFittedError
 
-from dempster import CredalPartition
+from dempster import CredalPartition, FocalSets
 from dempster.cluster import ECM, EKNNClus
 from dempster.datasets import load_butterfly, load_iris, make_fourclass
 from dempster.partition import embed_partitions
 from dempster.plot import (
     ConvergenceDisplay,
     CredalPartitionDisplay,
+    DendrogramDisplay,
     PartitionMapDisplay,
 )
 from dempster.plot._canvas import PALETTE, cluster_colors, mix_colors
@@ -675,3 +676,30 @@ def test_large_network(monkeypatch):
         min(np.linalg.norm(centers[[0, 0, 1]] - centers[[1, 2, 2]], axis=1))
         > 2 * spread
     )
+
+
+# ---- dendrograms ---------------------------------------------------------------------------------
+
+
+def test_brackets_of_a_dendrogram():
+    """The heights are similarities, and no line crosses another."""
+    sets = FocalSets.with_pairs(4, [(0, 2), (1, 3)], omega=False)
+    masses = np.eye(len(sets))[[1, 2, 3, 4, 5, 5, 6]]
+    partition = CredalPartition(masses, sets)
+    display = DendrogramDisplay.from_partition(partition)
+    assert {frozenset(display.order[:2]), frozenset(display.order[2:])} == {
+        frozenset((0, 2)),
+        frozenset((1, 3)),
+    }
+    np.testing.assert_allclose(display.brackets[:, 1, 1], [2 / 3, 1 / 2, 1e-6])
+    np.testing.assert_array_equal(display.brackets[2, :, 0], [0.5, 0.5, 2.5, 2.5])
+    assert display.ax_.get_ylim()[0] == 1
+
+
+def test_dendrogram_of_a_chain_of_many_clusters():
+    c = 3000
+    steps = np.arange(c - 1)
+    left = np.where(steps > 0, c + steps - 1, 0)
+    tree = np.column_stack([left, steps + 1, steps / c, steps + 2])
+    display = DendrogramDisplay(tree=tree, names=[""] * c)
+    np.testing.assert_array_equal(np.sort(display.order), np.arange(c))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-_MIN_SIMILARITY = 1e-6  # smaller similarities of clusters are regarded as equal
+MIN_SIMILARITY = 1e-6  # smaller similarities of clusters are regarded as equal
 _MAX_LAYERS = 3
 _ROUNDING = 1e-9
 
@@ -32,7 +32,7 @@ def select_numbers(tree: np.ndarray) -> list[int]:
     the number of all clusters, differ by a factor of two or more.
     """
     c = len(tree) + 1
-    similarity = np.log(np.maximum(1 - tree[:, 2], _MIN_SIMILARITY))
+    similarity = np.log(np.maximum(1 - tree[:, 2], MIN_SIMILARITY))
     # The last merger before the layer with k clusters has the index c - k - 1.
     decrease = -np.diff(similarity)
     numbers = [c]

@@ -10,6 +10,7 @@ import numpy as np
 from dempster._text import printable
 from dempster._validation import as_texts
 from dempster.partition.credal_partition import as_credal_partition
+from dempster.partition.layers import MIN_SIMILARITY
 from dempster.plot._canvas import (
     Display,
     finish_axes,
@@ -24,8 +25,8 @@ _MAX_NAMES = 60  # number of clusters whose names are drawn
 class DendrogramDisplay(Display):
     """Display of the order in which the clusters of a partition merge.
 
-    The height of a merger is the mean dissimilarity between the clusters, from 0 (all objects are
-    between them) to 1 (no object is between them).
+    The height of a merger is the mean similarity of the clusters on a logarithmic scale, from 1
+    (bottom: all objects are between them) to 0.000001 or less (top: no object is between them).
 
     Parameters
     ----------
@@ -38,6 +39,9 @@ class DendrogramDisplay(Display):
     ----------
     order : ndarray of shape (c,)
         Indices of the clusters from left to right.
+    brackets : ndarray of shape (c - 1, 4, 2)
+        Corners of the line of each merger: positions from left to right, where the clusters are at
+        0, 1, 2, ..., and similarities.
     ax_, figure_ : Matplotlib axes and figure
     lines_ : line collection
         One line for each merger.
@@ -53,13 +57,12 @@ class DendrogramDisplay(Display):
     """
 
     def __init__(self, *, tree: Any, names: Sequence[str]):
-        from scipy.cluster.hierarchy import dendrogram  # slow to import
+        from scipy.cluster.hierarchy import leaves_list  # slow to import
 
         self.names = as_texts(names, "names", "names")
         self.tree = validate_points(tree, "tree", (len(self.names) - 1, 4))
-        drawn = dendrogram(self.tree, no_plot=True)
-        self.order = np.array(drawn["leaves"])
-        self._brackets = np.stack([drawn["icoord"], drawn["dcoord"]], axis=-1)
+        self.order = leaves_list(self.tree)
+        self.brackets = self._compute_brackets()
 
     @classmethod
     def from_partition(cls, partition: Any, **options: Any) -> Self:
@@ -97,13 +100,27 @@ class DendrogramDisplay(Display):
         from matplotlib.collections import LineCollection
 
         ax = self._open_axes(ax, (6.4, 4))
-        self.lines_ = LineCollection(list(self._brackets), colors=INK, linewidths=1)
+        self.lines_ = LineCollection(list(self.brackets), colors=INK, linewidths=1)
         ax.add_collection(self.lines_)
-        ax.set_xlim(0, 10 * len(self.order))
-        ax.set_ylim(0, 1.05)
-        # SciPy draws the clusters at 5, 15, 25, ...
-        ax.set_xticks(5 + 10 * np.arange(len(self.order)), [])
+        ax.set_xlim(-0.5, len(self.order) - 0.5)
+        ax.set_yscale("log")
+        ax.set_ylim(1, 0.7 * self.brackets[..., 1].min())
+        ax.set_xticks(np.arange(len(self.order)), [])
         if len(self.order) <= _MAX_NAMES:
             ax.set_xticklabels([self.names[k] for k in self.order], rotation=90)
-        finish_axes(ax, "cluster", "dissimilarity of merged clusters", title)
+        finish_axes(ax, "cluster", "similarity of merged clusters", title)
         return self
+
+    def _compute_brackets(self) -> np.ndarray:
+        c = len(self.order)
+        place = np.empty(2 * c - 1)
+        place[self.order] = np.arange(c)
+        similarity = np.ones(2 * c - 1)
+        similarity[c:] = np.maximum(1 - self.tree[:, 2], MIN_SIMILARITY)
+        brackets = np.empty((c - 1, 4, 2))
+        for step, pair in enumerate(self.tree[:, :2].astype(int)):
+            brackets[step, :, 0] = place[pair].repeat(2)
+            brackets[step, [0, 3], 1] = similarity[pair]
+            brackets[step, 1:3, 1] = similarity[c + step]
+            place[c + step] = place[pair].mean()
+        return brackets

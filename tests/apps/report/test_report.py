@@ -75,6 +75,26 @@ def test_counts():
     ]
 
 
+def test_layers():
+    X = points(600, n_clusters=12, spread=2)
+    partition = ECM(12, n_init=1, random_state=0).fit(X).credal_partition_
+    names = [f"<{letter}>" for letter in "abcdefghijkl"]
+    page = read(make_report(partition, X, names=names).to_html())
+    [table] = [
+        one for one in page.all("table") if one.attributes.get("id") == "layer-table"
+    ]
+    rows = [[int(row.children[k].text) for k in (0, 2)] for row in table.all("tr")[1:]]
+    layers = [partition, *partition.layers()]
+    assert rows == [[layer.n_clusters, len(layer.ambiguous)] for layer in layers]
+    assert len(rows) > 1
+    [tree] = [
+        one for one in page.all("svg") if one.attributes.get("class") == "dendrogram"
+    ]
+    assert len(tree.all("polyline")) == 11
+    assert len(tree.all("line")) == len(rows) - 1
+    assert sorted(text.text for text in tree.all("text")) == names
+
+
 def test_ambiguous_objects_are_sorted_and_explained():
     partition = wine_model()[-1].credal_partition_
     page = read(wine_report().to_html())
@@ -205,7 +225,10 @@ def test_page_is_well_formed(make):
         if "id" in element.attributes
     ]
     assert len(ids) == len(set(ids))
-    assert [section.attributes["id"] for section in root.all("section")] == SECTIONS
+    expected = SECTIONS
+    if make is many_report:
+        expected = [*SECTIONS[:2], "layers", *SECTIONS[2:]]
+    assert [section.attributes["id"] for section in root.all("section")] == expected
     assert all(link.attributes["href"][1:] in ids for link in root.all("a"))
     assert "http" not in page.replace("http-equiv", "")
     assert not [

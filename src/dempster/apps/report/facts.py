@@ -37,6 +37,7 @@ from dempster.model_selection import NumberOfClusters
 from dempster.partition import CredalPartition
 
 MAX_LISTED_OBJECTS = 200
+MIN_LAYERED_CLUSTERS = 10
 # number of explanations that name the changes that would make the object certain
 _N_WITH_CHANGES = 5
 
@@ -71,6 +72,9 @@ class Facts:
         self.data = data
         self.counts = Counts(data.partition)
         labelled, classes = _labelled_objects(data)
+        self.layers: list[Counts] = []
+        if self.counts.n_clusters >= MIN_LAYERED_CLUSTERS:
+            self.layers = [Counts(layer) for layer in data.partition.layers()]
         self.profiles = profile_clusters(data, rng)
         self.pairs = find_pairs(data, self.profiles)
         explainer = Explainer(data)

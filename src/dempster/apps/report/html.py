@@ -293,6 +293,37 @@ def line_chart(
     return _svg("chart", width, height, description, Html(shapes), x_axis, y_axis)
 
 
+def dendrogram(
+    brackets: np.ndarray, names: Sequence[str], cuts: Sequence[float], description: str
+) -> Html:
+    """Return a dendrogram with dashed lines at the similarities ``cuts``.
+
+    ``brackets`` contains positions and similarities (`DendrogramDisplay.brackets`), and ``names``
+    is empty or contains the names of the clusters from left to right.
+    """
+    width = 900
+    height = 240
+    bottom = 170
+    step = width / (len(brackets) + 1)
+    scale = bottom / min(np.log(brackets[..., 1].min()), -1)
+
+    def to_y(similarity: Any) -> Any:
+        return 2 + bottom - scale * np.log(similarity)
+
+    shapes = ""
+    for cut in cuts:
+        y = _n(to_y(cut))
+        shapes += f'<line x1="0" x2="{width}" y1="{y}" y2="{y}" class="grid"></line>'
+    for corners in brackets:
+        points = " ".join(f"{_n(step * (x + 0.5))},{_n(to_y(s))}" for x, s in corners)
+        shapes += f'<polyline points="{points}" class="line"></polyline>'
+    labels = []
+    for k, name in enumerate(names):
+        place = f"translate({_n(step * (k + 0.5))} {bottom + 10}) rotate(90)"
+        labels.append(tag("text", name, transform=place, dominant_baseline="middle"))
+    return _svg("dendrogram", width, height, description, Html(shapes), labels)
+
+
 def _svg(
     class_: str,
     width: int,

@@ -43,8 +43,9 @@ def make_report(
 ) -> Report:
     """Create a report on a partition as a self-contained HTML page.
 
-    The page has a summary, an interactive map, profiles of the clusters, explanations of ambiguous
-    objects and outliers, measures of reliability, and the code to reproduce the result.
+    The page has a summary, an interactive map, profiles of the clusters, layers of ten or more
+    clusters, explanations of ambiguous objects and outliers, measures of reliability, and the code
+    to reproduce the result.
 
     Parameters
     ----------

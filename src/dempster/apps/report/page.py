@@ -30,6 +30,7 @@ from dempster.apps.report.html import (
     answer_bar,
     button,
     cluster_bar,
+    dendrogram,
     figure,
     fill_template,
     line_chart,
@@ -50,6 +51,7 @@ from dempster.apps.report.wording import (
 )
 from dempster.cluster import ConformalClustering
 from dempster.cluster.conformal import MIN_STABILITY
+from dempster.plot import DendrogramDisplay
 from dempster.plot.palette import PALETTE
 
 _STATIC = Path(__file__).parent / "static"
@@ -59,6 +61,7 @@ _N_SHADES = (
 _SECTIONS = {
     "map-section": "Map",
     "clusters": "Clusters",
+    "layers": "Layers",
     "doubt": "Doubtful objects",
     "sets": "Sets with a guarantee",
     "trust": "Reliability",
@@ -75,6 +78,7 @@ def render_page(facts: Facts, title: str) -> str:
     sections = {
         "map-section": coordinates and _map_section(facts, coordinates),
         "clusters": _clusters_section(facts),
+        "layers": _layers_section(facts) if facts.layers else None,
         "doubt": _doubt_section(facts),
         "sets": conformal and _sets_section(conformal),
         "trust": _trust_section(facts, listed),
@@ -443,6 +447,54 @@ def _shade(delta: float) -> str:
     if delta > 0:
         return f"high-{strength}"
     return f"low-{strength}"
+
+
+# ---- layers --------------------------------------------------------------------------------------
+
+MAX_TREE_NAMES = 60
+
+
+def _layers_section(facts: Facts) -> list[Any]:
+    """Return the numbers of ambiguous objects of coarser partitions, and the dendrogram."""
+    columns = [
+        Column("Clusters", "number"),
+        Column("Certain, ambiguous, outliers", is_sortable=False),
+        Column("Ambiguous", "number"),
+        Column("Share", "number"),
+    ]
+    rows = []
+    for counts in (facts.counts, *facts.layers):
+        numbers = counts.n_certain, counts.n_ambiguous, counts.n_outliers
+        rows.append(
+            [
+                (f"{counts.n_clusters:,}", counts.n_clusters),
+                answer_bar(*numbers),
+                (f"{counts.n_ambiguous:,}", counts.n_ambiguous),
+                format_share(counts.n_ambiguous, counts.n_objects),
+            ]
+        )
+    c = facts.counts.n_clusters
+    names = [short_name(str(name), 10) for name in facts.data.partition.frame]
+    drawn = DendrogramDisplay(tree=facts.data.partition.merge_tree, names=names)
+    shown = [names[k] for k in drawn.order] if c <= MAX_TREE_NAMES else []
+    # A layer with k clusters is between the mergers c - k - 1 and c - k.
+    similarity = drawn.brackets[:, 1, 1]
+    steps = [c - counts.n_clusters for counts in facts.layers]
+    cuts = [np.sqrt(similarity[k - 1] * similarity[k]) for k in steps]
+    description = (
+        "Order in which clusters merge, by the logarithm of their similarity, from clusters with "
+        "many common objects (bottom) to clusters with none (top); dashed lines are the layers"
+    )
+    chart = dendrogram(drawn.brackets, shown, cuts, description)
+    note = (
+        "Clusters with many objects between them merge first. An object between two "
+        "clusters is certain where they merge."
+    )
+    return [
+        tag("p", note, class_="quiet"),
+        table("layer-table", "Layers", columns, rows),
+        figure(None, chart, description),
+    ]
 
 
 # ---- doubtful objects ----------------------------------------------------------------------------
