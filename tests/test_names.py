@@ -227,7 +227,6 @@ SQUARE = {
         for m in (EVCLUS, RECM, ECMdd, BeliefPeaks)
     },
     "EKNNClus": lambda: EKNNClus(metric="precomputed", random_state=0),
-    "WMVEC": lambda: WMVEC(3, metric="precomputed", random_state=0),
     "EKNNClassifier": lambda: EKNNClassifier(3, metric="precomputed"),
     "DissimilarityPCA": lambda: DissimilarityPCA(2, random_state=0),
     "KFDA": lambda: KFDA(kernel="precomputed"),

@@ -72,7 +72,6 @@ VARIANTS = [
     EVCLUS(sampling="random", n_partners=10),
     EVCLUS(sampling="landmarks", n_landmarks=10),
     WMVEC(focal_sets="selected", views="attributes"),
-    WMVEC(metric="precomputed"),
     BootClus(n_bootstraps=20, n_partners=10, mixture="VII"),
     BootClus(
         n_bootstraps=10, mixture=LatentClassModel(handle_unknown="ignore", n_init=2)

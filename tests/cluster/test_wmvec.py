@@ -55,11 +55,6 @@ def views():
 
 
 @pytest.fixture(scope="module")
-def matrices(views):
-    return {name: distances(table) for name, table in views.items()}
-
-
-@pytest.fixture(scope="module")
 def fitted(views):
     return WMVEC(3, random_state=0).fit(views)
 
@@ -136,38 +131,15 @@ def assert_never_increases(model):
 
 
 @pytest.mark.parametrize("focal_sets", ["auto", "simple", "pairs", "full", "selected"])
-@pytest.mark.parametrize("metric", ["euclidean", "precomputed"])
-def test_objective_never_increases(views, matrices, metric, focal_sets):
-    if metric == "euclidean":
-        X = views
-    else:
-        X = matrices
+def test_objective_never_increases(views, focal_sets):
     for seed in range(3):
         options = {"n_init": 1, "init": "random", "random_state": seed, "alpha": 0.5}
-        model = WMVEC(4, metric=metric, focal_sets=focal_sets, **options).fit(X)
+        model = WMVEC(4, focal_sets=focal_sets, **options).fit(views)
         assert_never_increases(model)
         assert model.view_weights_.sum() == pytest.approx(1)
         np.testing.assert_allclose(
-            model.predict_mass(X).masses, masses(model), atol=1e-9
+            model.predict_mass(views).masses, masses(model), atol=1e-9
         )
-
-
-def test_objective_never_increases_for_non_euclidean_dissimilarities():
-    """Costs of sets are cut off at zero there."""
-    rng = np.random.default_rng(0)
-    for _ in range(5):
-        D = [np.triu(rng.uniform(size=(30, 30)), 1) for _ in range(2)]
-        D = [A + A.T for A in D]
-        model = WMVEC(
-            4,
-            metric="precomputed",
-            focal_sets="full",
-            alpha=0.2,
-            n_init=2,
-            random_state=0,
-        ).fit(D)
-        assert_never_increases(model)
-        assert model.converged_
 
 
 @pytest.mark.parametrize("focal_sets", ["auto", "full"])
@@ -297,11 +269,6 @@ def test_constant_view_has_no_weight(views):
     assert other.view_weights_[3] == 0
     np.testing.assert_allclose(other.view_weights_[:3], one.view_weights_)
     np.testing.assert_allclose(masses(other), masses(one), atol=1e-9)
-    matrices = [distances(table) for table in with_constant.values()]
-    assert (
-        WMVEC(3, metric="precomputed", random_state=0).fit(matrices).view_weights_[3]
-        == 0
-    )
     alone = WMVEC(1).fit([np.ones((5, 2)), np.zeros((5, 1))])
     np.testing.assert_array_equal(alone.view_weights_, [0.5, 0.5])
 
@@ -340,59 +307,6 @@ def test_wide_view():
     assert adjusted_rand_score(y, model.labels_) > 0.9
 
 
-# ---- matrices ------------------------------------------------------------------------------------
-
-
-def test_matrices_give_the_clusters_of_tables(matrices, fitted):
-    model = WMVEC(3, metric="precomputed", random_state=0).fit(matrices)
-    assert adjusted_rand_score(Y, model.labels_) > 0.9
-    np.testing.assert_allclose(
-        model.shapeless_dispersion_, fitted.shapeless_dispersion_, atol=1e-6
-    )
-    assert model.view_weights_.argmin() == 2
-    assert model.medoid_indices_.shape == (3, 3)
-    for view in (0, 1):  # in a view with clusters, a medoid belongs to its cluster
-        np.testing.assert_array_equal(
-            model.labels_[model.medoid_indices_[view]], [0, 1, 2]
-        )
-    new = {name: D[:10] for name, D in matrices.items()}
-    np.testing.assert_allclose(
-        model.predict_mass(new).masses, masses(model)[:10], atol=1e-12
-    )
-
-
-def test_medoids_minimize_the_objective(views):
-    D = [distances(X[::4]) for X in views.values()]
-    model = WMVEC(
-        3, metric="precomputed", focal_sets="simple", delta=1.0, tol=0.0, random_state=0
-    ).fit(D)
-    family = model.focal_sets_
-    for v, A in enumerate(D):
-        squares = A**2 / ((A**2).mean() / 2)
-        omega = masses(model)[:, family.cardinality == 3][:, 0] ** model.beta_
-        for k in range(3):
-            pull = masses(model)[:, family.singleton_index[k]] ** model.beta_ + omega
-            others = [
-                squares[m] for j, m in enumerate(model.medoid_indices_[v]) if j != k
-            ]
-            scores = pull @ squares - omega.sum() / 3 * np.sum(others, axis=0)
-            assert (
-                scores[model.medoid_indices_[v, k]] <= scores.min() * (1 + 1e-9) + 1e-9
-            )
-
-
-def test_starts_for_matrices(matrices, fitted):
-    for init in ([0, 40, 80], "belief-peaks", fitted.credal_partition_):
-        assert (
-            adjusted_rand_score(
-                Y, WMVEC(3, metric="precomputed", init=init).fit(matrices).labels_
-            )
-            > 0.9
-        )
-    with pytest.raises(InvalidInputError, match="^init "):
-        WMVEC(3, metric="precomputed", init=[0, 1]).fit(matrices)
-
-
 # ---- tables, names, errors -----------------------------------------------------------------------
 
 
@@ -419,7 +333,7 @@ def test_lists_dictionaries_and_frames_give_the_same_result(views, fitted):
     assert masses(single).dtype == np.float32
 
 
-def test_rows_are_matched_by_their_names(views, matrices):
+def test_rows_are_matched_by_their_names(views):
     names = [f"object {i}" for i in range(120)]
     tables = {
         name: pd.DataFrame(table, index=names).add_prefix("column ")
@@ -438,21 +352,9 @@ def test_rows_are_matched_by_their_names(views, matrices):
         WMVEC(3).fit({**tables, "b": tables["b"].rename(index={"object 3": "another"})})
     with pytest.raises(InvalidInputError, match="'b' in X: .*feature names"):
         one.predict({**tables, "b": tables["b"].rename(columns={"column 0": "other"})})
-    D = {
-        name: pd.DataFrame(matrix, index=names, columns=names)
-        for name, matrix in matrices.items()
-    }
-    moved = {**D, "b": D["b"].iloc[order]}
-    one, other = (
-        WMVEC(3, metric="precomputed", random_state=0, n_init=2).fit(X)
-        for X in (D, moved)
-    )
-    np.testing.assert_allclose(masses(one), masses(other))
-    np.testing.assert_allclose(other.predict_mass(moved).masses, masses(other))
 
 
 X3 = np.random.default_rng(0).normal(size=(20, 3))
-SQUARE = {"metric": "precomputed"}
 
 
 @pytest.mark.parametrize(
@@ -482,10 +384,6 @@ SQUARE = {"metric": "precomputed"}
         ([X3, X3], "^view_weights must", {"view_weights": [0, 0]}),
         (X3, "^evenness must", {"evenness": 0.0}),
         ([X3, X3], "^init must", {"init": [X3[:3], X3[:3, :2]]}),
-        ([X3, X3], "'view 0' in X: .*square", SQUARE),
-        ([np.triu(np.ones((4, 4)), 1)], "'view 0' in X: .*symmetric", SQUARE),
-        (np.zeros((4, 4)), "^views must", {**SQUARE, "views": "attributes"}),
-        ([np.zeros((4, 4))], "n_clusters=3", SQUARE),
     ],
 )
 def test_invalid_input(X, match, parameters):
@@ -523,11 +421,8 @@ def test_number_of_clusters_is_selected():
     rng = np.random.default_rng(0)
     y = np.arange(400) % 4
     X = [blobs(rng, y // 2, 2, 14), blobs(rng, y % 2, 2, 14)]
-    for metric in ("euclidean", "precomputed"):
-        if metric != "euclidean":
-            X = [distances(table[:160]) for table in X]
-        model = WMVEC("auto", metric=metric, random_state=0).fit(X)
-        assert model.n_clusters_ == model.number_.best == 4
+    model = WMVEC("auto", random_state=0).fit(X)
+    assert model.n_clusters_ == model.number_.best == 4
 
 
 def test_summary_shows_the_weights(views):

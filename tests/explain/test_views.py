@@ -1,4 +1,4 @@
-"""Explanations, profiles and measures of several tables or matrices."""
+"""Explanations, profiles and measures of several tables."""
 
 import numpy as np
 import pandas as pd
@@ -34,7 +34,6 @@ FRAMES = {
         ::-1
     ],
 }
-MATRICES = [cdist(SHAPE, SHAPE), cdist(COLOR, COLOR, "cityblock")]
 NAMES = (
     "shape: attribute 1",
     "shape: attribute 2",
@@ -49,11 +48,6 @@ def make(**settings):
 @pytest.fixture(scope="module")
 def model():
     return make().fit(DICT)
-
-
-@pytest.fixture(scope="module")
-def of_matrices():
-    return make(metric="precomputed").fit(MATRICES)
 
 
 def loop_squares(model, X, i, cluster):
@@ -215,68 +209,11 @@ def test_changes_make_the_object_certain(X):
         assert again.lower(change.cluster).tolist() == [0]
 
 
-def test_medoids_agree_with_loops(of_matrices):
-    why = explain_object(of_matrices, MATRICES, 7, clusters=[0, 1, 2])
-    assert (why.by, why.values, why.changes) == ("objects", None, ())
-    dispersions = [(D**2).mean() / 2 for D in MATRICES]
-    totals = of_matrices._model.evidence(
-        of_matrices._read([D[7:8] for D in MATRICES], reset=False), -1
-    ).total
-    for cluster in why.clusters:
-        total = 0.0
-        for v, D in enumerate(MATRICES):
-            medoid = of_matrices.medoid_indices_[v, cluster]
-            total += of_matrices.view_weights_[v] * D[7, medoid] ** 2 / dispersions[v]
-            assert f"{medoid} in view {v}" in why.attributes
-        assert totals[cluster] == pytest.approx(-total)
-    np.testing.assert_allclose(why.contributions.sum(axis=0), why.explained, atol=1e-9)
-    row = np.zeros(60)
-    for w, s, D in zip(of_matrices.view_weights_, dispersions, MATRICES, strict=True):
-        row += w * D[7] ** 2 / s
-    for near in why.exemplars:
-        assert near.distance == pytest.approx(np.sqrt(row[near.position]))
-    beside = explain_object(
-        of_matrices, MATRICES, 7, attributes=SHAPE, feature_names=["length", "width"]
-    )
-    assert beside.attributes == ("length", "width")
-    np.testing.assert_allclose(
-        beside.contributions.sum(axis=0), beside.explained, atol=1e-9
-    )
-
-
-def test_matrices_with_names_and_new_objects(of_matrices):
-    named = {
-        "shape": pd.DataFrame(MATRICES[0], index=OBJECTS, columns=OBJECTS),
-        "color": pd.DataFrame(MATRICES[1], index=OBJECTS, columns=OBJECTS).iloc[
-            ::-1, ::-1
-        ],
-    }
-    fitted = make(metric="precomputed").fit(named)
-    why = explain_object(fitted, named, "object 7")
-    plain = explain_object(of_matrices, MATRICES, 7)
-    assert why.name == "object 7"
-    assert all(" in shape" in name or " in color" in name for name in why.attributes)
-    np.testing.assert_allclose(why.contributions, plain.contributions)
-    new = explain_object(of_matrices, MATRICES, [D[7] for D in MATRICES])
-    assert new.name is None
-    np.testing.assert_allclose(new.contributions, plain.contributions)
-    some = explain_object(of_matrices, [D[5:9] for D in MATRICES], 2)
-    np.testing.assert_allclose(some.contributions, plain.contributions)
-
-
 def test_partition(model):
     partition = model.credal_partition_
     why = explain_object(partition, DICT, 7)
     assert why.attributes == NAMES
     np.testing.assert_allclose(why.parts, explain_object(partition, WHOLE, 7).parts)
-    matrices = [cdist(T, T) for T in LIST]
-    both = explain_object(partition, matrices, 7, metric="precomputed")
-    whole = explain_object(partition, cdist(WHOLE, WHOLE), 7, metric="precomputed")
-    np.testing.assert_allclose(both.contributions, whole.contributions, atol=1e-9)
-    new = explain_object(
-        partition, matrices, [D[7] for D in matrices], metric="precomputed"
-    )
-    assert new.name is None
 
 
 # ---- joined views --------------------------------------------------------------------------------
@@ -313,12 +250,6 @@ def test_silhouettes_and_quality_of_views(model, X):
     partition = model.credal_partition_
     whole = credal_silhouette(partition, WHOLE)
     np.testing.assert_allclose(credal_silhouette(partition, X).values, whole.values)
-    # of Euclidean distances, the distances of all attributes
-    matrices = [cdist(T, T) for T in LIST]
-    np.testing.assert_allclose(
-        credal_silhouette(partition, matrices, metric="precomputed").values,
-        whole.values,
-    )
     views = quality(partition, X, KIND, random_state=0)
     plain = quality(partition, WHOLE, KIND, random_state=0)
     assert views.to_frame().equals(plain.to_frame())
@@ -338,30 +269,17 @@ def test_stability_samples_every_view():
     np.testing.assert_array_equal(inside.jaccard, plain.jaccard)
 
 
-def test_stability_samples_every_matrix():
-    plain = stability(make(metric="precomputed"), MATRICES, 3, random_state=0)
-    assert plain.clusters.min() > 0.8
-    named = [
-        pd.DataFrame(MATRICES[0], index=OBJECTS, columns=OBJECTS),
-        pd.DataFrame(MATRICES[1], index=OBJECTS, columns=OBJECTS).iloc[::-1, ::-1],
-    ]
-    again = stability(make(metric="precomputed"), named, 3, random_state=0)
-    np.testing.assert_array_equal(again.jaccard, plain.jaccard)
-
-
 # ---- errors --------------------------------------------------------------------------------------
 
 
-def test_dissimilarities_instead_of_attributes(of_matrices):
-    for X in (MATRICES, dict(enumerate(MATRICES))):
-        with pytest.raises(InvalidInputError, match="^X must"):
-            profile(of_matrices, X)
-        with pytest.raises(InvalidInputError, match="^X must"):
-            CautiousTree().fit(X, of_matrices)
-    single = EVCLUS(3, metric="precomputed", random_state=0).fit(MATRICES[0])
+def test_dissimilarities_instead_of_attributes():
+    D = cdist(SHAPE, SHAPE)
+    fitted = EVCLUS(3, metric="precomputed", random_state=0).fit(D)
     with pytest.raises(InvalidInputError, match="^X must"):
-        profile(single, MATRICES[0])
-    assert len(profile(of_matrices, LIST).features) == 5
+        profile(fitted, D)
+    with pytest.raises(InvalidInputError, match="^X must"):
+        CautiousTree().fit(D, fitted)
+    assert len(profile(fitted, LIST).features) == 5
 
 
 @pytest.mark.parametrize(
@@ -400,7 +318,7 @@ def test_invalid_views(model, X):
             call()
 
 
-def test_invalid_objects_and_matrices(model, of_matrices):
+def test_invalid_objects_and_matrices(model):
     for X, i in (
         (DICT, [SHAPE[7], COLOR[7, :2]]),
         (WHOLE, 3),
@@ -410,14 +328,13 @@ def test_invalid_objects_and_matrices(model, of_matrices):
             InvalidInputError, match="^X must" if isinstance(i, int) else "^i must"
         ):
             explain_object(model, X, i)
-    for i in (MATRICES[0][7], [MATRICES[0][7], MATRICES[1][7, 1:]]):
-        with pytest.raises(InvalidInputError, match="^i must"):
-            explain_object(of_matrices, MATRICES, i)
-    for second in (-MATRICES[1], COLOR):
-        with pytest.raises(InvalidInputError, match="'view 1' in X"):
-            credal_silhouette(
-                model.credal_partition_, [MATRICES[0], second], metric="precomputed"
-            )
+    matrices = [cdist(table, table) for table in LIST]
+    partition = model.credal_partition_
+    for X in (matrices, dict(enumerate(matrices))):
+        with pytest.raises(InvalidInputError, match="^X "):
+            credal_silhouette(partition, X, metric="precomputed")
+        with pytest.raises(InvalidInputError, match="^X "):
+            explain_object(partition, X, 3, metric="precomputed")
 
 
 def test_missing_values():

@@ -155,9 +155,6 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
     "WMVEC, several tables": _clusterer(
         WMVEC, {"one": TABLE[["a", "b"]], "two": TABLE[["c", "d"]]}
     ),
-    "WMVEC, matrices": _clusterer(
-        WMVEC, [DISTANCES, DISTANCES**2], metric="precomputed"
-    ),
     "CECM, constrained": _fitted(
         CECM(2, n_init=2, random_state=0), X, constraints=LINKS
     ),

@@ -1,10 +1,10 @@
-"""Validation of several tables, or several dissimilarity matrices, of the same objects."""
+"""Validation of several tables of the same objects."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -17,27 +17,13 @@ from dempster._validation import (
     default_feature_names,
     match_names,
     row_index,
+    validate_features,
 )
-from dempster.dissimilarity.input import DissimilarityInput
 from dempster.dissimilarity.views import index_of_views, split_views
 
 
 class View(BaseEstimator):
     """Estimator that stores the number and the names of the columns of one table."""
-
-
-class ViewMatrices:
-    """Matrices of dissimilarities between the same objects, one for each view."""
-
-    def __init__(self, matrices: Sequence[np.ndarray]):
-        self.matrices = list(matrices)
-        self.dtype = np.result_type(*self.matrices)
-
-    def __len__(self) -> int:
-        return len(self.matrices[0])
-
-    def __getitem__(self, rows: slice) -> ViewMatrices:
-        return ViewMatrices([D[rows] for D in self.matrices])
 
 
 def split_tables(
@@ -62,64 +48,30 @@ def split_tables(
 class ViewInput:
     """Validation of training data and new data with several views."""
 
-    metric: str
-    symmetrize: bool
     names: list[str]
     of_column: Annotated[np.ndarray, "*:int"]  # view of each column
-    _inputs: list[DissimilarityInput]
     _readers: list[View]  # one per table; empty if X is a single table
-    _orders: list[np.ndarray | None]
-
-    def __init__(self, metric: str, symmetrize: bool):
-        self.metric = metric
-        self.symmetrize = symmetrize
-        self.names = []
-        self.of_column = np.empty(0, dtype=np.intp)
-        self._inputs = []
-        self._readers = []
-        self._orders = []
-
-    @property
-    def is_precomputed(self) -> bool:
-        return self.metric == "precomputed"
 
     def read_training(
         self, estimator: BaseEstimator, X: TableLike, views: str | ArrayLike | None
-    ) -> np.ndarray | ViewMatrices:
-        """Validate training data.
+    ) -> np.ndarray:
+        """Validate training data, and return one table with the columns of all views.
 
-        ``views`` is the parameter of `WMVEC`. Return one table with the columns of all views, or
-        matrices of dissimilarities.
+        ``views`` is the parameter of `WMVEC`.
         """
         split = split_tables(X)
-        if views is not None:
-            if self.is_precomputed:
-                raise InvalidParameterError(
-                    "views", "None with metric='precomputed'", views
-                )
-            if split is not None:
-                raise InvalidParameterError(
-                    "views", "None if X is a list of tables", views
-                )
+        if views is not None and split is not None:
+            raise InvalidParameterError("views", "None if X is a list of tables", views)
         self.names, tables = split or (["X"], [X])
         self._readers = [View() for _ in tables if split is not None]
-        self._inputs = [
-            DissimilarityInput(self.metric, symmetrize=self.symmetrize) for _ in tables
-        ]
-        sources = self._read_tables(DissimilarityInput.training, estimator, tables)
-        parts = [
-            source.objects if source.matrix is None else source.matrix
-            for source in sources
-        ]
-        self._orders = self._match_rows(parts, tables)
+        parts = self._read_tables(estimator, tables, reset=True)
         widths = [part.shape[1] for part in parts]
         if split is not None:
-            estimator.n_features_in_ = widths[0] if self.is_precomputed else sum(widths)
-        if not self.is_precomputed:
-            self.of_column = np.repeat(np.arange(len(parts)), widths)
-            if views is not None:
-                self._group_columns(tables[0], views)
-        return self._join(parts)
+            estimator.n_features_in_ = sum(widths)
+        self.of_column = np.repeat(np.arange(len(parts)), widths)
+        if views is not None:
+            self._group_columns(tables[0], views)
+        return _join(parts)
 
     def _group_columns(self, table: TableLike, views: str | ArrayLike) -> None:
         """Define one view for each column of a table, or for each group of columns."""
@@ -145,15 +97,10 @@ class ViewInput:
             [distinct.index(name) for name in labels], dtype=np.intp
         )
 
-    def read_new(
-        self, estimator: BaseEstimator, X: TableLike
-    ) -> np.ndarray | ViewMatrices:
-        """Validate new rows.
-
-        Return one table with the columns of all views, or dissimilarities to training rows.
-        """
+    def read_new(self, estimator: BaseEstimator, X: TableLike) -> np.ndarray:
+        """Validate new rows, and return one table with the columns of all views."""
         split = split_tables(X)
-        n_views = len(self._inputs)
+        n_views = max(len(self._readers), 1)
         if split is None and n_views > 1:
             raise InvalidParameterError(
                 "X",
@@ -172,13 +119,11 @@ class ViewInput:
                     f"got {', '.join(names)}",
                 )
             tables = [tables[names.index(name)] for name in self.names]
-        parts = self._read_tables(DissimilarityInput.new, estimator, tables)
-        self._match_rows(parts, tables)
-        return self._join(parts)
+        return _join(self._read_tables(estimator, tables, reset=False))
 
     def read_joined(
         self, estimator: BaseEstimator, attributes: TableLike
-    ) -> np.ndarray | ViewMatrices:
+    ) -> np.ndarray:
         """Validate new rows in one table with the columns of all views, as in the training data."""
         import pandas as pd
 
@@ -203,24 +148,13 @@ class ViewInput:
             ) from error
 
     def _read_tables(
-        self,
-        read: Callable[..., Any],
-        estimator: BaseEstimator,
-        tables: list[TableLike],
-    ) -> list[Any]:
+        self, estimator: BaseEstimator, tables: list[TableLike], *, reset: bool
+    ) -> list[np.ndarray]:
+        """Validate the tables and sort their rows by their names, if they have names."""
         parts = []
         for v, reader in enumerate(self._readers or [estimator]):
             with self._naming_view(v):
-                parts.append(read(self._inputs[v], reader, tables[v]))
-        return parts
-
-    def _match_rows(
-        self, parts: list[np.ndarray], tables: list[TableLike]
-    ) -> list[np.ndarray | None]:
-        """Sort the rows of all views in place by their names, if they have names.
-
-        Return the order of each view.
-        """
+                parts.append(validate_features(reader, tables[v], reset=reset))
         lengths = [len(part) for part in parts]
         if len(set(lengths)) > 1:
             counts = ", ".join(
@@ -230,22 +164,15 @@ class ViewInput:
                 "X", must=f"have the same rows in all views, got {counts}"
             )
         index = index_of_views(tables)
-        orders = []
         for v, table in enumerate(tables):
             with self._naming_view(v):
                 order = match_names(row_index(table), index)
             if order is not None:
                 parts[v] = parts[v][order]
-            orders.append(order)
-        return orders
+        return parts
 
-    def _join(self, parts: list[np.ndarray]) -> np.ndarray | ViewMatrices:
-        """Return one table, or matrices with columns in the order of the training rows."""
-        if self.is_precomputed:
-            pairs = zip(parts, self._orders, strict=True)
-            return ViewMatrices(
-                [D if order is None else D[:, order] for D, order in pairs]
-            )
-        if len(parts) == 1:
-            return parts[0]
-        return np.ascontiguousarray(np.hstack(parts))
+
+def _join(parts: list[np.ndarray]) -> np.ndarray:
+    if len(parts) == 1:
+        return parts[0]
+    return np.ascontiguousarray(np.hstack(parts))

@@ -1,25 +1,11 @@
-"""Weights of the views in `WMVEC`, and the base class of its two algorithms."""
+"""Weights of the views in `WMVEC`."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import rel_entr
-
-from dempster._random import as_random_state
-from dempster.belief import FocalSets
-from dempster.cluster._base import FitRequest
-from dempster.cluster._mass_step import MassStep
-from dempster.cluster._search import FitResult, Method, Sample, require_singletons
-from dempster.cluster._starts import default_beta
-from dempster.optimize.descent import Run
-
-# A row with at most this cost coincides with a prototype (every view is scaled to dispersion 1).
-_ZERO = 1e-12
-_ONE_VIEW = 0.99  # A view with at least this weight causes a warning.
 
 
 @dataclass(frozen=True)
@@ -79,68 +65,3 @@ def shapeless_dispersion(variances: np.ndarray, n_clusters: int) -> float:
     levels = np.exp((np.cumsum(np.log(variances)) - 2 * np.log(n_clusters)) / n_axes)
     level = levels[np.argmax(np.append(variances[1:], 0.0) <= levels)]
     return float(np.minimum(variances, level).sum() / variances.sum())
-
-
-Model = TypeVar("Model")
-
-
-class BaseViewMethod(Method[Model, Model]):
-    """Common base class of the `WMVEC` algorithms for attributes and for dissimilarities."""
-
-    rule: WeightRule
-    shapeless: np.ndarray  # (V,), shapeless dispersions
-
-    def __init__(self, params: Any, sample: Sample[Any], request: FitRequest):
-        self.params = params
-        self.values = sample.values
-        self.apply = request.apply
-        self.n_clusters = request.n_clusters
-        self.rng = as_random_state(params.random_state)
-        self.view_names = params._input.names
-        if isinstance(params.beta, str):
-            self.beta = default_beta(self._count_dimensions())
-        else:
-            self.beta = float(params.beta)
-        self.view_weights = params._fixed_weights()
-        self.init = params._resolve_init(sample.values, request.n_clusters)
-        self._delta = None if isinstance(params.delta, str) else float(params.delta)
-
-    @abstractmethod
-    def _count_dimensions(self) -> float:
-        """Return the number of dimensions that determines the value of ``beta="auto"``."""
-
-    @property
-    @abstractmethod
-    def delta(self) -> float:
-        """Distance from each object to the empty set, estimated if ``delta`` is "auto"."""
-
-    def _set_weight_rule(self, variances: list[np.ndarray], varies: np.ndarray) -> None:
-        """Set the weight rule, given the variances along the principal axes of each view."""
-        self.shapeless = np.array(
-            [shapeless_dispersion(each, self.n_clusters) for each in variances]
-        )
-        if self.view_weights is None:
-            evenness = float(self.params.evenness)
-            self.rule = WeightRule.from_dispersions(self.shapeless, varies, evenness)
-        else:
-            self.rule = WeightRule(self.view_weights, self.view_weights, None)
-
-    def _mass_step(self, family: FocalSets) -> MassStep:
-        require_singletons(family)
-        delta2 = np.inf if family.empty_index is None else self.delta**2
-        return MassStep(family, self.params.alpha, self.beta, delta2, _ZERO)
-
-    def result(self, run: Run[Model]) -> FitResult:
-        """Return the result, with a warning if one view has nearly all of the learned weight."""
-        model: Any = run.model
-        result = FitResult(run, model, model.masses(self.values, self.apply))
-        evenness = self.rule.evenness
-        largest = model.weights.max()
-        if evenness is None or (self.rule.prior > 0).sum() < 2 or largest < _ONE_VIEW:
-            return result
-        name = self.view_names[int(model.weights.argmax())]
-        warning = (
-            f"{name!r} has {largest:.1%} of the weight of all views; "
-            f"increase evenness, got {evenness:g}"
-        )
-        return replace(result, warnings=(warning,))

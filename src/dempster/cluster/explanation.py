@@ -28,8 +28,7 @@ class ClusterEvidence:
 
     It is split into the terms of p attributes and r compared rows. The compared rows are the
     training rows that the model compares the row with. If the evidence is the logarithm of a sum
-    over them, ``log_strengths`` contains the logarithms of the terms. In a model with several
-    views, ``views`` contains the view in which each of them is compared.
+    over them, ``log_strengths`` contains the logarithms of the terms.
     """
 
     quantity: str  # name of the quantity used as evidence
@@ -45,7 +44,6 @@ class ClusterEvidence:
         np.ndarray
     )  # (r,), cost that the model assigns to the distance to each compared row
     log_strengths: np.ndarray | None = None  # (r, c)
-    views: np.ndarray | None = None  # (r,)
 
     @classmethod
     def from_attributes(
@@ -192,10 +190,6 @@ class ObjectReader:
 
     def masses(self) -> CredalPartition:
         return self._predict(self._values)
-
-    def dissimilarities(self) -> np.ndarray:
-        """Return the dissimilarities to the training rows, for a model with several views."""
-        return np.asarray(self._estimator._model.dissimilarities(self._values)[0])
 
     def coordinates(self, attributes: np.ndarray) -> np.ndarray:
         """Return points whose Euclidean distances are equal to those of the model.

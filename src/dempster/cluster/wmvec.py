@@ -8,31 +8,21 @@ import numpy as np
 
 from dempster import _validation as rule
 from dempster._errors import InvalidParameterError
-from dempster._types import ArrayLike, Index, MaybeUnset, Seed, TableLike
+from dempster._types import ArrayLike, Index, Seed, TableLike
 from dempster._validation import as_reals, reorder_by_names
 from dempster.belief import FocalSets
 from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, FitRequest
 from dempster.cluster._search import Sample
 from dempster.cluster._starts import explain_auto_params
-from dempster.cluster._view_input import ViewInput, ViewMatrices, split_tables
-from dempster.cluster._view_medoids import (
-    MedoidViewMethod,
-    MedoidViewModel,
-    joined_dissimilarities,
-)
-from dempster.cluster._view_prototypes import Coordinates, ViewMethod, ViewModel
+from dempster.cluster._view_input import ViewInput, split_tables
+from dempster.cluster._view_model import Coordinates, ViewMethod, ViewModel
 from dempster.cluster.belief_peaks import (
     PEAKS_RULE,
     BeliefPeaks,
     fit_source_peaks,
     uses_belief_peaks,
 )
-from dempster.dissimilarity.input import mark_tags
-from dempster.dissimilarity.sources import (
-    AttributeSource,
-    DissimilaritySource,
-    MatrixSource,
-)
+from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource
 from dempster.dissimilarity.views import Views, index_of_views, split_views
 from dempster.partition import CredalPartition
 
@@ -40,7 +30,7 @@ _MAX_SHOWN_VIEWS = 6
 
 
 class WMVEC(EvidentialClusterer):
-    r"""Weighted multi-view evidential clustering: `ECM` for several tables or matrices (views).
+    r"""Weighted multi-view evidential clustering: `ECM` for several tables (views).
 
     All views describe the same objects and share the masses. Every view has its own prototypes and
     its own weight. The method minimizes, over the masses m, the prototypes and the view weights w,
@@ -70,11 +60,6 @@ class WMVEC(EvidentialClusterer):
     number of clusters of a Gaussian distribution with the covariance of the view. A view gains
     weight only if the clusters explain more of its dispersion than they would in a Gaussian.
 
-    **Dissimilarities.** With ``metric="precomputed"``, the prototype of a cluster is a medoid (an
-    object), which can differ between views. The dissimilarities are squared, so Euclidean distances
-    give the same costs as attributes. The cost of a set of clusters is computed as for the
-    barycenter of its medoids in a Euclidean space.
-
     Parameters
     ----------
     n_clusters : int or "auto", default=2
@@ -84,11 +69,6 @@ class WMVEC(EvidentialClusterer):
     focal_sets : {"auto", "simple", "pairs", "full", "selected"} or FocalSets, default="auto"
         Sets of clusters that may carry mass, as in `ECM`. "auto" fits single clusters, then adds
         the empty set and the pairs of neighboring clusters without moving the prototypes.
-    metric : {"euclidean", "precomputed"}, default="euclidean"
-        With "precomputed", every view is a square matrix of dissimilarities.
-    symmetrize : bool, default=False
-        Replace an asymmetric matrix by the mean of the matrix and its transpose instead of raising
-        an error.
     views : None, "attributes" or array-like of shape (n_features,), default=None
         Views of the columns if X is a single table; "attributes": every column is a view. The
         attributes are then weighted. An array contains the label of the view of each column. With
@@ -103,19 +83,16 @@ class WMVEC(EvidentialClusterer):
         Penalty of large sets; larger values give smaller sets.
     beta : float > 1 or "auto", default="auto"
         Fuzziness; values near 1 give nearly certain masses. "auto" is 1.5 for up to five attributes
-        in all views together, smaller for more. For matrices, the intrinsic dimension replaces the
-        number of attributes.
+        in all views together, smaller for more.
     delta : float > 0 or "auto", default="auto"
         Distance from objects to the empty set; smaller values give more outliers. The unit is the
         root mean squared distance from the objects to their mean. "auto" is the upper fence of a
         box plot (third quartile plus two interquartile ranges) of the distances from the objects to
         the nearest prototypes.
     init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition
-        Initial prototypes. "k-means++" uses equal view weights; for matrices it selects medoids far
-        from each other. "belief-peaks" or a `BeliefPeaks` uses its centers, without weights.
-        Prototypes are tables of ``n_clusters`` rows in the format of X. For matrices, give the
-        indices of ``n_clusters`` objects, the initial medoids in all views. A deterministic start
-        is used once, whatever ``n_init``.
+        Initial prototypes. "k-means++" uses equal view weights. "belief-peaks" or a `BeliefPeaks`
+        uses its centers, without weights. Prototypes are tables of ``n_clusters`` rows in the
+        format of X. A deterministic start is used once, whatever ``n_init``.
     n_init : int, default=10
         Number of starts; the result with the smallest objective is kept. With more than 20,000
         objects the starts are compared on a sample of that size, and the best one is continued with
@@ -157,9 +134,6 @@ class WMVEC(EvidentialClusterer):
         Prototypes, in one array with the columns of all views.
     view_of_feature_ : ndarray of shape (n_features,)
         View of each column of ``cluster_centers_``.
-    medoid_indices_ : ndarray of shape (n_views, n_clusters)
-        Indices of the medoids in each view, with ``metric="precomputed"`` (instead of
-        ``cluster_centers_``).
     focal_sets_ : FocalSets
     beta_, delta_ : float
         Values of ``beta`` and ``delta`` that were used.
@@ -197,15 +171,12 @@ class WMVEC(EvidentialClusterer):
     {'shape': 0.43, 'color': 0.49, 'noise': 0.08}
     """
 
-    _model: ViewModel | MedoidViewModel
+    _model: ViewModel
     _input: ViewInput
-    medoid_indices_: MaybeUnset[Annotated[np.ndarray, "n_views n_clusters:int"]]
     view_weights_: Annotated[np.ndarray, "n_views"]
     view_dispersion_: Annotated[np.ndarray, "n_views"]
     _rules = {
         **COMMON_RULES,
-        "metric": rule.choice("euclidean", "precomputed"),
-        "symmetrize": rule.flag,
         "views": rule.choice(None) | rule.choice("attributes") | rule.array,
         "view_weights": rule.choice("auto", "equal") | rule.array,
         "evenness": rule.real(0.01, 1000),
@@ -226,8 +197,6 @@ class WMVEC(EvidentialClusterer):
         n_clusters: int | str = 2,
         *,
         focal_sets: str | FocalSets = "auto",
-        metric: str = "euclidean",
-        symmetrize: bool = False,
         views: str | ArrayLike | None = None,
         view_weights: str | ArrayLike = "auto",
         evenness: float = 0.4,
@@ -246,8 +215,6 @@ class WMVEC(EvidentialClusterer):
         super().__init__(
             n_clusters, focal_sets, n_init, max_iter, tol, random_state, n_jobs, verbose
         )
-        self.metric = metric
-        self.symmetrize = symmetrize
         self.views = views
         self.view_weights = view_weights
         self.evenness = evenness
@@ -265,9 +232,9 @@ class WMVEC(EvidentialClusterer):
         Parameters
         ----------
         X : list of tables, dict of str to table, or one table
-            Tables of shape (n_samples, n_features of the view), or (n_samples, n_samples) for
-            dissimilarities. All tables have the same rows in the same order; rows of pandas tables
-            are matched by their names. Data of type float32 keep their precision.
+            Tables of shape (n_samples, n_features of the view). All tables have the same rows in
+            the same order; rows of pandas tables are matched by their names. Data of type float32
+            keep their precision.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each object in the objective; an object of weight 2 counts as two objects.
@@ -280,10 +247,10 @@ class WMVEC(EvidentialClusterer):
 
     # ---- input -----------------------------------------------------------------------------------
 
-    def _read(self, X: TableLike, *, reset: bool) -> np.ndarray | ViewMatrices:
+    def _read(self, X: TableLike, *, reset: bool) -> np.ndarray:
         if not reset:
             return self._input.read_new(self, X)
-        self._input = ViewInput(self.metric, bool(self.symmetrize))
+        self._input = ViewInput()
         return self._input.read_training(self, X, self.views)
 
     def _row_names(self, X: TableLike) -> Index:
@@ -299,26 +266,16 @@ class WMVEC(EvidentialClusterer):
             return X
         return views.in_order(self.view_names_).table()
 
-    def _read_objects(
-        self, attributes: TableLike, like: Any
-    ) -> np.ndarray | ViewMatrices:
+    def _read_objects(self, attributes: TableLike, like: Any) -> np.ndarray:
         return self._input.read_joined(self, attributes)
 
-    def _comparison_source(
-        self, values: np.ndarray | ViewMatrices
-    ) -> DissimilaritySource:
-        if isinstance(values, ViewMatrices):
-            return MatrixSource(joined_dissimilarities(values))
+    def _comparison_source(self, values: np.ndarray) -> DissimilaritySource:
         coordinates = Coordinates.from_rows(values, self._input.of_column, np.empty(0))
         return AttributeSource(coordinates.transform(values))
 
     # ---- the method ------------------------------------------------------------------------------
 
-    def _make_method(
-        self, sample: Sample[Any], request: FitRequest
-    ) -> ViewMethod | MedoidViewMethod:
-        if isinstance(sample.values, ViewMatrices):
-            return MedoidViewMethod(self, sample, request)
+    def _make_method(self, sample: Sample[Any], request: FitRequest) -> ViewMethod:
         return ViewMethod(self, sample, request)
 
     def _fixed_weights(self) -> np.ndarray | None:
@@ -342,9 +299,9 @@ class WMVEC(EvidentialClusterer):
         return weights.astype(float) / weights.sum(dtype=float)
 
     def _resolve_init(
-        self, values: np.ndarray | ViewMatrices, n_clusters: int
+        self, values: np.ndarray, n_clusters: int
     ) -> str | ArrayLike | CredalPartition:
-        """Return ``init`` as a name, a partition, or an array of prototypes or of indices."""
+        """Return ``init`` as a name, a partition, or an array of prototypes."""
         init = self.init
         if uses_belief_peaks(init):
             source = self._comparison_source(values)
@@ -352,10 +309,8 @@ class WMVEC(EvidentialClusterer):
                 init, source, n_clusters, self.random_state, self.n_jobs
             )
             assert peaks is not None
-            if isinstance(values, ViewMatrices):
-                return peaks.peak_indices_
             return values[peaks.peak_indices_]
-        if isinstance(init, str | CredalPartition) or isinstance(values, ViewMatrices):
+        if isinstance(init, str | CredalPartition):
             return init
         split = split_tables(init, "init")
         if split is None:
@@ -378,16 +333,15 @@ class WMVEC(EvidentialClusterer):
         choices = explain_auto_params(self, method)
         names = self._input.names
         if method.rule.evenness is not None and len(names) > 1:
-            model: Any = self._model
-            order = np.argsort(-model.weights, kind="stable")
+            weights = self._model.weights
+            order = np.argsort(-weights, kind="stable")
             choices["view_weights"] = _shorten(
-                [f"{names[v]} {model.weights[v]:.2f}" for v in order]
+                [f"{names[v]} {weights[v]:.2f}" for v in order]
             )
         return choices
 
-    def _fitted_attributes(
-        self, method: Any, model: ViewModel | MedoidViewModel
-    ) -> dict[str, Any]:
+    def _fitted_attributes(self, method: Any, model: ViewModel) -> dict[str, Any]:
+        centers = model.coordinates.inverse_transform(model.centers)
         fitted = {
             "view_weights_": model.weights,
             "view_names_": list(self._input.names),
@@ -395,18 +349,12 @@ class WMVEC(EvidentialClusterer):
             "shapeless_dispersion_": method.shapeless,
             "delta_": method.delta,
             "beta_": method.beta,
+            "cluster_centers_": centers.astype(method.values.dtype),
+            "view_of_feature_": self._input.of_column,
         }
-        if isinstance(model, MedoidViewModel):
-            return {**fitted, "medoid_indices_": model.medoids}
-        centers = model.coordinates.inverse_transform(model.centers)
-        fitted["cluster_centers_"] = centers.astype(method.values.dtype)
-        fitted["view_of_feature_"] = self._input.of_column
         if isinstance(self.views, str):
             fitted["attribute_weights_"] = model.weights
         return fitted
-
-    def __sklearn_tags__(self) -> Any:
-        return mark_tags(super().__sklearn_tags__(), self.metric)
 
 
 def _shorten(names: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""Multi-view data, which consist of several tables or dissimilarity matrices of the same objects.
+"""Multi-view data, which consist of several tables of the same objects.
 
 X is a dictionary of tables, or a list of tables with the names "view 0", "view 1", ... The rows of
 all tables are the same objects. They are matched by name if the tables have row names; otherwise
@@ -7,26 +7,24 @@ they must be in the same order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing
 
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._text import printable
-from dempster._types import Index, Metric, TableLike
+from dempster._types import Index, TableLike
 from dempster._validation import (
     column_names,
     default_feature_names,
     match_names,
     row_index,
 )
-from dempster.dissimilarity.input import DissimilarityInput, with_columns_like_rows
-from dempster.dissimilarity.sources import MatrixSource
+from dempster.dissimilarity.input import with_columns_like_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,22 +56,15 @@ def index_of_views(tables: Sequence[TableLike]) -> Index:
     return next((index for index in map(row_index, tables) if index is not None), None)
 
 
-def joined_views(X: TableLike, metric: Metric = "euclidean") -> TableLike:
-    """Return multi-view data as one table, or one matrix if ``metric="precomputed"``.
-
-    Return other X unchanged.
-    """
+def joined_views(X: TableLike) -> TableLike:
+    """Return multi-view data as one table, and other X unchanged."""
     views = Views.from_input(X)
-    if views is None:
-        return X
-    if isinstance(metric, str) and metric == "precomputed":
-        return views.dissimilarities()
-    return views.table()
+    return X if views is None else views.table()
 
 
 @dataclass(frozen=True, eq=False)
 class Views:
-    """Several tables or dissimilarity matrices of the same objects."""
+    """Several tables of the same objects."""
 
     names: list[str]
     tables: list[TableLike]
@@ -152,19 +143,11 @@ class Views:
 
     def rows(self, which: np.ndarray) -> Any:
         """Return the objects at the positions ``which`` from all views, in the container of X."""
-        return self.like_input(self._select(_rows, which))
+        return self.like_input(self._select_rows(which))
 
-    def square_parts(self, which: np.ndarray) -> Any:
-        """Return the dissimilarities between objects from all views, in the container of X."""
-        return self.like_input(self._select(square_part, which))
-
-    def _select(
-        self,
-        select: Callable[[TableLike, np.ndarray], TableLike],
-        which: Any = slice(None),
-    ) -> list[TableLike]:
+    def _select_rows(self, which: Any = slice(None)) -> list[TableLike]:
         places = zip(self.tables, self._places, strict=True)
-        return [select(table, place[which]) for table, place in places]
+        return [_rows(table, place[which]) for table, place in places]
 
     # ---- joined views ----------------------------------------------------------------------------
 
@@ -176,7 +159,7 @@ class Views:
         """
         import pandas as pd
 
-        joined = pd.concat([_frame(rows) for rows in self._select(_rows)], axis=1)
+        joined = pd.concat([_frame(rows) for rows in self._select_rows()], axis=1)
         joined.columns = pd.Index(self._column_names())
         if self.index is not None:
             joined.index = self.index
@@ -192,30 +175,6 @@ class Views:
             names = names or default_feature_names(np.shape(table)[1])
             out += [f"{view}: {printable(name)}" for name in names]
         return out
-
-    def dissimilarities(self) -> TableLike:
-        """Return the roots of the sums of the squared dissimilarities of all views."""
-        total = np.zeros((len(self), len(self)))
-        reader = DissimilarityInput(
-            "precomputed", remedy="; use the mean of the two, (X + X.T) / 2"
-        )
-        for name, table, place in zip(
-            self.names, self.tables, self._places, strict=True
-        ):
-            try:
-                source = reader.training(BaseEstimator(), table)
-            except (ValueError, TypeError) as error:
-                raise InvalidParameterError(
-                    "X", message=f"{name!r} in X: {error}"
-                ) from error
-            assert isinstance(source, MatrixSource)
-            total += np.square(source.matrix[np.ix_(place, place)], dtype=float)
-        np.sqrt(total, out=total)
-        if self.index is None:
-            return total
-        import pandas as pd
-
-        return pd.DataFrame(total, index=self.index, columns=self.index)
 
     def row(self, i: Any) -> Any:
         """Return the attributes of a new object from all views as one row.
@@ -235,21 +194,6 @@ class Views:
                 )
             cells += found
         return cells
-
-    def row_of_dissimilarities(self, i: Any) -> np.ndarray:
-        """Return the dissimilarities of a new object in each of the V views, shape (V, n)."""
-        rows = self._split(i)
-        if rows is None or len(rows) != len(self.tables):
-            views = f"each of the {len(self.tables)} views ({', '.join(self.names)})"
-            must = f"be a position, a name, or a row of dissimilarities for {views}"
-            raise InvalidParameterError("i", must=must)
-        found = [np.asarray(row, dtype=float).reshape(-1) for row in rows]
-        for name, table, row in zip(self.names, self.tables, found, strict=True):
-            width = np.shape(table)[1]
-            if len(row) != width:
-                must = f"have {width} dissimilarities in {name!r}, got {len(row)}"
-                raise InvalidParameterError("i", must=must)
-        return np.array(found)
 
     def _split(self, i: Any) -> list[Any] | None:
         """Return the row of a new object in each view, or None if ``i`` has another form."""

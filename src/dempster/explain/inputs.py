@@ -72,7 +72,7 @@ class ExplainedInput:
             order = rule.match_names(views.index, self.partition.index)
             if order is None:
                 order = np.arange(len(views))
-            return views.square_parts(order) if is_pairwise else views.rows(order)
+            return views.rows(order)
         if not hasattr(table, "shape"):
             table = to_array(table, name)
         if of_fit and self.image_shape is not None:
@@ -104,8 +104,7 @@ class ExplainedInput:
         if self.estimator is None or not self.is_pairwise:
             return
         n = len(self.partition)
-        _, tables = split_views(X) or ([], [X])
-        if all(np.shape(table) == (n, n) for table in tables):
+        if split_views(X) is None and np.shape(X) == (n, n):
             method = type(self.estimator).__name__
             raise InvalidParameterError(
                 "X",

@@ -367,17 +367,14 @@ class ExplainedObject:
         return self.names[position]
 
     def compared_name(self, evidence: ClusterEvidence, which: int) -> Hashable:
-        """Return the name of a compared object, and its view if the model has several views."""
+        """Return the name of a compared object."""
         position = int(evidence.positions[which])
         if self.among_fit:
             name = self.object_name(position)
         else:
             index = getattr(self.fitted, "index", None)
             name = f"{position if index is None else index[position]} of the fit"
-        views = getattr(self.model, "view_names_", [])
-        if evidence.views is None or len(views) < 2:
-            return name
-        return f"{name} in {views[evidence.views[which]]}"
+        return name
 
     # ---- evidence --------------------------------------------------------------------------------
 
@@ -543,21 +540,13 @@ def _resolve_views(
         if isinstance(X, list | tuple):
             X = inputs.to_array(X)
         return X, i
-    views = Views.from_input(X)
+    views = None if resolved.is_pairwise else Views.from_input(X)
     if views is None:
         return X, i
-    if resolved.model is not None:
-        views = views.in_order(resolved.model.view_names_)
-        if not resolved.is_pairwise:
-            i = views.row(i)
-        return views.like_input(views.tables), i
-    if not resolved.is_pairwise:
+    if resolved.model is None:
         return views.table(), views.row(i)
-    if not isinstance(i, Hashable) or isinstance(
-        i, tuple
-    ):  # neither a position nor a name
-        i = np.sqrt(np.square(views.row_of_dissimilarities(i)).sum(axis=0))
-    return views.dissimilarities(), i
+    views = views.in_order(resolved.model.view_names_)
+    return views.like_input(views.tables), views.row(i)
 
 
 # ---- attributes ----------------------------------------------------------------------------------
@@ -692,36 +681,31 @@ def _resolve_among_dissimilarities(
 ) -> ExplainedObject:
     model = resolved.model
     partition = resolved.partition
-    views = Views.from_input(X)
-    if views is None and not hasattr(X, "tocsr"):
+    if not hasattr(X, "tocsr"):
         X = _check_dissimilarities(X)
     n = len(partition)
-    n_rows = X.shape[0] if views is None else len(views)
+    n_rows = X.shape[0]
     index = inputs.row_names(X)
     names = index
     if index is None and n_rows == n:
         names = partition.index
     position = inputs.find_object(i, names, n_rows)
-    if views is None:
-        rows = reorder_like(X, partition.index)
-        if rows is not X and position >= 0 and partition.index is not None:
-            position = list(partition.index).index(X.index[position])
-        X = rows
-        if partition.index is not None:
-            X = with_columns(X, partition.index)
-        elif n_rows == n:
-            X = with_columns(X, index)
+    rows = reorder_like(X, partition.index)
+    if rows is not X and position >= 0 and partition.index is not None:
+        position = list(partition.index).index(X.index[position])
+    X = rows
     if partition.index is not None:
         names = partition.index
+        X = with_columns(X, names)
+    elif n_rows == n:
+        X = with_columns(X, index)
     can_predict = hasattr(model, "predict_mass")
     if position >= 0:
         row = inputs.select_rows(X, [position])
-    elif views is None:
+    else:
         row = check_values(
             as_reals(i, "i").astype(float, copy=False).reshape(1, -1), "i"
         )
-    else:
-        row = views.like_input(list(views.row_of_dissimilarities(i)[:, None]))
     if n_rows != n or (
         can_predict and not _is_data_of_fit(model, X, n, partition, position)
     ):
@@ -731,10 +715,7 @@ def _resolve_among_dissimilarities(
     obj.position = obj.itself = position
     if can_predict:
         obj.reader = read_object(model, row, 0)
-    if views is None or obj.reader is None:
-        obj.row = _expand_row(model, row, n)
-    else:
-        obj.row = obj.reader.dissimilarities()
+    obj.row = _expand_row(model, row, n)
     if attributes is not None:
         ordered = reorder_like(attributes, names)
         _set_attributes(

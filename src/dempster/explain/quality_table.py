@@ -213,7 +213,7 @@ def quality(
             must = f"have the {n} nodes of the partition, got {graph.shape[0]}"
             raise InvalidParameterError("X", must=must)
         X = None
-    X = joined_views(X, metric)
+    X = joined_views(X)
     rng = as_generator(random_state)
     classes = None if y is None else validate_classes(y, credal)
 

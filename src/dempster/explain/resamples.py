@@ -151,8 +151,6 @@ class Resampling:
     def select_rows(self, rows: np.ndarray) -> Any:
         """Return the given rows of X; if X contains dissimilarities, select the same columns."""
         if self._views is not None:
-            if self.is_pairwise:
-                return self._views.square_parts(rows)
             return self._views.rows(rows)
         if self.is_pairwise:
             return square_part(self.X, rows)

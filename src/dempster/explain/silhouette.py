@@ -287,7 +287,7 @@ def credal_silhouette(
     rule.check(random_state, "random_state", rule.seed)
     if len(credal) == 0:
         raise InvalidParameterError("partition", must="contain at least one object")
-    X = joined_views(X, metric)
+    X = joined_views(X)
     remedy = "; use their mean, (X + X.T) / 2"
     source = DissimilarityInput(metric, centered=True, remedy=remedy).training(
         BaseEstimator(), X

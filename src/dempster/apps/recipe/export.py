@@ -92,16 +92,9 @@ def to_code(recipe: Any) -> str:
         code.call("image", "dempster.apps.recipe", "read_image", {"": recipe.files[0]})
         data = "image"
     elif recipe.kind == "dissimilarities":
-        code.use("dempster.io", "read_dissimilarities")
-        calls = [
-            _format_call("read_dissimilarities", {"": f} | reading)
-            for f in recipe.files
-        ]
-        several = "[\n" + "".join(f"    {call},\n" for call in calls) + "]"
-        code.lines.append(
-            f"dissimilarities = {several if len(calls) > 1 else calls[0]}"
-        )
         data = "dissimilarities"
+        arguments = {"": recipe.files[0]} | reading
+        code.call(data, "dempster.io", "read_dissimilarities", arguments)
     else:
         if len(recipe.files) > 1:
             code.call(
@@ -118,7 +111,7 @@ def to_code(recipe: Any) -> str:
         code.call("attributes", "dempster.apps.recipe", "choose_attributes", options)
         data = "attributes.values"
     settings = dict(recipe.settings())
-    if len(recipe.files) > 1 and recipe.kind == "table":
+    if len(recipe.files) > 1:
         code.lines.append(
             'views = [table.attrs["views"][name] for name in attributes.columns]'
         )

@@ -80,8 +80,7 @@ class Recipe:
     Parameters
     ----------
     files : str, path or sequence of str or path
-        Input files. Several tables or matrices of the same objects are the views of the method
-        "wmvec".
+        Input files. Several tables of the same objects are the views of the method "wmvec".
     kind : {"table", "dissimilarities", "image"}, default="table"
         Content of the files. It is always "image" if the method is "secm".
     header, delimiter, decimal, index, sheet, na_values : optional

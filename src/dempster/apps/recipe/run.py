@@ -241,13 +241,12 @@ def prepare(recipe: Recipe, note: Note | None = None) -> PreparedTable:
         return PreparedTable(image, notes=notes)
     options = recipe.reading_options()
     if recipe.kind == "dissimilarities":
-        matrices = [read_dissimilarities(file, **options) for file in recipe.files]
-        n = matrices[0].shape[0]
+        matrix = read_dissimilarities(recipe.files[0], **options)
+        n = matrix.shape[0]
         _check_clusters(recipe, n, "objects")
-        frame = pd.DataFrame(index=getattr(matrices[0], "index", pd.RangeIndex(n)))
+        frame = pd.DataFrame(index=getattr(matrix, "index", pd.RangeIndex(n)))
         y, constraints, truth = _read_supervision(recipe, frame, np.arange(n), add_note)
-        X = matrices if len(matrices) > 1 else matrices[0]
-        return PreparedTable(X, None, None, y, constraints, truth, notes)
+        return PreparedTable(matrix, None, None, y, constraints, truth, notes)
     if len(recipe.files) > 1:
         table = read_views(recipe.files, **options)
     else:

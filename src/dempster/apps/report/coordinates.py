@@ -221,8 +221,7 @@ def _compute_components(
 ) -> tuple[list[Axis], str]:
     """Return at most two axes with the largest variance, and their description."""
     if data.is_pairwise:
-        D = joined_views(data.X, "precomputed")
-        xy = _scale_dissimilarities(D, rows, len(data.partition), rng)
+        xy = _scale_dissimilarities(data.X, rows, len(data.partition), rng)
         if xy is not None:
             return _component_axes(
                 xy, "MDS"

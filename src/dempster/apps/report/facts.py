@@ -405,7 +405,7 @@ def _compared_table(data: ReportInput) -> tuple[Any, str]:
     For categories or missing values, use Gower's dissimilarity.
     """
     if data.is_pairwise:
-        return joined_views(data.X, "precomputed"), "precomputed"
+        return data.X, "precomputed"
     X = data.frame
     if not data.is_image:
         X = joined_views(data.X)

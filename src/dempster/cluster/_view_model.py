@@ -1,4 +1,4 @@
-"""Algorithm of `WMVEC` for tables of attributes."""
+"""Model and algorithm of `WMVEC`."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from dempster._native import kernel
+from dempster._random import as_random_state
 from dempster._types import ArrayLike
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
 from dempster.cluster._base import FitRequest
 from dempster.cluster._boundaries import count_boundaries, neighbor_family
 from dempster.cluster._mass_step import MassStep, project_masses
-from dempster.cluster._search import Sample
-from dempster.cluster._view_weights import BaseViewMethod, WeightRule
+from dempster.cluster._search import FitResult, Method, Sample, require_singletons
+from dempster.cluster._view_weights import WeightRule, shapeless_dispersion
 from dempster.cluster.explanation import ClusterEvidence
 from dempster.data import sampling
 from dempster.data.rows import Rows
@@ -31,6 +32,9 @@ from dempster.partition import CredalPartition
 MAX_DENSE_FEATURES = 500
 # A view is constant if its dispersion divided by its squared mean is at most this number.
 _ROUNDING = 1e-28
+# A row with at most this cost coincides with a prototype (every view is scaled to dispersion 1).
+_ZERO = 1e-12
+_ONE_VIEW = 0.99  # A view with at least this weight causes a warning.
 
 _view_powers = kernel("""view_powers(
     X: float64[n, p], weights: float64[n] or None, roots: float64[p], centers: float64[p, c],
@@ -94,7 +98,7 @@ class ViewSums(NamedTuple):
 
 @dataclass(frozen=True)
 class ViewModel:
-    """Fitted model of `WMVEC` for attributes, with c prototypes and the weights of V views."""
+    """Fitted model of `WMVEC`, with c prototypes and the weights of V views."""
 
     step: MassStep
     coordinates: Coordinates
@@ -187,11 +191,20 @@ class ViewModel:
         return replace(self, centers=centers, weights=weights, dispersion=dispersion)
 
 
-class ViewMethod(BaseViewMethod[ViewModel]):
-    """Algorithm for attributes, which updates masses, prototypes and view weights in turn."""
+class ViewMethod(Method[ViewModel, ViewModel]):
+    """Algorithm that updates masses, prototypes and view weights in turn."""
 
     def __init__(self, params: Any, sample: Sample[np.ndarray], request: FitRequest):
-        super().__init__(params, sample, request)
+        self.params = params
+        self.values = sample.values
+        self.apply = request.apply
+        self.n_clusters = request.n_clusters
+        self.rng = as_random_state(params.random_state)
+        self.view_names = params._input.names
+        self.beta = _starts.resolve_beta(params.beta, self.values.shape[1])
+        fixed_weights = params._fixed_weights()
+        self.init = params._resolve_init(sample.values, request.n_clusters)
+        self._delta = None if isinstance(params.delta, str) else float(params.delta)
         self.weights = sample.kernel_weights
         view = params._input.of_column
         self.coordinates = Coordinates.from_rows(self.values, view, self.weights)
@@ -205,15 +218,22 @@ class ViewMethod(BaseViewMethod[ViewModel]):
             spectrum(self.sample[:, view == v], self.sample_weights)
             for v in range(len(self.view_names))
         ]
-        self._set_weight_rule(variances, self.coordinates.varies)
+        # (V,), shapeless dispersions
+        self.shapeless = np.array(
+            [shapeless_dispersion(each, self.n_clusters) for each in variances]
+        )
+        if fixed_weights is None:
+            varies = self.coordinates.varies
+            evenness = float(params.evenness)
+            self.rule = WeightRule.from_dispersions(self.shapeless, varies, evenness)
+        else:
+            self.rule = WeightRule(fixed_weights, fixed_weights, None)
         self._first_roots = np.sqrt(self.rule.first)[view]
         self._first_points = self.sample * self._first_roots
 
-    def _count_dimensions(self) -> float:
-        return self.values.shape[1]
-
     @property
     def delta(self) -> float:
+        """Distance from each object to the empty set, estimated if ``delta`` is "auto"."""
         if self._delta is None:
             squares, which = _starts.k_means_distances(
                 self._first_points, self.sample_weights, self.n_clusters, self.rng
@@ -222,6 +242,11 @@ class ViewMethod(BaseViewMethod[ViewModel]):
                 np.sqrt(squares), self.sample_weights[which]
             )
         return self._delta
+
+    def _mass_step(self, family: FocalSets) -> MassStep:
+        require_singletons(family)
+        delta2 = np.inf if family.empty_index is None else self.delta**2
+        return MassStep(family, self.params.alpha, self.beta, delta2, _ZERO)
 
     def _model(self, family: FocalSets, centers: np.ndarray) -> ViewModel:
         first = self.rule.first
@@ -297,6 +322,21 @@ class ViewMethod(BaseViewMethod[ViewModel]):
         counts = count_boundaries(squares, self.sample_weights)
         step = self._mass_step(neighbor_family(counts))
         return replace(run, model=replace(model, step=step))
+
+    def result(self, run: Run[ViewModel]) -> FitResult:
+        """Return the result, with a warning if one view has nearly all of the learned weight."""
+        model = run.model
+        result = FitResult(run, model, model.masses(self.values, self.apply))
+        evenness = self.rule.evenness
+        largest = model.weights.max()
+        if evenness is None or (self.rule.prior > 0).sum() < 2 or largest < _ONE_VIEW:
+            return result
+        name = self.view_names[int(model.weights.argmax())]
+        warning = (
+            f"{name!r} has {largest:.1%} of the weight of all views; "
+            f"increase evenness, got {evenness:g}"
+        )
+        return replace(result, warnings=(warning,))
 
     def _run(
         self, start: ViewModel, data: np.ndarray, weights: np.ndarray
