@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_iris, make_blobs
 from sklearn.metrics import adjusted_rand_score
 from sklearn.neighbors import kneighbors_graph
 
@@ -100,6 +100,34 @@ def test_file_parts_and_concatenation(clustered, anndata, tmp_path):
     assert list(cells.get_partition(again[5:9], "ev").index) == list(
         adata.obs_names[5:9]
     )
+
+
+def test_compressed_rows(anndata, tmp_path):
+    """With many clusters, the masses are sparse, and the names of the sets are in uns."""
+    values, _ = make_blobs(500, 3, centers=60, random_state=0)
+    names = [f"cell {i}" for i in range(500)]
+    adata = anndata.AnnData(values, pd.DataFrame(index=names))
+    model = cells.cluster(adata, n_clusters=60, method=ECM, n_init=1)
+    expected = model.credal_partition_
+    adata.write_h5ad(tmp_path / "cells.h5ad")
+    again = anndata.read_h5ad(tmp_path / "cells.h5ad")
+    assert sparse.issparse(again.obsm["dempster_mass"])
+    parts = [again[:100].copy(), again[300:].copy()]
+    joined = anndata.concat(parts, uns_merge="same")
+    found = cells.get_partition(joined)
+    assert found.focal_sets == expected.focal_sets
+    np.testing.assert_allclose(
+        found.masses, expected.masses[np.r_[:100, 300:500]], atol=1e-6
+    )
+    other = anndata.AnnData(
+        values + 1, pd.DataFrame(index=[f"{i}" for i in range(500)])
+    )
+    cells.cluster(other, n_clusters=60, method=ECM, n_init=1, random_state=1)
+    joined = anndata.concat([again, other], join="outer", uns_merge="first")
+    strangers = joined[joined.obs["dempster_fit"] == other.uns["dempster"]["fit"]]
+    for one in (anndata.concat(parts), strangers):
+        with pytest.raises(ValueError, match="uns_merge='same'"):
+            cells.get_partition(one)
 
 
 @pytest.mark.parametrize("n_clusters", [3, 4])

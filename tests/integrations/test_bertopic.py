@@ -16,7 +16,12 @@ from sklearn.preprocessing import Normalizer
 
 from dempster._errors import MissingExtraError
 from dempster.cluster import ECM, EVCLUS
-from dempster.integrations.bertopic import TopicClusterer, find_topics
+from dempster.integrations.bertopic import (
+    TopicClusterer,
+    find_topics,
+    get_partition,
+    make_linkage,
+)
 
 X = load_iris().data
 
@@ -46,12 +51,9 @@ def test_missing_package_names_the_extra(monkeypatch):
         find_topics(None)
 
 
-@pytest.mark.filterwarnings("ignore")
-def test_topics_of_documents():
-    bertopic = pytest.importorskip("bertopic")
-    from bertopic.backend import BaseEmbedder
-    from bertopic.dimensionality import BaseDimensionalityReduction
-
+@pytest.fixture(scope="module")
+def corpus():
+    """Return documents and a pipeline that embeds them."""
     texts = [
         inspect.getdoc(getattr(m, name))
         for m in (stats, signal, optimize)
@@ -63,7 +65,16 @@ def test_topics_of_documents():
         TruncatedSVD(5, random_state=0),
         Normalizer(),
     )
-    pipeline.fit(documents)
+    return documents, pipeline.fit(documents)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_topics_of_documents(corpus):
+    bertopic = pytest.importorskip("bertopic")
+    from bertopic.backend import BaseEmbedder
+    from bertopic.dimensionality import BaseDimensionalityReduction
+
+    documents, pipeline = corpus
 
     class Embedder(BaseEmbedder):
         def embed(self, documents, verbose=False):
@@ -109,3 +120,50 @@ def test_topics_of_documents():
         ValueError, match="have a TopicClusterer as hdbscan_model, got HDBSCAN"
     ):
         find_topics(bertopic.BERTopic())
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_hierarchy_of_many_topics(corpus):
+    """Compressed rows, the hierarchy of BERTopic, and merging the topics of a layer."""
+    bertopic = pytest.importorskip("bertopic")
+    from bertopic.dimensionality import BaseDimensionalityReduction
+
+    documents, pipeline = corpus
+    clusterer = TopicClusterer(ECM(55, n_init=1, random_state=0), outliers=False)
+    model = bertopic.BERTopic(
+        umap_model=BaseDimensionalityReduction(), hdbscan_model=clusterer
+    ).fit(documents, pipeline.transform(documents))
+    partition = get_partition(model)
+    n_topics = len(set(model.topics_))
+    assert partition.n_clusters == n_topics
+    is_certain = np.ones(len(documents), dtype=bool)
+    is_certain[[*partition.ambiguous, *partition.outliers]] = False
+    topics = np.array(model.topics_)
+    assert 0 < is_certain.sum() < len(documents)
+    assert (partition.labels == topics)[is_certain].all()
+
+    make = make_linkage(model)
+    hierarchy = model.hierarchical_topics(documents, linkage_function=make)
+    merged = hierarchy[hierarchy["Parent_ID"].astype(int) == n_topics]["Topics"]
+    [pair] = [
+        sorted(group)
+        for group in partition.layers([n_topics - 1])[0].metadata["merged"]
+        if len(group) > 1
+    ]
+    assert list(merged) == [pair]
+    assert model.visualize_hierarchy(
+        hierarchical_topics=hierarchy, linkage_function=make
+    )
+
+    [layer] = partition.layers([4])
+    model.merge_topics(documents, layer.metadata["merged"])
+    assert set(model.topics_) == set(range(4))
+    sets = find_topics(model)
+    assert sum(len(topics) > 1 for topics in sets) == len(layer.ambiguous)
+    merged_topics = np.array(model.topics_)
+    new_name = {k: merged_topics[is_certain & (layer.labels == k)][0] for k in range(4)}
+    expected = [
+        tuple(sorted(new_name[k] for k in np.flatnonzero(row)))
+        for row in layer.assignment()
+    ]
+    assert sets == expected

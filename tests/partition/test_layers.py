@@ -104,3 +104,13 @@ def test_bad_numbers(partition, numbers):
     with pytest.raises(ValueError, match="n_clusters"):
         partition.layers(numbers)
     assert partition.layers([]) == []
+
+
+def test_similarity_of_clusters():
+    """The similarity is the sum of sqrt(pl_k pl_l) over objects, for clusters of total size one."""
+    plausibilities = np.array([[0.9, 0.1], [0.5, 0.5], [0.3, 0.7]])
+    sets = FocalSets.from_sets(2, [(0,), (1,)])
+    partition = CredalPartition(plausibilities, sets)
+    share = plausibilities / plausibilities.sum(axis=0)
+    coefficient = np.sqrt(share.prod(axis=1)).sum()
+    np.testing.assert_allclose(partition.merge_tree[0, 2], 1 - coefficient)

@@ -58,9 +58,11 @@ def cluster(
     - ``obs[key_added + "_doubt"]``: doubt of each cell; see `dempster.explain.doubt_scores`.
     - ``obs[key_added + "_fit"]``: identifier of the clustering, computed from the masses. It shows
       from which clustering a cell comes after a concatenation.
-    - ``obsm[key_added + "_mass"]``: table of masses with one column for each set.
-    - ``uns[key_added]``: names of the sets, method, parameters, representation or graph, and
-      version of dempster.
+    - ``obsm[key_added + "_mass"]``: table of masses with one column for each set. With more than 50
+      clusters, the masses are a sparse matrix, and the names of its columns are in ``uns``, so that
+      a concatenation needs ``uns_merge="same"``.
+    - ``uns[key_added]``: names of the sets, identifier, method, parameters, representation or
+      graph, and version of dempster.
 
     With ``neighbors_key``, the dissimilarity of two cells is the length of the shortest path
     between them in the graph of nearest neighbors that `scanpy.pp.neighbors` stored. The clusterer
@@ -136,8 +138,9 @@ def cluster(
     )
     adata.obs[f"{key_added}_set"] = best.remove_unused_categories()
     adata.obs[f"{key_added}_doubt"] = explain.doubt_scores(partition)
+    identifier = _digest(adata.obs_names, partition)
     adata.obs[f"{key_added}_fit"] = pd.Categorical.from_codes(
-        np.zeros(adata.n_obs, int), pd.Index([_digest(adata.obs_names, partition)])
+        np.zeros(adata.n_obs, int), pd.Index([identifier])
     )
     masses = partition.stored_masses
     if not sparse.issparse(masses):
@@ -146,6 +149,7 @@ def cluster(
     used = model.credal_partition_.metadata["parameters"]
     adata.uns[key_added] = {
         "sets": np.array(sets, dtype=object),
+        "fit": identifier,
         "method": method.__name__,
         **origin,
         "parameters": {
@@ -187,6 +191,12 @@ def get_partition(adata: anndata.AnnData, key: str = "dempster") -> CredalPartit
         )
     masses = adata.obsm[f"{key}_mass"]
     if sparse.issparse(masses):
+        if adata.uns.get(key, {}).get("fit") != fits[0]:
+            raise InvalidParameterError(
+                "key",
+                must=f"have the names of the sets of this clustering in adata.uns[{key!r}]; "
+                "concatenate cells by anndata.concat(..., uns_merge='same')",
+            )
         names = adata.uns[key]["sets"]
     else:
         # A concatenation with join="outer" adds the sets of the other clusterings.

@@ -1,8 +1,8 @@
-"""Cluster documents in BERTopic, and find the set of topics of each document."""
+"""Cluster documents in BERTopic, and find sets and layers of topics."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -14,9 +14,11 @@ from dempster import _validation as rule
 from dempster._errors import InvalidParameterError, MissingExtraError
 from dempster._site import ADDRESS, DocumentedEstimator
 from dempster._types import TableLike
+from dempster.belief.refinement import coarsen
 from dempster.cluster import CredalClustering
+from dempster.partition.layers import MIN_SIMILARITY
 
-__all__ = ["TopicClusterer", "find_topics"]
+__all__ = ["TopicClusterer", "find_topics", "get_partition", "make_linkage"]
 
 
 class TopicClusterer(DocumentedEstimator, BaseEstimator):
@@ -40,7 +42,7 @@ class TopicClusterer(DocumentedEstimator, BaseEstimator):
         Fitted clusterer.
     credal_partition_ : CredalPartition
         Masses of the documents on sets of clusters. BERTopic numbers its topics by their size, so
-        that topics and clusters have different numbers; `find_topics` converts them.
+        that topics and clusters have different numbers; `get_partition` converts them.
     labels_ : ndarray of shape (n_documents,)
         Cluster of each document, -1 for outliers.
     probabilities_ : ndarray of shape (n_documents, n_clusters)
@@ -113,13 +115,13 @@ class TopicClusterer(DocumentedEstimator, BaseEstimator):
         return partition.labels.copy()
 
 
-def find_topics(
+def get_partition(
     topic_model: Any, documents: Sequence[str] | None = None, *, embeddings: Any = None
-) -> list[tuple[int, ...]]:
-    """Return the set of topics of each document.
+) -> CredalPartition:
+    """Return the credal partition of the documents into the current topics of BERTopic.
 
-    The set with the largest mass contains one topic, several topics if the document lies between
-    them, or no topic if the document is an outlier.
+    The clusters have the numbers of the topics, also after `reduce_topics` or `merge_topics` of
+    BERTopic. Mass on sets of topics that BERTopic discarded becomes mass on the empty set.
 
     Parameters
     ----------
@@ -134,9 +136,9 @@ def find_topics(
 
     Returns
     -------
-    list of tuples
-        Current topic numbers of BERTopic in increasing order, also after a reduction of the number
-        of topics.
+    CredalPartition
+        Its `layers` are coarser topics; ``topic_model.merge_topics(training_documents,
+        layer.metadata["merged"])`` uses them in BERTopic.
     """
     try:
         from bertopic import BERTopic
@@ -162,11 +164,61 @@ def find_topics(
     if embeddings is not None:
         reduced = topic_model.umap_model.transform(np.asarray(embeddings))
         partition = clusterer.clusterer_.predict_mass(reduced)
-    # A cluster has no topic if it is the most plausible cluster of no document, or if BERTopic
-    # discarded it (-1).
+    # A cluster has no topic (-1) if it is the most plausible cluster of no document, or if
+    # BERTopic discarded it.
     topic_of = topic_model.topic_mapper_.get_mappings()
-    sets = [
-        {int(topic_of.get(k, -1)) for k in clusters} - {-1}
-        for clusters in partition.focal_sets
-    ]
-    return [tuple(sorted(sets[i])) for i in partition.best_set]
+    topics = [int(topic_of.get(k, -1)) for k in range(partition.n_clusters)]
+    masses, family = coarsen(
+        partition.stored_masses, partition.focal_sets, np.array(topics)
+    )
+    return CredalPartition(masses, family, metadata=partition.metadata)
+
+
+def find_topics(
+    topic_model: Any, documents: Sequence[str] | None = None, *, embeddings: Any = None
+) -> list[tuple[int, ...]]:
+    """Return the set of topics of each document.
+
+    The set with the largest mass contains one topic, several topics if the document lies between
+    them, or no topic if the document is an outlier.
+
+    Parameters
+    ----------
+    topic_model : BERTopic
+        Fitted topic model whose cluster model is a `TopicClusterer`.
+    documents : sequence of str, optional
+        New documents, see `get_partition`.
+    embeddings : array-like of shape (n_documents, n_features), optional
+        Embeddings of new documents, see `get_partition`.
+
+    Returns
+    -------
+    list of tuples
+        Current topic numbers of BERTopic in increasing order, also after a reduction of the number
+        of topics.
+    """
+    partition = get_partition(topic_model, documents, embeddings=embeddings)
+    sets = list(partition.focal_sets)
+    return [sets[i] for i in partition.best_set]
+
+
+def make_linkage(topic_model: Any) -> Callable[[Any], np.ndarray]:
+    """Return a linkage function for the hierarchy of the topics in BERTopic.
+
+    Topics with many documents between them merge first. The distance of two topics is minus the
+    logarithm of their similarity, see `DendrogramDisplay`.
+
+    Parameters
+    ----------
+    topic_model : BERTopic
+        Fitted topic model with two or more topics whose cluster model is a `TopicClusterer`.
+
+    Returns
+    -------
+    callable
+        Argument ``linkage_function`` of `hierarchical_topics` and `visualize_hierarchy` of
+        BERTopic.
+    """
+    tree = get_partition(topic_model).merge_tree.copy()
+    tree[:, 2] = -np.log(np.maximum(1 - tree[:, 2], MIN_SIMILARITY))
+    return lambda distances: tree

@@ -462,10 +462,11 @@ class CredalPartition(FitRecord, MassFunctions):
     def merge_tree(self) -> np.ndarray:
         """Average linkage of the clusters, shape (c - 1, 4), in the format of SciPy.
 
-        The dissimilarity of two clusters is one minus the cosine between the plausibilities that
-        the objects have for them, so clusters merge early if many objects are between them.
+        The dissimilarity of two clusters is one minus the cosine between the square roots of the
+        plausibilities that the objects have for them (the Bhattacharyya coefficient), so clusters
+        merge early if many objects are between them.
         """
-        plausible = self.to_numpy()._stored_contour()
+        plausible = self.to_numpy()._stored_contour() ** 0.5
         overlaps = to_host(plausible.T @ plausible)
         return freeze(merge_clusters(overlaps.astype(float)))
 

@@ -12,9 +12,9 @@ _ROUNDING = 1e-9
 def merge_clusters(overlaps: np.ndarray) -> np.ndarray:
     """Return the average linkage of c clusters, shape (c - 1, 4), in the format of SciPy.
 
-    ``overlaps`` contains the sums over objects of the products of the plausibilities of two
-    clusters, shape (c, c). The dissimilarity of two clusters is one minus the cosine between their
-    plausibilities. Clusters without mass have dissimilarity one to all clusters.
+    ``overlaps`` contains the inner products of vectors that describe the clusters, shape (c, c).
+    The dissimilarity of two clusters is one minus the cosine between their vectors.
+    Clusters without mass have dissimilarity one to all clusters.
     """
     from scipy.cluster.hierarchy import linkage  # slow to import
 
