@@ -1,36 +1,22 @@
 """Computations of the studio: packing, rules, answers, expected gain, planes."""
 
 import re
-import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.spatial.distance import pdist
 
 import dempster.apps.studio
 from dempster import CredalPartition, FocalSets
 from dempster._text import to_plain
 from dempster.apps.map import STATIC_FOLDER, pack
 from dempster.apps.studio.errors import describe_error
-from dempster.apps.studio.planes import (
-    compute_distortion,
-    principal_plane,
-    scale_to_plane,
-    scaling_plane,
-    umap_plane,
-)
+from dempster.apps.studio.planes import compute_distortion
 from dempster.apps.studio.selection import Condition, Rule, fit_rule
 from dempster.apps.studio.sessions import PairAnswers, to_constraints
 from dempster.plot.palette import PALETTE
 from tests.apps.report.cases import unpack
-
-
-def no_progress(message, share):
-    pass
-
 
 # ---- arrays --------------------------------------------------------------------------------------
 
@@ -155,45 +141,6 @@ def test_noise_in_many_dimensions_is_distorted():
     data = np.random.default_rng(0).normal(size=(300, 40))
     assert compute_distortion(data[:, :2], data)["grade"] == "distorted"
     assert compute_distortion(data[:3, :2], data[:3]) is None
-
-
-def test_scaling_reduces_the_stress():
-    data = np.random.default_rng(0).normal(size=(150, 6))
-    start = principal_plane(data).points
-    true = pdist(data)
-
-    def stress(points):
-        return ((pdist(points) - true) ** 2).sum()
-
-    assert stress(scaling_plane(data, no_progress).points) < 0.8 * stress(start)
-
-
-def test_umap_plane(monkeypatch):
-    class UMAP:
-        def __init__(self, random_state):
-            self.random_state = random_state
-
-        def fit_transform(self, X):
-            return np.asarray(X)[:, :2]
-
-    data = np.random.default_rng(0).normal(size=(50, 3))
-    monkeypatch.setitem(sys.modules, "umap", None)
-    with pytest.raises(ImportError, match="UMAP is not installed"):
-        umap_plane(data, no_progress)
-    monkeypatch.setitem(sys.modules, "umap", SimpleNamespace(UMAP=UMAP))
-    plane = umap_plane(data, no_progress)
-    assert plane.points.shape == (50, 2)
-    assert plane.to_values is None
-
-
-def test_scaling_with_landmarks(monkeypatch):
-    from dempster.apps.studio import planes
-
-    monkeypatch.setattr(planes, "MAX_LANDMARKS", 60)
-    rng = np.random.default_rng(0)
-    data = rng.normal(size=(400, 2)) @ rng.normal(size=(2, 5))  # rank 2: no distortion
-    points = scale_to_plane(data, principal_plane(data).points, no_progress)
-    assert np.abs(pdist(points) - pdist(data)).max() < 0.02 * pdist(data).max()
 
 
 # ---- static files --------------------------------------------------------------------------------

@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from importlib.util import find_spec
 from pathlib import Path
 
 from starlette.applications import Starlette
@@ -48,13 +47,8 @@ def make_app(
             {"name": name, "words": description}
             for name, description in loading.EXAMPLES.items()
         ]
-        planes = ["attributes", "pca", "mds"]
-        if find_spec("umap"):
-            planes.append("umap")
         methods = clustering.list_methods()
-        return JSONResponse(
-            {"methods": methods, "examples": examples, "planes": planes}
-        )
+        return JSONResponse({"methods": methods, "examples": examples})
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:

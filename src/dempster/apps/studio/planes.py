@@ -1,6 +1,6 @@
 """Compute positions of the objects on the map.
 
-The axes are two attributes, principal components, or an embedding by MDS or UMAP (if installed).
+The axes are two attributes or principal components.
 """
 
 from __future__ import annotations
@@ -10,14 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.spatial.distance import cdist, pdist, squareform
+from scipy.spatial.distance import pdist, squareform
 from scipy.stats import spearmanr
-from sklearn.manifold import smacof
 
 from dempster.dissimilarity.partial import impute_missing
 from dempster.plot.plane import fit_components, place_on_strip
-
-Progress = Callable[[str, float | None], None]
 
 MAX_DISTORTION_OBJECTS = 1500
 N_NEIGHBORS = 10
@@ -25,13 +22,6 @@ MAX_RANKED_PAIRS = 100_000
 # minimum shares of preserved neighbors
 MIN_FAITHFUL_SHARE = 0.75
 MIN_FAIR_SHARE = 0.45
-
-MAX_LANDMARKS = 600
-MAX_LANDMARK_STEPS = 200
-N_LANDMARKS_OF_MANY = 120
-N_PLACING_STEPS = 30
-MANY_OBJECTS = 20_000
-_BLOCK_CELLS = 1 << 21
 
 _DISTORTION_MESSAGES = {
     "faithful": "This plane is faithful",
@@ -94,7 +84,7 @@ class MapPlane:
     points: np.ndarray  # (n, 2)
     axes: tuple[str, str]  # names of the axes
     distortion: dict[str, Any] | None
-    # function from points of a linear plane to clustered values; None for other planes
+    # function from points of the plane to clustered values; None for a strip
     to_values: Callable[[np.ndarray], np.ndarray] | None = None
 
     def describe(self) -> dict[str, Any]:
@@ -142,71 +132,3 @@ def principal_plane(data: np.ndarray) -> MapPlane:
     )
     distortion = compute_distortion(points, data)
     return MapPlane(points, (first, second), distortion, model.inverse_transform)
-
-
-def scaling_plane(data: np.ndarray, progress: Progress) -> MapPlane:
-    """Return the plane of metric MDS, initialized with the principal components."""
-    start = principal_plane(data).points
-    noise = np.random.default_rng(0).normal(size=start.shape)
-    points = scale_to_plane(data, start + 1e-6 * noise, progress)
-    return MapPlane(
-        points, ("scaling 1", "scaling 2"), compute_distortion(points, data)
-    )
-
-
-def scale_to_plane(
-    data: np.ndarray, start: np.ndarray, progress: Progress
-) -> np.ndarray:
-    """Return positions, shape (n, 2), by multidimensional scaling of landmarks.
-
-    Other objects are fitted to them.
-    """
-    n = len(data)
-    chosen = np.arange(n)
-    if n > MAX_LANDMARKS:
-        number = N_LANDMARKS_OF_MANY if n > MANY_OBJECTS else MAX_LANDMARKS // 2
-        chosen = np.sort(np.random.default_rng(0).choice(n, number, replace=False))
-    progress("multidimensional scaling", None)
-    landmarks = smacof(
-        cdist(data[chosen], data[chosen]),
-        init=start[chosen],
-        n_init=1,
-        max_iter=MAX_LANDMARK_STEPS,
-        eps=1e-5,
-    )[0]
-    if len(chosen) == n:
-        return landmarks
-    points = np.empty((n, 2))
-    n_rows = max(1, _BLOCK_CELLS // len(chosen))
-    for begin in range(0, n, n_rows):
-        end = min(begin + n_rows, n)
-        distances = cdist(data[begin:end], data[chosen])
-        points[begin:end] = _fit_to_landmarks(distances, start[begin:end], landmarks)
-        progress("multidimensional scaling: placing objects", end / n)
-    points[chosen] = landmarks
-    return points
-
-
-def _fit_to_landmarks(
-    distances: np.ndarray, points: np.ndarray, landmarks: np.ndarray
-) -> np.ndarray:
-    """Move points by Guttman transforms to fit their distances to fixed landmarks."""
-    center = landmarks.mean(axis=0)
-    for _ in range(N_PLACING_STEPS):
-        flat = cdist(points, landmarks)
-        ratio = np.divide(distances, flat, out=np.zeros_like(flat), where=flat > 0)
-        points = center + (
-            ratio.sum(axis=1)[:, None] * points - ratio @ landmarks
-        ) / len(landmarks)
-    return points
-
-
-def umap_plane(data: np.ndarray, progress: Progress) -> MapPlane:
-    """Return the plane of UMAP, which preserves neighbors but not the distances between groups."""
-    try:
-        from umap import UMAP
-    except ImportError as error:
-        raise ImportError("UMAP is not installed (pip install umap-learn)") from error
-    progress("UMAP", None)
-    points = np.asarray(UMAP(random_state=0).fit_transform(data), dtype=float)
-    return MapPlane(points, ("UMAP 1", "UMAP 2"), compute_distortion(points, data))

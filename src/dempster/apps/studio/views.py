@@ -34,25 +34,6 @@ CONTOUR_ROWS = 90
 MAX_CONTOUR_SETS = 40
 
 
-def _start_plane(session: Session, params: Json) -> Json:
-    """Start a job that computes a plane by MDS or UMAP.
-
-    Other planes are fast and computed on request.
-    """
-    run = session.get_run(params["run"])
-    kind = params.get("kind")
-    if kind in run.planes or kind not in ("mds", "umap"):
-        return {"ready": True}
-
-    def finish(plane: MapPlane, warnings: list[str]) -> Json:
-        run.planes[kind] = plane
-        return {"ready": True}
-
-    return session.start_job(
-        "plane", "plane", {"kind": kind, "numbers": run.numbers}, finish
-    )
-
-
 def _get_plane(run: Run, params: Json) -> MapPlane:
     key = kind = str(params.get("kind"))
     names = run.preparation.numbers
@@ -68,7 +49,7 @@ def _get_plane(run: Run, params: Json) -> MapPlane:
         elif kind == "pca":
             plane = principal_plane(run.numbers)
         else:
-            raise InvalidInputError(f"the plane {kind!r} has not been computed")
+            raise InvalidInputError(f"there is no plane {kind!r}")
         run.planes[key] = plane
         return plane
 
@@ -729,7 +710,6 @@ def _embed_runs(session: Session, params: Json) -> Json:
 
 
 ROUTES = [
-    route("/runs/{run}/plane", _start_plane, "POST"),
     run_route("/objects", lambda run, params: run.objects),
     run_route("/plane", _plane),
     run_route("/contours", _contours),

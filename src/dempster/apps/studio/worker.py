@@ -23,12 +23,13 @@ from dempster._errors import InvalidInputError
 from dempster._progress import report_progress_to
 from dempster.apps.recipe import Attributes, Recipe, prepare
 from dempster.apps.studio.errors import describe_error, rewrite_for_page
-from dempster.apps.studio.planes import MapPlane, Progress, scaling_plane, umap_plane
 from dempster.cluster import BeliefPeaks
 from dempster.io.atomic import as_file
 from dempster.io.tables import read_quietly
 from dempster.model_selection import number_of_clusters
 from dempster.partition.credal_partition import NOT_SEPARATED
+
+Progress = Callable[[str, float | None], None]
 
 MAX_PEAK_OBJECTS = 300_000
 MIN_PROGRESS_SECONDS = 0.1  # minimum time between two progress messages
@@ -129,11 +130,6 @@ def _prepare_attributes(recipe: dict[str, Any]) -> Attributes:
     return attributes
 
 
-def plane(progress: Progress, kind: str, numbers: np.ndarray) -> MapPlane:
-    """Compute a 2-D embedding by multidimensional scaling or UMAP."""
-    return {"mds": scaling_plane, "umap": umap_plane}[kind](numbers, progress)
-
-
 def report(progress: Progress, **arguments: Any) -> str:
     """Return a report as one HTML page."""
     from dempster.apps.report import make_report
@@ -143,7 +139,7 @@ def report(progress: Progress, **arguments: Any) -> str:
 
 
 TASKS: dict[str, Callable[..., Any]] = {
-    task.__name__: task for task in (load, cluster, peaks, number, plane, report)
+    task.__name__: task for task in (load, cluster, peaks, number, report)
 }
 
 # ---- the process ---------------------------------------------------------------------------------

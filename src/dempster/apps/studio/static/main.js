@@ -128,7 +128,7 @@ async function start() {
   keys({ objects: () => drawer.panels.get("objects"), scatter, openTab: (name) => { if (side.current !== name) side.open(name); } });
   try {
     const about = await getJson("/api/about");
-    set({ methods: about.methods, examples: about.examples, planes: about.planes });
+    set({ methods: about.methods, examples: about.examples });
     const weights = recall("weights");
     const opened = await openSession();
     if (weights && opened.again) set({ weights });

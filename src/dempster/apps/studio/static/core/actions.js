@@ -1,9 +1,9 @@
 // Functions for the actions of the user. Views change the state of the page only by these functions.
 
-import { getJson, getPacked, putBytes, post } from "./api.js";
+import { getJson, getPacked, putBytes } from "./api.js";
 import { get, set } from "./store.js";
 import { decide } from "./decide.js";
-import { follow, work } from "./jobs.js";
+import { work } from "./jobs.js";
 import { toast } from "./el.js";
 import { remember, recall } from "./memory.js";
 
@@ -58,7 +58,7 @@ function initialPlane(id) {
   const numbers = run.columns.filter((name) => !run.categories.includes(name));
   const last = get("planeChoice") || recall("plane");
   const fits = last && (last.kind !== "attributes" || (last.x < numbers.length && last.y < numbers.length));
-  if (fits && last.kind !== "umap" && last.kind !== "mds") return last;
+  if (fits) return last;
   return numbers.length === 2 || (numbers.length > 0 && run.columns.length === 1)
     ? { kind: "attributes", x: 0, y: numbers.length - 1 }
     : { kind: "pca", x: 0, y: Math.min(1, Math.max(0, numbers.length - 1)) };
@@ -69,8 +69,6 @@ export async function choosePlane(choice) {
   const id = get("runId");
   set({ planeChoice: choice });
   try {
-    const made = await post(`/runs/${id}/plane`, { kind: choice.kind });
-    if (made.job) await follow(made.job);
     const query = new URLSearchParams({ kind: choice.kind, x: choice.x, y: choice.y });
     const plane = await getPacked(`/runs/${id}/plane?${query}`);
     if (turn !== planeTurn) return;

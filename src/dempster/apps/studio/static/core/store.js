@@ -20,7 +20,6 @@ const state = {
   choices: null,      // a new object whenever a setting of the next run changes
   examples: [],
   saved: [],          // sessions that can be opened
-  planes: [],
   theme: "light",
   tool: "pan",
 };

@@ -8,14 +8,11 @@ import { cell, formatCount } from "../core/format.js";
 import { recall, remember } from "../core/memory.js";
 import { clusterColor, css, hull } from "../map/scatter.js";
 import { WebglScatter } from "../map/webgl.js";
-import { chip, progressLine } from "./parts.js";
+import { chip } from "./parts.js";
 import { welcome } from "./welcome.js";
 
-const PLANES = { attributes: "2 attributes", pca: "PCA", mds: "MDS", umap: "UMAP" };
-const PLANE_TITLES = {
-  attributes: "Two attributes, in the units of the table", pca: "Principal components",
-  mds: "Multidimensional scaling: distances approximate those of the data", umap: "UMAP: preserves neighbors; distances between groups mean little",
-};
+const PLANES = { attributes: "2 attributes", pca: "PCA" };
+const PLANE_TITLES = { attributes: "Two attributes, in the units of the table", pca: "Principal components" };
 const TOOLS = [["pan", "Move", "V"], ["rectangle", "Rectangle", "R"], ["lasso", "Lasso", "L"]];
 
 export function mapView(host) {
@@ -159,7 +156,7 @@ export function mapView(host) {
   function planeSelect(run) {
     const numbers = run.columns.filter((name) => !run.categories.includes(name));
     const choice = get("planeChoice");
-    const kinds = get("planes").filter((kind) => kind !== "attributes" || numbers.length);
+    const kinds = Object.keys(PLANES).filter((kind) => kind !== "attributes" || numbers.length);
     const choose = (change) => choosePlane({ ...get("planeChoice"), ...change });
     const kind = el("select", { "aria-label": "Plane", id: "plane", title: PLANE_TITLES[choice.kind], onchange: () => choose({ kind: kind.value }) },
       kinds.map((one) => el("option", { value: one, selected: one === choice.kind }, PLANES[one])));
@@ -196,8 +193,7 @@ export function mapView(host) {
         plane && plane.straight && run.can_predict && !run.categories.length
           ? toggle("Masses", Boolean(look.masses), () => { look.masses = !look.masses; drawBar(); loadMasses(); }, "Masses that the model predicts over the plane; the other attributes are held at their medians.")
           : null,
-        el("button", { type: "button", title: "Show everything (0)", onclick: () => scatter.reset() }, "Fit")),
-      el("div", { class: "group push" }, progressLine("plane")));
+        el("button", { type: "button", title: "Show everything (0)", onclick: () => scatter.reset() }, "Fit")));
     replace(trust, badge);
   }
 
@@ -281,8 +277,7 @@ export function mapView(host) {
   subscribe(["selection", "selectedCount"], () => { if (scatter.unit) scatter.setSelection(get("selection")); drawFoot(); });
   subscribe(["hover"], () => { scatter.paintFront(); drawHint(); });
   subscribe(["focus", "marked"], () => { scatter.show(get("focus")); scatter.redraw(); });
-  subscribe(["plane", "planeChoice", "runId", "tool", "planes", "session"], drawBar);
-  subscribe(["jobs"], () => { if (bar.querySelector(".progress") || get("jobs").plane?.state === "running") drawBar(); });
+  subscribe(["plane", "planeChoice", "runId", "tool", "session"], drawBar);
   subscribe(["tool"], () => { plot.dataset.tool = get("tool"); });
   subscribe(["theme"], () => { scatter.redraw(); if (shades) loadMasses(); });
   subscribe(["session", "examples", "saved", "jobs"], () => { if (!get("objects")) welcome(blank); });
