@@ -24,7 +24,6 @@ from dempster.explain import (
 )
 from dempster.mixture import GaussianParameters
 from dempster.model_selection import number_of_clusters
-from dempster.optimize import solve_diagonal, solve_simplex_qp, solve_simplex_qp_batch
 from dempster.partition import (
     RelationalPartition,
     combine_partitions,
@@ -93,7 +92,6 @@ COUNTS = {
     "n_pairs": lambda v: credal_rand_index(M, M, n_pairs=v),
     "n_neighbors": lambda v: nearest_pairs(M, v),
     "n_partners": lambda v: combine_partitions([M, M], n_partners=v),
-    "max_iter": lambda v: solve_simplex_qp(np.eye(2), [0, 1], max_iter=v),
     "n_constraints": lambda v: Constraints.from_labels([0, 0, 1], v),
     "n of suggest_pairs": lambda v: suggest_pairs(M, v),
     "n of check": lambda v: Constraints([(0, 1)]).check(v),
@@ -115,9 +113,6 @@ ARRAYS = {
     "upper": CredalPartition.from_rough,
     "losses": lambda v: M.decide(losses=v),
     "rate": lambda v: M.discount(v),
-    "H": lambda v: solve_simplex_qp(v, [0.0, 1.0]),
-    "G": lambda v: solve_simplex_qp_batch(np.eye(2), v),
-    "h": lambda v: solve_diagonal(v, [0.0, 1.0]),
     "doubt": lambda v: retention_curve(M, [0, 1, 1], doubt=v),
     "sample_weight": lambda v: number_of_clusters(
         np.arange(12.0)[:, None], candidates=[2, 3], sample_weight=v

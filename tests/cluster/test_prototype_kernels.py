@@ -6,7 +6,7 @@ import pytest
 from dempster.cluster.catecm import _category_masses, _category_sums
 from dempster.cluster.cecm import _link_terms, _sweep_links
 from dempster.cluster.ecm import _prototype_masses, _prototype_sums, _squared_distances
-from dempster.optimize import solve_diagonal
+from dempster.optimize.simplex_qp import solve_simplex_qp
 
 TOLERANCE = {np.float32: 2e-5, np.float64: 1e-11}
 
@@ -285,9 +285,8 @@ def test_links_against_naive_loops(seed):
     for _ in range(10):
         before = wanted.copy()
         for i in range(len(wanted)):
-            wanted[i] = solve_diagonal(
-                costs[i], gradient(sign, must, cannot, wanted, i) + penalty[i]
-            )
+            linear = gradient(sign, must, cannot, wanted, i) + penalty[i]
+            wanted[i] = solve_simplex_qp(np.diag(2 * costs[i]), linear)
         done += 1
         if np.abs(wanted - before).max() <= 1e-6:
             break

@@ -57,7 +57,6 @@ from dempster.cluster.evclus._pairs import WeightedPairs
 from dempster.cluster.explanation import ClusterEvidence
 from dempster.dissimilarity.sources import AttributeSource, References, rounding
 from dempster.dissimilarity.transform import conflicts_at, decay, scale_at
-from dempster.optimize import solve_simplex_qp
 from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.projection import (
     Terms,
@@ -69,6 +68,7 @@ from dempster.optimize.projection import (
     terms_of_conflicts,
 )
 from dempster.optimize.row_fit import conflicts_of_pairs
+from dempster.optimize.simplex_qp import solve_simplex_qp
 
 # ---- surroundings --------------------------------------------------------------------------------
 
