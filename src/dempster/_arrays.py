@@ -44,9 +44,9 @@ def is_network(obj: Any) -> bool:
 
 def is_graph(obj: Any) -> bool:
     """Return whether an object is a graph of networkx or igraph, without importing them."""
-    libraries = [sys.modules.get(name) for name in ("networkx", "igraph")]
-    kinds = [getattr(library, "Graph", ()) for library in libraries]
-    return isinstance(obj, tuple(kinds))
+    networkx = getattr(sys.modules.get("networkx"), "Graph", ())
+    igraph = getattr(sys.modules.get("igraph"), "Graph", ())
+    return isinstance(obj, (networkx, igraph))
 
 
 def module_of(values: Any) -> str:

@@ -214,7 +214,7 @@ class FocalSets:
         c = _check_n_clusters(n_clusters)
         _check_family_fits(c, c)
         sets = _list_sets(pairs, "pairs")
-        _membership_rows(c, sets, "pairs")
+        rows = _membership_rows(c, sets, "pairs")
         for pair in sets:
             if len(pair) != 2 or pair[0] == pair[1]:
                 raise InvalidParameterError(
@@ -222,9 +222,8 @@ class FocalSets:
                     must="contain two different clusters in each pair",
                     value=pair,
                 )
-        return cls._canonical(
-            c, [(k,) for k in range(c)] + sets, empty=empty, omega=omega
-        )
+        rows = np.concatenate([np.eye(c, dtype=bool), rows])
+        return cls._canonical(rows, empty=empty, omega=omega)
 
     @classmethod
     def intervals(cls, n_clusters: int, *, empty: bool = True) -> FocalSets:
@@ -245,12 +244,10 @@ class FocalSets:
         """
         c = _check_n_clusters(n_clusters)
         _check_family_fits(c * (c + 1) // 2, c)
-        sets = [
-            tuple(range(k, k + size))
-            for size in range(1, c + 1)
-            for k in range(c - size + 1)
-        ]
-        return cls._canonical(c, sets, empty=empty, omega=False)
+        first, last = np.triu_indices(c)
+        clusters = np.arange(c)
+        rows = (first[:, None] <= clusters) & (clusters <= last[:, None])
+        return cls._canonical(rows, empty=empty, omega=False)
 
     @classmethod
     def from_sets(cls, n_clusters: int, sets: Iterable[Iterable[int]]) -> FocalSets:
@@ -271,17 +268,15 @@ class FocalSets:
         return cls(_membership_rows(c, _list_sets(sets, "sets")))
 
     @classmethod
-    def _canonical(
-        cls, c: int, sets: list[tuple[int, ...]], *, empty: bool, omega: bool
-    ) -> FocalSets:
+    def _canonical(cls, rows: np.ndarray, *, empty: bool, omega: bool) -> FocalSets:
+        """Return the different rows, and possibly the empty set and the frame, sorted."""
         check_flags(empty=empty, omega=omega)
-        unique = {frozenset(s) for s in sets}
+        c = rows.shape[1]
         if empty:
-            unique.add(frozenset())
+            rows = np.concatenate([rows, np.zeros((1, c), dtype=bool)])
         if omega:
-            unique.add(frozenset(range(c)))
-        ordered = sorted((tuple(sorted(s)) for s in unique), key=lambda s: (len(s), s))
-        return cls(_membership_rows(c, ordered))
+            rows = np.concatenate([rows, np.ones((1, c), dtype=bool)])
+        return cls._unchecked(unique_sets(rows)[0]).sorted()
 
     def sorted(self) -> FocalSets:
         """Return the same sets sorted by cardinality, then lexicographically.
@@ -292,8 +287,10 @@ class FocalSets:
         """
         # If two sets have the same size, the set that contains the first cluster in which they
         # differ comes first.
-        keys = [~self._membership[:, k] for k in range(self.n_clusters - 1, -1, -1)]
-        return FocalSets(self._membership[np.lexsort([*keys, self.cardinality])])
+        packed = np.packbits(~self._membership, axis=1)
+        keys = packed.view(f"S{packed.shape[1]}").ravel()
+        order = np.lexsort((keys, self.cardinality))
+        return FocalSets._unchecked(self._membership[order])
 
     # ---- reading ---------------------------------------------------------------------------------
 
@@ -492,9 +489,8 @@ class FocalSets:
             )
         if other == self:
             return self
-        return FocalSets._canonical(
-            self.n_clusters, list(self) + list(other), empty=False, omega=False
-        )
+        rows = np.concatenate([self._membership, other._membership])
+        return FocalSets._canonical(rows, empty=False, omega=False)
 
     def __len__(self) -> int:
         return len(self._membership)

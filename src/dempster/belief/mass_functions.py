@@ -158,14 +158,12 @@ class MassFunctions:
 
     def _set(self, masses, focal_sets, index, frame) -> None:
         c = focal_sets.n_clusters
-        if frame is None:
-            frame = range(c)
         if index is not None:
             index = validate_index(index, masses.shape[0])
         self._masses = freeze(masses)
         self.focal_sets = focal_sets
         self.index = index
-        self.frame = validate_frame(frame, c)
+        self.frame = tuple(range(c)) if frame is None else validate_frame(frame, c)
 
     @classmethod
     def unchecked(

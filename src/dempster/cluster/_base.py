@@ -33,6 +33,7 @@ from dempster._site import DocumentedEstimator
 from dempster._types import Advance, ArrayLike, Index, MaybeUnset, Seed, TableLike
 from dempster._validation import (
     check_masses,
+    missing_value_advice,
     reorder_like,
     row_index,
     validate_features,
@@ -41,7 +42,6 @@ from dempster._validation import (
 from dempster.belief import FocalSets
 from dempster.cluster._incomplete import add_usual_differences, add_within_variances
 from dempster.cluster._open_sample import (
-    accepts_missing,
     align_init,
     in_blocks,
     move_results,
@@ -506,7 +506,7 @@ class EvidentialClusterer(
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = accepts_missing(self)
+        tags.input_tags.allow_nan = missing_value_advice(self) is None
         tags.array_api_support = self._accepts_tensors()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

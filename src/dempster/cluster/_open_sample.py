@@ -41,11 +41,6 @@ _IRRELEVANT_PARAMS = (
 )  # parameters that do not change the result
 
 
-def accepts_missing(clusterer: Any) -> bool:
-    """Return whether X may contain missing values."""
-    return missing_value_advice(clusterer) is None
-
-
 def check_enough_rows(n_rows: int, n_clusters: int | None) -> None:
     if n_rows < (n_clusters or 1):
         message = f"n_samples={n_rows} should be >= n_clusters={n_clusters}"
@@ -195,7 +190,8 @@ def _open_block_sample(
 
 
 def _open_source(clusterer: Any, X: TableLike) -> Blocks:
-    return open_blocks(X, clusterer.n_jobs, missing=accepts_missing(clusterer))
+    accepts_missing = missing_value_advice(clusterer) is None
+    return open_blocks(X, clusterer.n_jobs, missing=accepts_missing)
 
 
 def _open_journal(clusterer: Any, source: Blocks, *, weighted: bool) -> Journal | None:

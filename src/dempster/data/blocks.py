@@ -216,6 +216,8 @@ def is_dask(X: Any) -> bool:
 
 def comes_in_blocks(X: Any) -> bool:
     """Return whether X is read in blocks instead of as one table in memory."""
+    if isinstance(X, np.ndarray):
+        return False
     if isinstance(X, str | os.PathLike) or is_dask(X):
         return True
     if isinstance(X, list | tuple):
