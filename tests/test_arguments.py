@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 from dempster import CredalPartition, FocalSets, MassFunctions
-from dempster.belief import Opinions
 from dempster.classify import ContextualDiscounting
 from dempster.cluster import ECM
 from dempster.constraints import Constraints, suggest_pairs
@@ -314,9 +313,6 @@ def test_invalid_tables(which):
 
 
 VALUES = {
-    "belief": lambda v: Opinions(v, [0.4], [0.5, 0.5]),
-    "uncertainty": lambda v: Opinions([[0.2, 0.4]], v, [0.5, 0.5]),
-    "base_rate": lambda v: Opinions([[0.2, 0.4]], [0.4], v),
     "share": lambda v: RetentionCurve(v, [0.5, 0.6]),
     "means": lambda v: GaussianParameters([1.0], v, [[[1.0]]], "EII"),
     "covariances": lambda v: GaussianParameters([1.0], [[0.0]], v, "EII"),

@@ -108,9 +108,6 @@ ANSWERS = list("abc")
 COLUMN = pd.Series([0.2, 0.3, 0.5], ANSWERS)
 SQUARE_TABLE = pd.DataFrame([[0, 2, 1], [3, 0, 3], [1, 1, 0]], ANSWERS, ANSWERS)
 ON_ANSWERS = MassFunctions(MASSES.masses, MASSES.focal_sets, frame=ANSWERS)
-OPINIONS = MassFunctions(
-    rng.dirichlet(np.ones(4), N), FocalSets.simple(3, empty=False), frame=ANSWERS
-)
 CLASSIFIER = EKNNClassifier(3).fit(X, np.array(ANSWERS)[LABELS])
 COUNTS = pd.DataFrame(2 + rng.random((4, 3)), columns=ANSWERS)
 OF_ANSWERS = {
@@ -123,7 +120,6 @@ OF_ANSWERS = {
     "utilities": (lambda v: CLASSIFIER.decide(X, utilities=v), SQUARE_TABLE),
     "acts": (lambda v: CLASSIFIER.decide(X, utilities=v.T), SQUARE_TABLE),
     "rates": (lambda v: ON_ANSWERS.discount(v, contexts="answers").masses, COLUMN),
-    "base rates": (lambda v: OPINIONS.to_opinions(v).probability, COLUMN),
     "a prior": (lambda v: MassFunctions.from_dirichlet(COUNTS, prior=v).masses, COLUMN),
     "scales": (
         lambda v: (
@@ -308,7 +304,6 @@ FACTORIES = {
     "masses": lambda t: MassFunctions(t, FocalSets.from_sets(2, [(0,), (1,)])),
     "contour": MassFunctions.from_contour,
     "pignistic": MassFunctions.from_pignistic,
-    "opinions": MassFunctions.from_opinions,
     "dirichlet": lambda t: MassFunctions.from_dirichlet(t + 1),
     "counts": MassFunctions.from_counts,
     "fuzzy": CredalPartition.from_fuzzy,

@@ -14,7 +14,6 @@ from sklearn.cluster import KMeans
 from dempster import CredalPartition, FocalSets, MassFunctions
 from dempster._errors import InvalidInputError
 from dempster.apps.recipe import choose_attributes
-from dempster.belief import Opinions
 from dempster.classify import (
     ContextualDiscounting,
     EKNNClassifier,
@@ -150,8 +149,6 @@ INVALID = {
     "estimator, a class for a curve": lambda: n_clusters_curve(ECM, X),
     "estimator, a class to explain": lambda: explain_object(ECM, X, 0),
     "share, falling": lambda: RetentionCurve([1.0, 0.5], [0.8, 0.9]),
-    "belief, above one": lambda: Opinions([[0.9, 0.9]], [0.4], [0.5, 0.5]),
-    "base_rate, above one": lambda: Opinions([[0.2, 0.4]], [0.4], [0.9, 0.9]),
 }
 
 

@@ -2,7 +2,6 @@
 
 from dempster.belief.focal_sets import FocalSets
 from dempster.belief.mass_functions import MassFunctions
-from dempster.belief.opinions import Opinions
 from dempster.belief.p_values import (
     benjamini_hochberg,
     conformal_p_values,
@@ -14,7 +13,6 @@ from dempster.belief.p_values import (
 __all__ = [
     "FocalSets",
     "MassFunctions",
-    "Opinions",
     "benjamini_hochberg",
     "conformal_p_values",
     "merge_e_values",

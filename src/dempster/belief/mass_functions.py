@@ -50,7 +50,6 @@ from dempster._validation import (
 from dempster.belief import (
     combination,
     decisions,
-    opinions,
     predictive,
     refinement,
     transforms,
@@ -74,7 +73,6 @@ from dempster.belief.combination import (
     unify_tensors,
 )
 from dempster.belief.focal_sets import FocalSets, is_subset, validate_family
-from dempster.belief.opinions import Opinions
 
 _BLOCK_CELLS = 1 << 20  # Maximum number of beliefs in one block.
 _MAX_BELIEFS = (
@@ -423,57 +421,14 @@ class MassFunctions:
         )
 
     @classmethod
-    def from_opinions(cls, belief: Any, uncertainty: Any = None, **keywords) -> Self:
-        """Return mass functions from multinomial opinions of subjective logic (Jøsang, 2016).
-
-        The mass of {k} is the belief in answer k, and the mass of the frame is the uncertainty. An
-        opinion also has base rates, which distribute the uncertainty over the answers (probability
-        = belief + base rate * uncertainty). A mass function has no base rates. `pignistic`
-        distributes the mass of the frame equally, which corresponds to the base rates 1/c. For
-        other base rates use ``to_opinions(base_rate).probability``.
-
-        Parameters
-        ----------
-        belief : array-like of shape (n, c)
-            Nonnegative beliefs in the answers.
-        uncertainty : array-like of shape (n,), optional
-            Uncertainty of each row; by default one minus the sum of the beliefs.
-        **keywords
-            ``index`` and ``frame``, names of the rows and of the answers; by default those of a
-            table.
-
-        Returns
-        -------
-        MassFunctions
-            A `CredalPartition` if the method is called on that class.
-
-        References
-        ----------
-        A. Jøsang (2016). Subjective Logic: A Formalism for Reasoning Under Uncertainty. Springer.
-
-        Examples
-        --------
-        >>> from dempster import MassFunctions
-        >>> m = MassFunctions.from_opinions([[0.5, 0.1, 0.0]], [0.4], frame="abc")
-        >>> m
-        MassFunctions(1 mass function on {a,b,c})
-        {a}: 0.5  {b}: 0.1  Ω: 0.4
-        >>> m.to_opinions(base_rate=[0.1, 0.1, 0.8]).probability.round(2)
-        array([[0.54, 0.14, 0.32]])
-        """
-        masses, family = opinions.masses_from_opinions(belief, uncertainty)
-        return cls(masses, family, **(table_names(belief) | keywords))
-
-    @classmethod
     def from_dirichlet(cls, alpha: Any, *, prior: Any = 1.0, **keywords) -> Self:
         """Return mass functions from the parameters of Dirichlet distributions.
 
         Evidential neural networks have this output.
 
         The evidence in the data is r = alpha - prior. With S the sum of alpha and W the sum of the
-        prior, the belief in answer k is b_k = r_k / S and the uncertainty is u = W / S (Jøsang,
-        2016, section 3.5). `from_opinions` converts b and u to masses. Without evidence the mass
-        function is vacuous.
+        prior, the mass of answer k is r_k / S, and the mass of the frame is W / S (Jøsang, 2016,
+        section 3.5). Without evidence the mass function is vacuous.
 
         Parameters
         ----------
@@ -481,8 +436,7 @@ class MassFunctions:
             Parameters of the Dirichlet distributions, which must be at least ``prior``.
         prior : number or array-like of shape (c,), positive, default=1
             Parameters of the prior. Evidential deep learning uses 1, the uniform distribution
-            (Sensoy et al., 2018); Jøsang uses 2/c. The prior divided by its sum gives the base
-            rates.
+            (Sensoy et al., 2018); Jøsang uses 2/c.
         **keywords
             ``index`` and ``frame``, names of the rows and of the answers; by default those of a
             table.
@@ -508,7 +462,7 @@ class MassFunctions:
         """
         names = table_names(alpha) | keywords
         prior = reorder_by_names(prior, names["frame"])
-        return cls(*opinions.masses_from_dirichlet(alpha, prior), **names)
+        return cls(*predictive.masses_from_dirichlet(alpha, prior), **names)
 
     @classmethod
     def from_counts(
@@ -595,14 +549,14 @@ class MassFunctions:
         check(confidence, "confidence", real(0, 1, open_low=True, open_high=True))
         check(prior_weight, "prior_weight", real(0, open_low=True))
         check_flags(ordered=ordered)
-        values = predictive.validate_counts(counts)
+        values = predictive.validate_table(counts, "counts").astype(float)
         if rule == "goodman":
             masses, family = predictive.masses_from_counts(
                 values, confidence, ordered=ordered
             )
         else:
             prior = prior_weight / values.shape[1]
-            masses, family = opinions.masses_from_dirichlet(values + prior, prior)
+            masses, family = predictive.masses_from_dirichlet(values + prior, prior)
         return cls(masses, family, **(table_names(counts) | keywords))
 
     # ---- masses ----------------------------------------------------------------------------------
@@ -1508,25 +1462,6 @@ class MassFunctions:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """Return the masses as a NumPy array."""
         return np.array(to_host(self.masses), dtype=dtype, copy=copy)
-
-    def to_opinions(self, base_rate: Any = None) -> Opinions:
-        """Return multinomial opinions of subjective logic.
-
-        Only single answers and the whole frame may have mass.
-
-        Parameters
-        ----------
-        base_rate : array-like of shape (c,), optional
-            Prior probabilities of the answers, which sum to one; by default 1/c.
-
-        Returns
-        -------
-        Opinions
-            Object with ``belief``, ``uncertainty``, ``base_rate`` and ``probability``.
-        """
-        opinions.check_opinions(self.masses, self.focal_sets, self.frame)
-        rate = opinions.validate_base_rate(base_rate, self.frame, self.n_clusters)
-        return Opinions(self.singleton_belief, self.mass(tuple(self.frame)), rate)
 
     def __len__(self) -> int:
         return int(self._masses.shape[0])

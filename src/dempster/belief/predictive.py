@@ -9,24 +9,26 @@ import numpy as np
 from dempster._errors import InvalidParameterError
 from dempster._validation import as_reals, check_memory
 from dempster.belief import transforms
+from dempster.belief._arguments import SUM_TOLERANCE
 from dempster.belief.focal_sets import FocalSets, is_subset
 
 # Maximum number of answers without an order (a linear program with 2^10 sets takes a second).
 _MAX_ANSWERS = 10
 _ROUNDING = 1e-10
+_SINGLE_TOLERANCE = 1e-5  # relative tolerance for parameters in single precision
 _COST_OF_DIFFERENCE = 1e-3  # A sum of beliefs has cost -1.
 
 
-def validate_counts(counts: Any) -> np.ndarray:
-    """Return the counts as an array of shape (n, c) of finite nonnegative numbers."""
-    values = np.atleast_2d(as_reals(counts, "counts")).astype(float, copy=False)
+def validate_table(table: Any, name: str) -> np.ndarray:
+    """Return a table as an array of shape (n, c) of finite nonnegative numbers."""
+    values = np.atleast_2d(as_reals(table, name))
     if (
         values.ndim != 2
         or values.shape[1] < 2
         or not (np.isfinite(values) & (values >= 0)).all()
     ):
         raise InvalidParameterError(
-            "counts",
+            name,
             must="be a table (n, c) of nonnegative numbers for at least two answers, "
             f"got shape {values.shape}",
         )
@@ -131,3 +133,33 @@ def _most_committed(
         axis=1,
     )
     return out
+
+
+def masses_from_dirichlet(alpha: Any, prior: Any) -> tuple[np.ndarray, FocalSets]:
+    """Return the masses and focal sets for Dirichlet parameters.
+
+    See `MassFunctions.from_dirichlet`.
+    """
+    parameters = validate_table(alpha, "alpha")
+    c = parameters.shape[1]
+    before = as_reals(prior, "prior")
+    if before.shape not in ((), (c,)) or not (np.isfinite(before) & (before > 0)).all():
+        raise InvalidParameterError(
+            "prior", f"a positive number, or {c} positive numbers", prior
+        )
+    before = np.broadcast_to(before, (c,)).astype(parameters.dtype)
+    evidence = parameters - before
+    tolerance = _SINGLE_TOLERANCE if parameters.dtype == np.float32 else SUM_TOLERANCE
+    short = evidence < -tolerance * before
+    if short.any():
+        row, k = np.unravel_index(short.argmax(), short.shape)
+        raise InvalidParameterError(
+            "alpha",
+            must=f"be at least the prior ({before[k]:g}), got {parameters[row, k]:.6g} in row "
+            f"{row}, column {k}; if alpha contains evidence alone, add the prior to it",
+        )
+    evidence = np.maximum(evidence, 0)
+    weight = before.sum()
+    total = (evidence.sum(axis=1) + weight)[:, None]
+    family = FocalSets.simple(c, empty=False)
+    return np.column_stack([evidence / total, weight / total]), family

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from dempster import _validation as rule
 from dempster._errors import InvalidInputError
-from dempster.belief import FocalSets, MassFunctions, Opinions
+from dempster.belief import FocalSets, MassFunctions
 from dempster.partition import CredalPartition
 from dempster.persistence.schema import Schema, check_array, check_names, check_parts
 
@@ -28,7 +28,6 @@ def _belief() -> tuple[Schema, ...]:
     return (
         Schema.from_arguments(FocalSets, membership="membership"),
         _mass_schema(MassFunctions),
-        Schema.from_class(Opinions),
     )
 
 
