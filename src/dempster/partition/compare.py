@@ -382,10 +382,13 @@ def embed_partitions(
         for j, b in enumerate(partitions[:i]):
             index = credal_rand_index(a, b, n_pairs=n_pairs, random_state=seed)
             d[i, j] = d[j, i] = max(0.0, 1 - index)
-    xy = _classical_scaling(d)
-    if len(d) > 2 and d.any():
-        from sklearn.manifold import smacof
+    from sklearn.decomposition import KernelPCA
+    from sklearn.manifold import smacof
 
+    # Classical scaling is kernel PCA of the squared dissimilarities.
+    scaling = KernelPCA(2, kernel="precomputed", eigen_solver="dense")
+    xy = scaling.fit_transform(-(d**2) / 2)
+    if len(d) > 2 and d.any():
         # The classical solution as initial value makes the result deterministic.
         xy = smacof(
             d, n_components=2, init=xy, n_init=1, metric=True, normalized_stress=False
@@ -394,20 +397,6 @@ def embed_partitions(
     total = np.sum(d**2)
     stress = float(np.sqrt(np.sum((distances - d) ** 2) / total)) if total > 0 else 0.0
     return PartitionMap(xy, d, stress, labels)
-
-
-def _classical_scaling(d: np.ndarray) -> np.ndarray:
-    """Return 2-D coordinates by classical (Torgerson) scaling.
-
-    The largest absolute value of each axis is positive.
-    """
-    center = np.eye(len(d)) - 1 / len(d)
-    values, vectors = np.linalg.eigh(-center @ d**2 @ center / 2)
-    xy = np.zeros((len(d), 2))
-    for k in range(min(2, len(d))):
-        axis = vectors[:, -1 - k] * np.sqrt(max(values[-1 - k], 0))
-        xy[:, k] = axis * (np.sign(axis[np.abs(axis).argmax()]) or 1)
-    return xy
 
 
 # ---- pairs of mutually nearest clusters ----------------------------------------------------------
