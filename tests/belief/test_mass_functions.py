@@ -434,12 +434,6 @@ def test_dense_array_is_limited():
         many.to_dense()
 
 
-def test_html_table_escapes_names():
-    m = MassFunctions.from_dict({("<b>",): 1}, frame=["<b>", "c"])
-    assert "<b>" not in m._repr_html_()
-    assert "&lt;b&gt;" in m._repr_html_()
-
-
 def test_normalization(reference):
     case = reference("normalize_credpart")
     for name in ("pairs", "pairs_noomega", "full", "simple_noomega"):

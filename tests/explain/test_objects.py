@@ -89,7 +89,6 @@ def test_contributions_add_up(subject):
         )
         assert len(why.to_text()) > 40
         assert len(why.to_frame()) == n_attributes
-        assert "<table" in why._repr_html_()
 
 
 @pytest.mark.parametrize("subject", SUBJECTS, ids=str)
@@ -733,24 +732,6 @@ def test_cluster_names(ecm):
     assert set(why.clusters) == {"blue", "red"}
     assert set(why.to_frame().columns[-2:]) == {"towards blue", "towards red"}
     np.testing.assert_allclose(why.between("red", "blue"), -why.between("blue", "red"))
-
-
-def test_html_lists_the_strongest_attributes():
-    p = 30
-    X = np.repeat(
-        [np.zeros(p), np.arange(p, dtype=float)], 4, axis=0
-    ) + np.random.default_rng(0).normal(size=(8, p))
-    names = [f"<b>{d}" for d in range(p)]
-    why = explain_object(
-        CredalPartition.from_hard([0] * 4 + [1] * 4), X, 0, feature_names=names
-    )
-    page = why._repr_html_()
-    assert "<b>" not in page
-    assert page.count("<tr>") == 1 + 20
-    assert "10 attributes with smaller contributions are not shown" in page
-    strength = np.abs(why.contributions).max(axis=1)
-    shown = [d for d in range(p) if f"<th>&lt;b&gt;{d}</th>" in page]
-    assert sorted(shown) == sorted(np.argsort(-strength)[:20].tolist())
 
 
 # ---- the edges -----------------------------------------------------------------------------------

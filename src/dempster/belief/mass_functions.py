@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
@@ -30,7 +29,7 @@ from dempster._arrays import (
     zeros,
 )
 from dempster._errors import InvalidInputError, InvalidParameterError, MissingExtraError
-from dempster._text import format_count, html_table, printable
+from dempster._text import format_count, printable
 from dempster._validation import (
     as_list,
     check,
@@ -82,7 +81,6 @@ _MAX_FRAME = 20
 _MAX_TEXT_ROWS = 5
 _MAX_TEXT_SETS = 6
 _MAX_TEXT_ANSWERS = 8
-_MAX_HTML_ROWS = 20
 
 
 class MassFunctions:
@@ -1497,9 +1495,6 @@ class MassFunctions:
             lines.append(f"... {len(self) - _MAX_TEXT_ROWS} more")
         return "\n".join(lines)
 
-    def _repr_html_(self) -> str:
-        return _html_table(self, repr(self).splitlines()[0])
-
     # ---- helpers ---------------------------------------------------------------------------------
 
     def _like(self, masses: Array, focal_sets: FocalSets) -> MassFunctions:
@@ -1596,26 +1591,3 @@ def _row_text(m: MassFunctions, i: int) -> str:
     if m.index is None:
         return text
     return f"{printable(m.index[i])}: {text}"
-
-
-def _html_table(m: MassFunctions, title: str) -> str:
-    sets = m.focal_sets.names(m.frame)
-    shown = min(len(m), _MAX_HTML_ROWS)
-    names = range(shown) if m.index is None else m.index[:shown]
-    rows = (
-        f"<th>{html.escape(str(name))}</th>" + "".join(_cell(float(v)) for v in row)
-        for name, row in zip(names, m[:shown].masses, strict=True)
-    )
-    table = html_table(["", *sets], rows)
-    more = f"<p>{len(m) - shown} more rows</p>" * (len(m) > shown)
-    return f"<div><p>{html.escape(title)}</p>{table}{more}</div>"
-
-
-def _cell(value: float) -> str:
-    if value < 5e-4:
-        return "<td></td>"
-    # A larger mass has a darker background.
-    shade = f' style="background: rgba(31, 119, 180, {0.6 * value:.2f})"' * (
-        value >= 5e-3
-    )
-    return f"<td{shade}>{value:.3f}</td>"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,14 +15,12 @@ from dempster._text import (
     format_cell,
     format_cluster,
     format_clusters,
-    html_table,
     join_words,
     printable,
 )
 from dempster._validation import are_labels_equal, hashable
 from dempster.partition import CredalPartition
 
-MAX_HTML_ROWS = 20
 MAX_NAMED = 3  # maximum number of attributes or objects in a sentence for each cluster
 # minimum evidence from a named object, relative to the strongest evidence
 MIN_RELATIVE_STRENGTH = 0.25
@@ -238,32 +235,6 @@ class ObjectExplanation:
             columns[f"towards {k}"] = column
         heading = self.by.removesuffix("s")
         return pd.DataFrame(columns, index=pd.Index(self.attributes, name=heading))
-
-    def to_html(self) -> str:
-        """Return the sentences and the table, with at most 20 attributes, as HTML.
-
-        Returns
-        -------
-        str
-        """
-        sentences = f"<p>{'<br>'.join(map(escape, self.to_text().splitlines()))}</p>"
-        strength = np.abs(self.contributions).max(axis=1)
-        strongest = np.sort(np.argsort(-strength, kind="stable")[:MAX_HTML_ROWS])
-        frame = self.to_frame().iloc[strongest]
-        rows = []
-        for name, row in zip(frame.index, frame.to_numpy(), strict=True):
-            cells = "".join(f"<td>{escape(format_cell(cell))}</td>" for cell in row)
-            rows.append(f"<th>{escape(printable(name))}</th>{cells}")
-        table = html_table([str(frame.index.name), *frame.columns], rows)
-        more = len(strength) - len(strongest)
-        note = ""
-        if more:
-            note = (
-                f"<p>{more:,} {self.by} with smaller contributions are not shown.</p>"
-            )
-        return f'<div style="overflow-x: auto">{sentences}{table}{note}</div>'
-
-    _repr_html_ = to_html
 
     def plot(self, *, ax: Any = None, **options: Any) -> Any:
         """Plot the contributions of the attributes to the comparison of two clusters.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,7 +17,6 @@ from dempster._text import (
     format_count,
     format_group,
     format_number,
-    html_table,
     printable,
 )
 from dempster._types import TableLike
@@ -51,8 +49,6 @@ MIN_NARROWING = (
     0.5  # smallest relative decrease of the standard deviation that is reported
 )
 MAX_SHOWN_GROUPS = 40
-MAX_HTML_GROUPS = 20
-MAX_HTML_FEATURES = 20
 _DOUBLE_DIPPING = (
     "p-values of clustered attributes are too small: the "
     "clusters depend on them (double dipping)."
@@ -419,49 +415,6 @@ class Profile:
             lines += ["", note]
         return "\n".join(lines)
 
-    def to_html(self) -> str:
-        """Return an HTML table with a row for each group.
-
-        Colors show its difference from all other objects.
-
-        The table contains at most 20 groups and the 20 features that differ most between the
-        groups.
-
-        Returns
-        -------
-        str
-        """
-        strength = np.abs(np.nan_to_num(self.statistics["delta"])).max(
-            axis=0, initial=0
-        )
-        shown = np.sort(
-            np.argsort(-strength, kind="stable")[:MAX_HTML_FEATURES]
-        ).tolist()
-        features = [self.features[q] for q in shown]
-        marks = ["*" if feature.attribute.clustered else "" for feature in features]
-        labels = [
-            f"{feature.label}{mark}"
-            for feature, mark in zip(features, marks, strict=True)
-        ]
-        rows = [
-            _html_row(self, g, shown) for g in range(min(len(self), MAX_HTML_GROUPS))
-        ]
-        table = html_table(["group", "objects", "possible", "typical", *labels], rows)
-        notes = []
-        if len(self) > MAX_HTML_GROUPS:
-            notes.append(
-                f"{len(self) - MAX_HTML_GROUPS:,} smaller groups are not shown."
-            )
-        more = len(self.features) - len(shown)
-        if more:
-            notes.append(f"{more:,} features with smaller differences are not shown.")
-        measure = "Cliff's delta, or the difference of shares"
-        notes.append(f"Orange: higher than the rest; blue: lower ({measure}).")
-        if note := _note(self):
-            notes.append(f"* clustered. {note}" if any(marks) else note)
-        below = "".join(f"<p>{html.escape(note)}</p>" for note in notes)
-        return f'<div style="overflow-x: auto">{table}{below}</div>'
-
     def plot(self, kind: str = "heat", *, axes: Any = None, **options: Any) -> Any:
         """Plot the profile.
 
@@ -496,7 +449,6 @@ class Profile:
         return len(self.groups)
 
     __repr__ = to_text
-    _repr_html_ = to_html
 
     def _group(self, name: Any, argument: str) -> Group:
         if rules.hashable.test(name) and not rules.is_missing(name):
@@ -701,12 +653,8 @@ def _format_heading(group: Group) -> str:
     if more:
         heading += f", {more:,} more possible"
     if group.typical:
-        heading += f"; typical: {_list_typical(group)}"
+        heading += f"; typical: {', '.join(map(printable, group.typical))}"
     return heading
-
-
-def _list_typical(group: Group) -> str:
-    return ", ".join(printable(name) for name in group.typical)
 
 
 def strongest_features(profile: Profile, g: int, limit: int) -> list[int]:
@@ -769,27 +717,3 @@ def _note(profile: Profile) -> str:
     if None in flags:
         return _UNKNOWN
     return ""
-
-
-def _html_row(profile: Profile, g: int, features: list[int]) -> str:
-    group = profile.groups[g]
-    typical = html.escape(_list_typical(group))
-    possible = "" if group.n_possible is None else f"{group.n_possible:,}"
-    cells = [f"<td>{cell}</td>" for cell in (f"{len(group):,}", possible, typical)]
-    names = ("mean", "std", "delta", "p_adjusted")
-    for q in features:
-        feature = profile.features[q]
-        mean, std, delta, p = (float(profile.statistics[name][g, q]) for name in names)
-        text = feature.attribute.format(mean)
-        if feature.attribute.kind == "number" and not np.isnan(std):
-            text += f" ± {format_number(std, 2)}"
-        title = f"delta {delta:+.2f}, {html.escape(_format_p(p))}"
-        cells.append(f'<td{_shade(delta)} title="{title}">{text}</td>')
-    return f"<th>{html.escape(printable(group.name))}</th>{''.join(cells)}"
-
-
-def _shade(delta: float) -> str:
-    if np.isnan(delta) or abs(delta) < MIN_DELTA:
-        return ""
-    color = "213, 94, 0" if delta > 0 else "0, 114, 178"
-    return f' style="background: rgba({color}, {0.5 * abs(delta):.2f})"'
