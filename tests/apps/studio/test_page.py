@@ -132,6 +132,30 @@ def test_stop_a_run(page, tmp_path):
     assert sum(counts(page)) == 800
 
 
+def test_zoom_into_layers(page):
+    """A layer changes the sets, and keeps the explained object, the selection and the view."""
+    load_example(page, "iris")
+    cluster(page, "12", method="ecm")
+    fine = counts(page)
+    n_sets = page.locator(".legend button").count()
+    page.locator("#panel-objects .grid-row").nth(0).click()
+    page.wait_for_selector("#panel-why .masses")
+    page.select_option("#layer", index=page.locator("#layer option").count() - 1)
+    wait_until(lambda: page.locator(".legend button").count() < n_sets)
+    number = page.locator("#layer option:checked").inner_text()
+    page.click("#tab-summary")
+    assert number in page.locator("#panel-summary").inner_text()
+    coarse = counts(page)
+    assert sum(coarse) == sum(fine)
+    assert coarse[1] <= fine[1]
+    assert page.locator("#panel-objects .grid-row[data-focus]").count() == 1
+    for name in ("why", "boundary", "teach", "export", "groups"):
+        open_tab(page, name)
+    page.wait_for_selector("#layered")
+    page.select_option("#layer", index=0)
+    wait_until(lambda: page.locator(".legend button").count() == n_sets)
+
+
 def test_errors_are_shown(page):
     load_example(page, "iris")
     page.fill("#clusters", "some")

@@ -10,6 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from dempster.apps.studio import loading, routing, server, views
 from dempster.apps.studio.sessions import safe_name
+from dempster.io import read_partition
 from tests.apps.report.cases import unpack
 from tests.apps.studio.live import Client, running_studio
 
@@ -37,6 +38,37 @@ def test_objects_match_the_partition(iris):
         [objects["empty_set"], objects["single_set"], objects["several_set"]]
     )[largest, np.arange(150)]
     np.testing.assert_array_equal(chosen, objects["best"])
+
+
+def test_layers_of_a_run(tab, tmp_path):
+    source = tab.load("iris")
+    run = tab.cluster(source, clusters=12, method="ecm")
+    address = f"/runs/{run['id']}"
+    fine = unpack(tab.get(f"{address}/objects").content)
+    n_ambiguous = run["ambiguous"]
+    for n_clusters in [*run["layers"], 1]:
+        coarse = unpack(tab.get(f"{address}@{n_clusters}/objects").content)
+        single = [one for one in coarse["sets"] if len(one) == 1]
+        assert len(single) == coarse["n_clusters"] == n_clusters
+        # Clusters have the number, and so the color, of one of their parts.
+        for [number] in single:
+            code = coarse["sets"].index([number])
+            parts = fine["single_set"][coarse["best"] == code]
+            assert [number] in [fine["sets"][part] for part in parts]
+        size = np.array([len(one) for one in coarse["sets"]])[coarse["best"]]
+        assert (size > 1).sum() <= n_ambiguous
+        n_ambiguous = (size > 1).sum()
+    layer = f"{address}@{run['layers'][0]}"
+    for path in ("boundaries", "profiles", "curve", "order?by=set", "question"):
+        assert tab.get(f"{layer}/{path}").status == 200, path
+    why = tab.get(f"{layer}/why?object=0").json()
+    assert why["by"] == "attributes"
+    assert why["masses"][0]["mass"] == max(one["mass"] for one in why["masses"])
+    (tmp_path / "layer.npz").write_bytes(tab.get(f"{layer}/partition.npz").content)
+    partition = read_partition(tmp_path / "layer.npz")
+    assert partition.n_clusters == run["layers"][0]
+    for number in (0, 13, "x"):
+        assert tab.get(f"{address}@{number}/objects").status == 422
 
 
 def test_planes_have_a_distortion(iris):

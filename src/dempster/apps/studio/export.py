@@ -35,7 +35,8 @@ def _with_weights(session: Session, params: Json) -> Run:
         raise BadRequestError("weights must be numbers") from error
     estimator = copy(run.estimator)
     estimator.credal_partition_ = reweight_sets(run.partition, **weights)
-    return replace(run, estimator=estimator, recipe=replace(run.recipe, **weights))
+    recipe = replace(run.recipe, **weights)
+    return replace(run, estimator=estimator, recipe=recipe, layer=None)
 
 
 def _portable_recipe(run: Run) -> Recipe:

@@ -6,7 +6,7 @@ import copy
 import secrets
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
 from pathlib import Path
@@ -30,6 +30,7 @@ from dempster.dissimilarity.partial import impute_missing
 from dempster.explain import doubt_scores
 from dempster.explain.scores import count_pairs, match_one_to_one
 from dempster.partition import CredalPartition
+from dempster.partition.layers import select_numbers
 
 MAX_RUNS = 30
 MAX_ENDED_JOBS = 20
@@ -129,13 +130,32 @@ class Run:
     seconds: float
     n_left_out: int  # number of rows that were left out because of missing values
     origin: str  # clustered objects or initial centers, such as "5 chosen belief peaks"
+    layer: CredalPartition | None = None  # partition with merged clusters
     planes: dict[str, MapPlane] = field(default_factory=dict)
     cache: Json = field(default_factory=dict)  # results that take long to compute
     lock: RLock = field(default_factory=RLock)
 
     @property
     def partition(self) -> CredalPartition:
+        if self.layer is not None:
+            return self.layer
         return self.estimator.credal_partition_
+
+    def get_layer(self, n_clusters: int) -> Run:
+        """Return this run with merged clusters, which have the numbers of their largest parts."""
+        key = f"layer {n_clusters}"
+        with self.lock:
+            if key not in self.cache:
+                [layer] = self.partition.layers([n_clusters])
+                sizes = np.bincount(self.partition.labels)
+                size_of = dict(zip(self.partition.frame, sizes, strict=False))
+                names = [
+                    max(part, key=lambda name: size_of.get(name, 0))
+                    for part in layer.metadata["merged"]
+                ]
+                layer = rename_clusters(layer, names)
+                self.cache[key] = replace(self, layer=layer, cache={}, lock=RLock())
+            return self.cache[key]
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -191,7 +211,6 @@ class Run:
             "certain": (cardinality == 1).sum(),
             "ambiguous": (cardinality > 1).sum(),
             "outliers": (cardinality == 0).sum(),
-            "nonspecificity": partition.nonspecificity_index(),
             "objective": getattr(model, "objective_", None),
             "converged": getattr(model, "converged_", None),
             "columns": list(self.values.columns),
@@ -201,7 +220,14 @@ class Run:
             "can_shepard": hasattr(model, "shepard"),
             "has_candidates": hasattr(model, "candidates_"),
             "categories": list(self.preparation.categories),
+            "layers": self._suggest_layers(),
         }
+
+    def _suggest_layers(self) -> list[int]:
+        """Return the numbers of clusters of the layers that the page offers."""
+        if self.partition.n_clusters < 2:
+            return []
+        return select_numbers(self.partition.merge_tree)
 
     @cached_property
     def objects(self) -> bytes:
@@ -233,7 +259,14 @@ class Run:
             arrays[name] = largest.astype(np.float32)
             arrays[f"{name}_set"] = sets.astype(np.int32)
         numbers = [*map(self.number_clusters, self.partition.focal_sets)]
-        return pack_objects(self.partition, self.rows, arrays, sets=numbers)
+        return pack_objects(
+            self.partition,
+            self.rows,
+            arrays,
+            sets=numbers,
+            n_clusters=self.partition.n_clusters,
+            nonspecificity=self.partition.nonspecificity_index(),
+        )
 
     def number_clusters(self, clusters: Iterable[int]) -> list[int]:
         """Return the numbers of clusters, which are their names and select their colors."""
@@ -451,10 +484,17 @@ class Session:
                 self.delete_run(next(iter(self.runs)))
 
     def get_run(self, number: str) -> Run:
-        """Return a run by its number; raise an error if it was deleted."""
+        """Return a run by its number, or a layer of it, such as "3@12" with twelve clusters.
+
+        Raise an error if the run was deleted.
+        """
+        number, _, n_clusters = number.partition("@")
         if number not in self.runs:
             raise GoneError("this run no longer exists")
-        return self.runs[number]
+        run = self.runs[number]
+        if not n_clusters:
+            return run
+        return run.get_layer(int(n_clusters))
 
     def start_job(self, kind: str, task: str, arguments: Json, finish: Finish) -> Json:
         """Start a job and stop any running job of its kind.

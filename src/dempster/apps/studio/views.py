@@ -190,9 +190,12 @@ def _why(run: Run, params: Json) -> Json:
             len(run), MAX_COMPARED_OBJECTS, replace=False
         )
         compared = np.union1d(sample, [position])
+    subject = run.estimator
+    if run.layer is not None:
+        subject = run.layer[compared]
     with run.lock:
         explanation = explain_object(
-            run.estimator,
+            subject,
             run.values.iloc[compared],
             _reference(run, compared, position),
         )

@@ -22,7 +22,7 @@ export async function refreshSession() {
 
 // Show no run, for example before the first run of a table.
 export function clearRun() {
-  set({ runId: null, objects: null, codes: null, counts: null, plane: null, selection: null, selectedCount: 0, focus: -1, hover: -1, marked: [] });
+  set({ runId: null, viewId: null, objects: null, codes: null, counts: null, plane: null, selection: null, selectedCount: 0, focus: -1, hover: -1, marked: [] });
 }
 
 // Show the last run, or none, after runs were deleted or restored.
@@ -36,20 +36,31 @@ export async function showLastRun() {
 
 export async function showRun(id) {
   const turn = ++runTurn;
-  const objects = await getPacked(`/runs/${id}/objects`);
+  const shown = await loadView(id);
   if (turn !== runTurn) return;
-  const codes = new Int32Array(objects.n);
-  const weights = get("weights");
-  const counts = decide(objects, weights, codes);
   remember("run", id);
   const saved = await getPacked(`/runs/${id}/selection`);
   if (turn !== runTurn) return;
   const selectedCount = saved.mask.reduce((sum, one) => sum + one, 0);
   set({
-    runId: id, objects, codes, counts, hover: -1, focus: -1, marked: [], plane: null,
+    ...shown, runId: id, hover: -1, focus: -1, marked: [], plane: null,
     selection: selectedCount ? saved.mask : null, selectedCount,
   });
   await choosePlane(initialPlane(id));
+}
+
+// Show a layer of the current run, or the run itself. The objects keep their positions on the map.
+export async function showLayer(id) {
+  const turn = ++runTurn;
+  const shown = await loadView(id);
+  if (turn === runTurn) set({ ...shown, marked: [] });
+}
+
+async function loadView(viewId) {
+  const objects = await getPacked(`/runs/${viewId}/objects`);
+  const codes = new Int32Array(objects.n);
+  const counts = decide(objects, get("weights"), codes);
+  return { viewId, objects, codes, counts };
 }
 
 // Return the last plane that was shown, if this run has it.

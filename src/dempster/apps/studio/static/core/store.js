@@ -4,6 +4,7 @@ const state = {
   session: null,      // session on the server, with the file, columns, runs, rules and answers
   methods: [],        // methods and their parameters
   runId: null,        // identifier of the current run
+  viewId: null,       // identifier of the shown partition: of the current run, or of a layer of it, such as 3@12
   objects: null,      // masses, sets and doubt of the objects of the current run
   plane: null,        // positions of the objects on the map
   planeChoice: null,  // {kind, x, y}

@@ -14,7 +14,7 @@ export function boundaryPanel(host) {
   let loadedFor = null;
 
   async function load() {
-    const run = get("runId");
+    const run = get("viewId");
     if (!get("objects")) { replace(host, empty("After the first run, this panel lists the objects between two clusters.")); loadedFor = null; return; }
     if (loadedFor === run || host.hidden) return;
     loadedFor = run;
@@ -29,9 +29,9 @@ export function boundaryPanel(host) {
 
   async function show() {
     if (!chosen) { replace(host, heading("Boundaries"), empty("No object is close to the boundary of two clusters.")); return; }
-    const run = get("runId");
+    const run = get("viewId");
     const found = await getJson(`/runs/${run}/boundary?a=${chosen[0]}&b=${chosen[1]}`);
-    if (run === get("runId")) draw(found);
+    if (run === get("viewId")) draw(found);
   }
 
   function draw(found) {

@@ -53,17 +53,19 @@ export function exportPanel(host) {
   }
 
   function draw(run, found, weights) {
-    const get1 = (words, path, name) => el("button", { type: "button", onclick: () => download(`/runs/${run.id}${path}${weights}`, name).catch(showError) }, words);
+    const get1 = (words, path, name, id = run.id) => el("button", { type: "button", onclick: () => download(`/runs/${id}${path}${weights}`, name).catch(showError) }, words);
+    const view = get("viewId");
     replace(body, heading("Export"),
       el("div", { class: "buttons" },
-        get1("Partition (CSV)", "/partition.csv", "partition.csv"),
-        get1("Partition (NPZ)", "/partition.npz", "partition.npz"),
+        get1("Partition (CSV)", "/partition.csv", "partition.csv", view),
+        get1("Partition (NPZ)", "/partition.npz", "partition.npz", view),
         get1("Model", "/model", "model.dempster"),
         el("button", { type: "button", id: "make-report", onclick: report }, "Report"),
-        el("button", { type: "button", disabled: !get("selectedCount"), onclick: () => sendSelection().then(() => download(`/runs/${run.id}/selected${weights}`, "selection.csv")).catch(showError) }, "Selection"),
+        el("button", { type: "button", disabled: !get("selectedCount"), onclick: () => sendSelection().then(() => download(`/runs/${view}/selected${weights}`, "selection.csv")).catch(showError) }, "Selection"),
         get1("Data of this run", "/data", found.file),
         found.answers ? get1("Answers", "/answers", "answers.csv") : null),
       working,
+      view === run.id ? null : el("p", { class: "note", id: "layered" }, "Partition and selection have the clusters of the layer on the map; model, report, command and code have those of the run."),
       get("weights").outliers || get("weights").ambiguity
         ? el("p", { class: "note", id: "weighted" }, "Partition, model, report, selection, command and code use the weights of the sliders in the summary.") : null,
       el("p", { class: "note", style: { marginTop: "10px" } }, `Code and command repeat the run exactly. They need ${found.file} in the same folder`,

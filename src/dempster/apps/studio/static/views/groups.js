@@ -11,14 +11,14 @@ export function groupsPanel(host) {
   let loadedFor = null;
 
   async function load() {
-    const run = get("runId");
+    const run = get("viewId");
     if (!get("objects")) { replace(host, empty("After the first run, this panel shows the attributes of each cluster.")); loadedFor = null; return; }
     if (loadedFor === run || host.hidden) return;
     loadedFor = run;
     replace(host, empty("Computing profiles…"));
     try {
       const found = await getJson(`/runs/${run}/profiles`);
-      if (run === get("runId")) draw(found);
+      if (run === get("viewId")) draw(found);
     } catch (error) {
       showError(error);
     }

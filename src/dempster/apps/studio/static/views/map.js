@@ -3,7 +3,7 @@
 import { el, replace } from "../core/el.js";
 import { get, set, subscribe, currentRun } from "../core/store.js";
 import { getPacked, post } from "../core/api.js";
-import { choosePlane, openObject, showError, describeObject, select, selectSet, setHover } from "../core/actions.js";
+import { choosePlane, openObject, showError, showLayer, describeObject, select, selectSet, setHover } from "../core/actions.js";
 import { cell, formatCount } from "../core/format.js";
 import { recall, remember } from "../core/memory.js";
 import { clusterColor, css, hull } from "../map/scatter.js";
@@ -108,7 +108,7 @@ export function mapView(host) {
     const plane = get("plane");
     const run = currentRun();
     shades = null;
-    if (!look.masses || !plane || !plane.straight || !run) { scatter.redraw(); return; }
+    if (!look.masses || !plane || !plane.straight || !run || run.id !== get("viewId")) { scatter.redraw(); return; }
     const box = scatter.seen();
     const query = new URLSearchParams({ kind: plane.kind, x: plane.x, y: plane.y, box: box.join(",") });
     try {
@@ -169,6 +169,15 @@ export function mapView(host) {
     return [kind, axis("x", "Across"), axis("y", "Up")];
   }
 
+  function layerSelect(run) {
+    if (!run.layers.length) return null;
+    const layers = [[run.id, run.n_clusters], ...run.layers.map((n) => [`${run.id}@${n}`, n])];
+    const list = el("select", {
+      "aria-label": "Layer", id: "layer", title: "Merge clusters with many objects between them", onchange: () => showLayer(list.value).catch(showError),
+    }, layers.map(([id, n]) => el("option", { value: id, selected: id === get("viewId") }, formatCount(n, "cluster"))));
+    return list;
+  }
+
   function toggle(words, on, change, title) {
     return el("button", { type: "button", "aria-pressed": on, title, onclick: change }, words);
   }
@@ -185,12 +194,12 @@ export function mapView(host) {
       `${plane.distortion.grade} · ${Math.round(10 * plane.distortion.kept)}/10 neighbors`)
       : null;
     replace(bar,
-      el("div", { class: "group" }, planeSelect(run)),
+      el("div", { class: "group" }, planeSelect(run), layerSelect(run)),
       el("div", { class: "group", role: "group", "aria-label": "Action of dragging" }, TOOLS.map(([name, words, key]) =>
         toggle(words, get("tool") === name, () => set({ tool: name }), `${words} (${key})`))),
       el("div", { class: "group" },
         toggle("Hulls", look.hulls, () => { look.hulls = !look.hulls; remember("hulls", look.hulls); drawBar(); scatter.redraw(); }, "Solid: certain objects (lower approximation). Dashed: possible objects (upper approximation)."),
-        plane && plane.straight && run.can_predict && !run.categories.length
+        plane && plane.straight && run.can_predict && !run.categories.length && run.id === get("viewId")
           ? toggle("Masses", Boolean(look.masses), () => { look.masses = !look.masses; drawBar(); loadMasses(); }, "Masses that the model predicts over the plane; the other attributes are held at their medians.")
           : null,
         el("button", { type: "button", title: "Show everything (0)", onclick: () => scatter.reset() }, "Fit")));
@@ -259,12 +268,12 @@ export function mapView(host) {
     hullTimer = setTimeout(() => { updateHulls(); scatter.redraw(); }, codes.length > 50000 ? 120 : 0);
   }
 
-  function replacePoints() {
+  function replacePoints(changed) {
     const plane = get("plane");
     plot.hidden = !plane;
     blank.hidden = Boolean(get("objects"));
     if (!plane || !get("objects")) return;
-    scatter.setPoints(plane.points, plane.axes);
+    scatter.setPoints(plane.points, plane.axes, { keepView: !changed.has("plane") });
     recolor();
     scatter.setSelection(get("selection"));
     drawFoot();
@@ -277,7 +286,7 @@ export function mapView(host) {
   subscribe(["selection", "selectedCount"], () => { if (scatter.unit) scatter.setSelection(get("selection")); drawFoot(); });
   subscribe(["hover"], () => { scatter.paintFront(); drawHint(); });
   subscribe(["focus", "marked"], () => { scatter.show(get("focus")); scatter.redraw(); });
-  subscribe(["plane", "planeChoice", "runId", "tool", "session"], drawBar);
+  subscribe(["plane", "planeChoice", "viewId", "tool", "session"], drawBar);
   subscribe(["tool"], () => { plot.dataset.tool = get("tool"); });
   subscribe(["theme"], () => { scatter.redraw(); if (shades) loadMasses(); });
   subscribe(["session", "examples", "saved", "jobs"], () => { if (!get("objects")) welcome(blank); });

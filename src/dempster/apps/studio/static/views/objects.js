@@ -57,7 +57,7 @@ export function objectsPanel(host) {
     const mine = ++turn;
     if (!run) return;
     try {
-      const found = await getPacked(`/runs/${run.id}/order?by=${encodeURIComponent(sort.by)}&down=${sort.down ? 1 : 0}`);
+      const found = await getPacked(`/runs/${get("viewId")}/order?by=${encodeURIComponent(sort.by)}&down=${sort.down ? 1 : 0}`);
       if (mine !== turn) return;
       order = found.order;
       filter();

@@ -56,7 +56,7 @@ export function selectionPanel(host) {
       el("div", { class: "buttons" },
         el("button", { type: "button", onclick: makeRule }, "Find a rule"),
         el("button", { type: "button", onclick: () => sendSelection().then(() => runNow({ only: "selection" })).catch(showError) }, "Cluster only these"),
-        el("button", { type: "button", onclick: () => sendSelection().then(() => download(`/runs/${get("runId")}/selected`, "selection.csv")).catch(showError) }, "Save as CSV"),
+        el("button", { type: "button", onclick: () => sendSelection().then(() => download(`/runs/${get("viewId")}/selected`, "selection.csv")).catch(showError) }, "Save as CSV"),
         el("button", { type: "button", onclick: invert }, "Select the others")),
       rule ? ruleEditor() : null);
   }

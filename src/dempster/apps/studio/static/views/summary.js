@@ -104,13 +104,13 @@ export function summaryPanel(host) {
 
   async function loadCurve() {
     const run = currentRun();
-    const question = run ? `${run.id} ${choices.classes}` : "";
+    const question = run ? `${get("viewId")} ${choices.classes}` : "";
     if (!run || question === asked) return;
     asked = question;
     curve = null;
     const there = run && choices.classes && get("session").source.columns.some((column) => column.name === choices.classes);
     try {
-      const found = await getJson(`/runs/${run.id}/curve${there ? `?classes=${encodeURIComponent(choices.classes)}` : ""}`);
+      const found = await getJson(`/runs/${get("viewId")}/curve${there ? `?classes=${encodeURIComponent(choices.classes)}` : ""}`);
       if (asked === question) { curve = found; drawCounts(); }
     } catch (error) {
       showError(error);
@@ -119,16 +119,17 @@ export function summaryPanel(host) {
 
   function drawHead() {
     const run = currentRun();
-    if (!run) return;
+    const objects = get("objects");
+    if (!run || !objects) return;
     const leftOut = run.n_left_out ? ` (${formatCount(run.n_left_out, "row")} with missing values left out)` : "";
-    const facts = [formatCount(run.n_clusters, "cluster"), formatCount(run.n, "object") + leftOut, formatCount(run.columns.length, "attribute"), seconds(run.seconds)];
+    const facts = [formatCount(objects.n_clusters, "cluster"), formatCount(run.n, "object") + leftOut, formatCount(run.columns.length, "attribute"), seconds(run.seconds)];
     replace(head, heading(run.name, run.converged === false ? el("span", { class: "tag warn" }, "not converged") : null),
-      el("p", { class: "note" }, `${facts.join(" · ")} · nonspecificity ${number(run.nonspecificity, 2)} (0 certain, 1 nothing known)`), el("div", { style: { height: "10px" } }));
+      el("p", { class: "note" }, `${facts.join(" · ")} · nonspecificity ${number(objects.nonspecificity, 2)} (0 certain, 1 nothing known)`), el("div", { style: { height: "10px" } }));
     replace(notes.lastChild, [run.origin, ...run.notes].map((words) => el("p", { class: "note" }, words)));
   }
 
   subscribe(["counts", "objects", "theme"], drawCounts);
-  subscribe(["runId", "session"], drawHead);
+  subscribe(["objects", "session"], drawHead);
   subscribe(["objects", "choices"], loadCurve);
   drawCounts();
 }

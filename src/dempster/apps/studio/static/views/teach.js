@@ -22,9 +22,8 @@ export function teachPanel(host) {
     if (host.hidden) return;
     const mine = ++turn;
     if (!get("objects")) { replace(top, empty("After the first run, this panel asks about pairs of objects with the largest expected gain.")); replace(below); return; }
-    const run = get("runId");
     try {
-      const [asked, given] = await Promise.all([getJson(`/runs/${run}/question`), getJson(`/answers?run=${run}`)]);
+      const [asked, given] = await Promise.all([getJson(`/runs/${get("viewId")}/question`), getJson(`/answers?run=${get("runId")}`)]);
       if (mine !== turn) return;
       question = asked.question;
       drawQuestion(asked);

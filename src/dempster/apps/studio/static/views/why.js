@@ -17,7 +17,7 @@ export function whyPanel(host) {
     const i = get("focus");
     if (i < 0 || !get("objects")) { blank(); return; }
     try {
-      const found = await getJson(`/runs/${get("runId")}/why?object=${i}`);
+      const found = await getJson(`/runs/${get("viewId")}/why?object=${i}`);
       if (mine !== turn) return;
       set({ marked: found.exemplars.map((one) => ({ position: one.position, letter: one.cluster })) });
       draw(found);
@@ -41,7 +41,7 @@ export function whyPanel(host) {
   }
 
   load();
-  subscribe(["focus", "runId", "theme"], load);
+  subscribe(["focus", "viewId", "theme"], load);
   return {};
 }
 
