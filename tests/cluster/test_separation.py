@@ -116,6 +116,20 @@ def test_summary_says_that_clusters_are_not_separated(method):
     assert text not in str(summary)
 
 
+@pytest.mark.parametrize("n_features", [3, 8])
+def test_random_categories_are_not_separated(n_features):
+    text = "clusters are not separated"
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 4, (120, n_features))
+    model = CatECM(3, random_state=0).fit(X)
+    assert text in str(model.credal_partition_.summary())
+    assert CatECM("auto", random_state=0).fit(X).n_clusters_ == 1
+    is_noise = rng.random(X.shape) < 0.3
+    X = np.where(is_noise, X, rng.integers(0, 2, (120, 1)))
+    model = CatECM(2, random_state=0).fit(X)
+    assert text not in str(model.credal_partition_.summary())
+
+
 def test_separation_is_examined_once_when_it_is_first_read(monkeypatch, tmp_path):
     calls = []
 

@@ -13,6 +13,8 @@ that are left out:
 
 Samples of a single normal, uniform, exponential, lognormal or t distribution, and of random
 integers, pass neither comparison in at least 97 % of the cases (``benchmarks/one_cluster.py``).
+
+Columns of categories are independent within a cluster (`are_associated`).
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from scipy import sparse
 from scipy.special import bdtr, gammaln
 
 from dempster.mixture.em import fit_em, log_densities
@@ -41,6 +44,8 @@ _GRID = 256
 # Each density contains this share of a t distribution with three degrees of freedom.
 _TAIL = 0.05
 _FREEDOM = 3.0
+_MAX_COLUMNS = 50  # More columns of categories are sampled.
+_N_PERMUTATIONS = 39
 _N_STEPS = 30  # iterations that fit a mixture of t distributions
 
 Fold = tuple[np.ndarray, np.ndarray]  # rows that are used, rows that are left out
@@ -61,6 +66,33 @@ def is_separated(X: np.ndarray, rng: np.random.RandomState) -> bool:
             return True
     is_full = len(X) >= _MIN_ROWS_PER_DIMENSION * X.shape[1]
     return is_full and X.shape[1] <= _MAX_DIMENSIONS and _has_likely_mixture(folds, rng)
+
+
+def are_associated(X: np.ndarray, rng: np.random.RandomState) -> bool:
+    """Return whether columns of categories are associated, by a permutation test.
+
+    The statistic is the sum of the chi-squared statistics of all pairs of columns, up to constants.
+    """
+    X = X[:, rng.permutation(X.shape[1])[:_MAX_COLUMNS]]
+    n, p = X.shape
+    if n < MIN_ROWS or p == 1:
+        return True
+    columns = [np.unique(column, return_inverse=True)[1] for column in X.T]
+    starts = np.cumsum([0, *(column.max() + 1 for column in columns)])
+    codes = np.column_stack(columns) + starts[:-1]
+    weights = 1 / np.sqrt(np.bincount(codes.ravel()))
+
+    def statistic(codes: np.ndarray) -> float:
+        places = codes.ravel(), np.arange(0, n * p + 1, p)
+        indicators = sparse.csr_array((weights[places[0]], *places))
+        return float(np.square((indicators.T @ indicators).data).sum())
+
+    observed = statistic(codes)
+    n_larger = 0
+    for _ in range(_N_PERMUTATIONS):
+        order = rng.random_sample((n, p)).argsort(axis=0)
+        n_larger += statistic(np.take_along_axis(codes, order, axis=0)) >= observed
+    return (1 + n_larger) / (1 + _N_PERMUTATIONS) <= _MAX_P
 
 
 def _prepare(X: np.ndarray, rng: np.random.RandomState) -> np.ndarray:

@@ -34,7 +34,7 @@ from dempster._types import Seed
 from dempster._validation import has_missing
 from dempster.cluster._medoid_starts import medoid_starts
 from dempster.cluster._peaks import find_peaks
-from dempster.cluster._separation import is_separated
+from dempster.cluster._separation import are_associated, is_separated
 from dempster.data.sampling import (
     order_along_line,
     sample_in_order,
@@ -289,7 +289,7 @@ def compare_numbers(
         X = principal_coordinates(squares, _MAX_COORDINATES)
     elongated = [_common_likelihood(X, labels, w) for labels in partitions]
     elongated = np.array(elongated) - penalty * numbers * (X.shape[1] + 1)
-    has_clusters = not is_open or _has_clusters(X, w, rng)
+    has_clusters = not is_open or _has_clusters(sample, X, w, rng)
     return NumberOfClusters(
         numbers, silhouettes, round_ones, elongated, n_peaks, n_objects, has_clusters
     )
@@ -322,7 +322,7 @@ def _forms_clusters(
     X = _coordinates(sample)
     if X is None:
         X = principal_coordinates(np.square(D), _MAX_COORDINATES)
-    return _has_clusters(X, w, rng)
+    return _has_clusters(sample, X, w, rng)
 
 
 def _coordinates(source: DissimilaritySource) -> np.ndarray | None:
@@ -333,11 +333,17 @@ def _coordinates(source: DissimilaritySource) -> np.ndarray | None:
 
 
 def _has_clusters(
-    X: np.ndarray, weights: np.ndarray, rng: np.random.RandomState
+    source: DissimilaritySource,
+    X: np.ndarray,
+    weights: np.ndarray,
+    rng: np.random.RandomState,
 ) -> bool:
-    """Return whether the rows form several clusters."""
+    """Return whether the objects, with coordinates X, form several clusters."""
     size = min(round(weights.sum()), _SEPARATION_SIZE)
-    return is_separated(X[systematic_draw(weights, size, rng)], rng)
+    drawn = systematic_draw(weights, size, rng)
+    if source.metric == "hamming":
+        return are_associated(source.objects[drawn], rng)
+    return is_separated(X[drawn], rng)
 
 
 def principal_coordinates(squares: np.ndarray, n_coordinates: int) -> np.ndarray:
