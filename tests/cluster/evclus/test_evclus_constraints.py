@@ -206,6 +206,17 @@ def test_learned_metric(dtype):
     assert adjusted_rand_score(near, model.labels_) > 0.9
 
 
+def test_must_links_show_which_direction_matters():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 60)
+    X = np.column_stack([rng.normal(3 * y, 0.5), rng.uniform(-4, 4, 120)])
+    known, others = random_answers(y, 20, 0)
+    free = evclus(2).fit(X)
+    assert adjusted_rand_score(y[others], free.labels_[others]) < 0.5
+    bound = evclus(2).fit(X, constraints=known)
+    assert adjusted_rand_score(y[others], bound.labels_[others]) > 0.9
+
+
 def test_penalty_of_few_constraints_does_not_depend_on_their_number():
     X, y = iris()
     known = Constraints.from_labels(y, 3, random_state=0)

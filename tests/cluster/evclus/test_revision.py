@@ -7,6 +7,7 @@ import pytest
 
 from dempster.cluster.evclus._pairs import Links
 from dempster.cluster.evclus._revision import (
+    adapted_metrics,
     improvement,
     pooled_covariance,
     revise_plausibilities,
@@ -91,3 +92,22 @@ def test_pooled_covariance():
     np.testing.assert_allclose(covariance, np.diag(scales**2), atol=0.6)
     assert pooled_covariance(labels[:, None] * np.ones((1, 2)), labels) is None
     assert pooled_covariance(X * 1e200, labels) is None
+
+
+def test_must_links_adapt_the_metric():
+    """The clusters divide the long axis of two classes that differ in the short one."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 50)
+    X = np.column_stack([rng.normal(3 * y, 0.5), rng.uniform(-3, 3, 100)])
+    clusters = (X[:, 1] > 0).astype(int)
+    pairs = rng.permutation(100).reshape(-1, 2)
+    for n, n_metrics in ((2, 1), (50, 2)):
+        known = Constraints.from_pairs(pairs[:n], y)
+        links = Links.from_constraints(known, 100)
+        metrics = [matrix for matrix, _ in adapted_metrics(X, clusters, links)]
+        assert len(metrics) == n_metrics
+    ratios = [matrix[0, 0] / matrix[1, 1] for matrix in metrics]
+    assert ratios[0] < 1
+    assert ratios[1] > 10
+    assert (np.linalg.eigvalsh(metrics[1]) > 0).all()
+    assert adapted_metrics(X * 1e200, clusters, links) == []

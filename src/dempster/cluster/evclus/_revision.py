@@ -2,7 +2,7 @@
 
 The clusters are those of a fit without constraints. The constraints revise the plausibilities of
 their objects (`revise_plausibilities`). If other constraints confirm it, the changes are extended
-to neighboring objects (`extend_changes`), or the metric is replaced (`pooled_covariance`).
+to neighboring objects (`extend_changes`), or the metric is replaced (`adapted_metrics`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
+from scipy import linalg, sparse
 
 from dempster.cluster._mass_step import masses_from_plausibilities
 from dempster.cluster.evclus._model import DoubtModel
@@ -31,6 +31,10 @@ _TOLERANCE = 1e-10
 # 0.05
 _WIDTHS = (0.7, 1.0, 1.5)
 _SHRINKAGE = 0.02  # weight of a spherical covariance matrix
+# smallest improvements that select the two adapted metrics, larger for the one that is fitted to
+# constraints
+_SELECTING = 1.0, 2.0
+_LEAST_WEIGHT = 0.01  # weight of directions in which classes do not differ
 
 
 def revise_plausibilities(
@@ -209,6 +213,33 @@ class Revision(NamedTuple):
         moved = np.where((labels != former)[:r], labels[:r], model.labels)
         revised = replace(model, labels=moved, reference_masses=masses[:r])
         return cls(revised, masses, former, labels)
+
+
+def adapted_metrics(
+    X: np.ndarray, labels: np.ndarray, links: Links
+) -> list[tuple[np.ndarray, float]]:
+    """Return matrices of Mahalanobis distances, and the improvements that select them.
+
+    The first one is the inverse covariance matrix within clusters. If there are more must-links
+    than features, a covariance matrix W within classes is estimated from both, and the second
+    matrix is the difference between the inverses of W and of the covariance matrix of all objects.
+    Directions in which classes do not differ have a small weight in it (Koestinger et al., 2012,
+    Large scale metric learning from equivalence constraints).
+    """
+    covariance = pooled_covariance(X, labels)
+    total = pooled_covariance(X, np.zeros(len(X)))
+    if covariance is None or total is None:
+        return []
+    matrices = [np.linalg.inv(covariance)]
+    i, j, is_must_link = links.pairs
+    gaps = (X[i] - X[j])[is_must_link]
+    m, p = gaps.shape
+    if m > p:
+        within = (p * covariance + gaps.T @ gaps / 2) / (p + m)
+        ratios, axes = linalg.eigh(within, total)
+        weights = np.maximum(1 / ratios - 1, _LEAST_WEIGHT)
+        matrices.append(axes * weights @ axes.T)
+    return list(zip(matrices, _SELECTING, strict=False))
 
 
 def pooled_covariance(X: np.ndarray, labels: np.ndarray) -> np.ndarray | None:

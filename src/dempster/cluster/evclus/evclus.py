@@ -69,9 +69,9 @@ from dempster.cluster.evclus._pairs import (
 )
 from dempster.cluster.evclus._revision import (
     Revision,
+    adapted_metrics,
     are_satisfied,
     improvement,
-    pooled_covariance,
 )
 from dempster.cluster.evclus._scale import Scale, ScaleSearch, candidate_scales
 from dempster.cluster.evclus._transforms import LinearTransform, RankTransform
@@ -916,10 +916,12 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
     - Changes are extended to near objects if more constraints can be predicted from the changes
       that are due to other constraints.
     - For Euclidean distances, a second fit uses Mahalanobis distances with the covariance matrix of
-      the features within the clusters. It is used if it satisfies more constraints before any
-      revision; the partition then names the metric among its choices.
+      the features within the clusters. If there are more must-links than features, a third fit
+      uses Mahalanobis distances learned from them. Each of them is used if it satisfies more
+      constraints before any revision; the partition then names the metric among its choices.
 
-    In both cases, the increase must exceed the standard deviation of a sign test.
+    In both cases, the increase must exceed the standard deviation of a sign test, or twice this
+    value for the metric learned from must-links.
 
     References
     ----------
@@ -1176,10 +1178,9 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         method: EvclusMethod,
         run: Run[Any],
     ) -> tuple[EvclusMethod, Run[Any]]:
-        """Fit Mahalanobis distances, and return this fit if it satisfies more constraints.
+        """Fit Mahalanobis distances, and return a fit that satisfies more constraints, if any.
 
-        The covariance matrix is that of the features within the revised clusters of the first fit.
-        Constraints are not fitted, so they can be used to compare the metrics.
+        The clusters are not fitted to the constraints, which can therefore compare the metrics.
         """
         source = sample.values
         quantile = method.scale_search.scale.best.quantile
@@ -1189,25 +1190,31 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
             return method, run
         former, labels = method.revised_labels(run)
         before = are_satisfied(method.links, former)
-        known = labels >= 0
-        X = source.objects
-        covariance = pooled_covariance(X[known].astype(float), labels[known])
-        if before.all() or covariance is None:
+        if before.all():
             return method, run
-        parameters = {"VI": np.linalg.inv(covariance)}
-        adapted = AttributeSource(X, "mahalanobis", parameters)
+        known = np.flatnonzero(labels >= 0)
+        X = source.objects
+        metrics = adapted_metrics(
+            X[known].astype(float), labels[known], method.links.among(known)
+        )
         other = copy.copy(self)
         other.d0_quantile = quantile
-        second = other._make_method(replace(sample, values=adapted), request)
-        second_run = search.run(second, families, second.pairs.counts)
-        after = are_satisfied(method.links, second.revised_labels(second_run)[0])
-        if improvement(before, after) < 1:
-            return method, run
-        second.metric_reasons = (
-            f"mahalanobis, which satisfies {after.sum()} instead of {before.sum()} of "
-            f"{len(before)} constraints"
-        )
-        return second, second_run
+        best = method, run
+        n_before = before.sum()
+        for matrix, least in metrics:
+            adapted = AttributeSource(X, "mahalanobis", {"VI": matrix})
+            second = other._make_method(replace(sample, values=adapted), request)
+            second_run = search.run(second, families, second.pairs.counts)
+            after = are_satisfied(method.links, second.revised_labels(second_run)[0])
+            if improvement(before, after) < least:
+                continue
+            before = after
+            best = second, second_run
+            second.metric_reasons = (
+                f"mahalanobis, which satisfies {after.sum()} instead of {n_before} of "
+                f"{len(after)} constraints"
+            )
+        return best
 
     def _run_linear(
         self,
