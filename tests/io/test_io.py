@@ -22,7 +22,7 @@ from dempster.io.partitions import (
 )
 
 GARBAGE = bytes(range(256)) * 20
-FORMATS = ["csv", "tsv", "parquet", "npz"]
+FORMATS = ["csv", "tsv", "parquet"]
 
 
 def names_in(folder):
@@ -299,20 +299,17 @@ def test_conformal_sets(tmp_path, suffix):
     sets = np.array([[True, False, False], [True, False, True], [False, False, False]])
     write_partition(partition, path, sets=sets)
     assert_same(read_partition(path), partition)
-    if suffix == "npz":
-        np.testing.assert_array_equal(np.load(path)["sets"], sets)
+    read = {
+        "csv": pd.read_csv,
+        "tsv": partial(pd.read_csv, sep="\t"),
+        "parquet": pd.read_parquet,
+    }[suffix]
+    # A spreadsheet must not evaluate text.
+    if suffix == "parquet":
+        first = "=a"
     else:
-        read = {
-            "csv": pd.read_csv,
-            "tsv": partial(pd.read_csv, sep="\t"),
-            "parquet": pd.read_parquet,
-        }[suffix]
-        # A spreadsheet must not evaluate text.
-        if suffix == "parquet":
-            first = "=a"
-        else:
-            first = "'=a"
-        assert read(path)["conformal_set"].tolist() == [first, f"{first}|3", "∅"]
+        first = "'=a"
+    assert read(path)["conformal_set"].tolist() == [first, f"{first}|3", "∅"]
     for wrong in (sets[:2], sets[:, :2], sets.astype(int), "0|3"):
         with pytest.raises(
             ValueError, match=r"^sets must be a Boolean array of shape \(3, 3\), got"
@@ -389,31 +386,29 @@ def test_single_precision(tmp_path, suffix):
     partition = random_partition(30, dtype=np.float32)
     write_partition(partition, tmp_path / f"p.{suffix}")
     read = read_partition(tmp_path / f"p.{suffix}")
-    if suffix in ("parquet", "npz"):
+    if suffix == "parquet":
         assert_same(read, partition)
     else:  # Text files are read in double precision and normalized.
         np.testing.assert_allclose(read.masses, partition.masses, atol=1e-6)
 
 
-@pytest.mark.parametrize("suffix", ["parquet", "npz"])
-def test_round_trip_of_metadata(tmp_path, suffix):
+def test_round_trip_of_metadata(tmp_path):
     metadata = {
         "method": "ECM",
         "objective": np.float64(1.5),
         "parameters": {"focal_sets": FocalSets.simple(2)},
     }
-    write_partition(random_partition(metadata=metadata), tmp_path / f"p.{suffix}")
-    kept = read_partition(tmp_path / f"p.{suffix}").metadata
+    write_partition(random_partition(metadata=metadata), tmp_path / "p.parquet")
+    kept = read_partition(tmp_path / "p.parquet").metadata
     assert kept["method"] == "ECM"
     assert kept["objective"] == 1.5
     assert kept["parameters"]["focal_sets"].startswith("FocalSets(2 clusters")
 
 
-@pytest.mark.parametrize("suffix", ["parquet", "npz"])
-def test_metadata_with_invalid_keys(tmp_path, suffix):
+def test_metadata_with_invalid_keys(tmp_path):
     partition = random_partition(metadata={(0, 1): "pair"})
     with pytest.raises(ValueError, match="partition must have metadata .* JSON; keys"):
-        write_partition(partition, tmp_path / f"p.{suffix}")
+        write_partition(partition, tmp_path / "p.parquet")
 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv"])
@@ -460,8 +455,6 @@ def test_table_saved_by_a_spreadsheet(tmp_path):
         ("p.csv", b"", "empty"),
         ("p.csv", GARBAGE, "cannot read p.csv"),
         ("p.parquet", GARBAGE, "cannot read p.parquet"),
-        ("p.npz", GARBAGE, "cannot read p.npz"),
-        ("p.npz", b"", "cannot read p.npz"),
         ("p.npy", b"", "extension must be one of"),
     ],
 )
@@ -470,12 +463,6 @@ def test_invalid_files(tmp_path, name, content, match):
     with pytest.raises(ValueError, match=match) as caught:
         read_partition(tmp_path / name)
     assert "\n" not in str(caught.value)
-
-
-def test_invalid_archive(tmp_path):
-    np.savez(tmp_path / "p.npz", masses=np.ones((2, 2)))
-    with pytest.raises(ValueError, match="lacks membership, frame"):
-        read_partition(tmp_path / "p.npz")
 
 
 def test_invalid_arguments(tmp_path):

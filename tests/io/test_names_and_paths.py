@@ -1,9 +1,7 @@
 """Readers and writers: unusual names, ambiguous headers, invalid paths, and files that would fill the memory."""
 
 import gzip
-import io
 import os
-import zipfile
 
 import numpy as np
 import pandas as pd
@@ -33,7 +31,7 @@ NAMES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", ["csv", "tsv", "parquet", "npz"])
+@pytest.mark.parametrize("kind", ["csv", "tsv", "parquet"])
 def test_partitions_with_unusual_names(kind, tmp_path):
     path = tmp_path / f"partition.{kind}"
     for names in NAMES:
@@ -88,25 +86,6 @@ def test_formulas_are_escaped(tmp_path):
         .ravel()
     ):
         assert str(row)[0] not in "=+-@\t\r"
-
-
-def test_archives_are_checked_before_they_are_read(tmp_path):
-    partition = CredalPartition([[0, 1, 0, 0]], FocalSets.full(2))
-    path = tmp_path / "partition.npz"
-    write_partition(partition, path)
-    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
-        # not needed, so not read
-        archive.writestr("huge.npy", _npy(np.zeros(1)) + b"\0" * (50 << 20))
-    assert read_partition(path).n_clusters == 2
-    with zipfile.ZipFile(tmp_path / "bomb.npz", "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, array in (
-            ("membership", FocalSets.full(2).membership),
-            ("frame", np.array(["0", "1"])),
-        ):
-            archive.writestr(f"{name}.npy", _npy(array))
-        archive.writestr("masses.npy", _npy(np.zeros((2, 7))))
-    with limited(), pytest.raises(ValueError, match="masses .* do not match sets"):
-        read_partition(tmp_path / "bomb.npz")
 
 
 OBJECTS = ["007", "NA", "=1+1", "1e5", "True", "x y"]
@@ -252,12 +231,6 @@ def test_damaged_r_files(tmp_path):
             lambda masses: np.testing.assert_allclose(masses.sum(axis=1), 1),
             "partition.rds",
         )
-
-
-def _npy(array):
-    buffer = io.BytesIO()
-    np.save(buffer, array)
-    return buffer.getvalue()
 
 
 def test_control_characters_are_escaped():

@@ -157,14 +157,6 @@ def test_pickled_arrays_are_not_loaded(tmp_path):
     np.save(tmp_path / "t.npy", np.array([[{}, 1]], dtype=object), allow_pickle=True)
     with pytest.raises(ValueError, match="cannot read t.npy"):
         read_table(tmp_path / "t.npy")
-    np.savez(
-        tmp_path / "p.npz",
-        masses=np.array([{}], dtype=object),
-        membership=[[True]],
-        frame=["0"],
-    )
-    with pytest.raises(ValueError, match="cannot read p.npz"):
-        read_partition(tmp_path / "p.npz")
 
 
 def test_missing_files(tmp_path):

@@ -1,10 +1,10 @@
-r"""Read and write credal partitions as tables (CSV, TSV, Parquet) or compact archives (NPZ).
+r"""Read and write credal partitions as tables (CSV, TSV or Parquet).
 
 A table has a row for each object with its name, the most plausible cluster (``label``), the same
 label with -1 for outliers (``label_with_outliers``), the set of clusters with the largest mass
 (``assignment``), and a column of masses for each focal set. The heading of such a column is the
-name of the set (``∅``, ``{0}``, ``{0,1}``, ``Ω``; see `FocalSets.names`). An archive contains the
-same data as arrays. Neither format contains code.
+name of the set (``∅``, ``{0}``, ``{0,1}``, ``Ω``; see `FocalSets.names`). The files contain no
+code.
 
 A cluster name that is text but looks like a number, or contains one of the characters ``, { } "
 \``, is written as a JSON string (``{"a,b",c}``). The frame is the list of cluster names in the
@@ -28,7 +28,7 @@ import numpy as np
 from dempster._arrays import Array, concatenate_rows, copy_array, is_sparse
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._types import FilePath
-from dempster._validation import check, check_memory, format_value, integer
+from dempster._validation import check, format_value, integer
 from dempster.belief import FocalSets
 from dempster.belief.focal_sets import has_many_clusters
 from dempster.io.atomic import as_file, as_path, wrap_read_errors, write_atomically
@@ -48,28 +48,12 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 
-PARTITION_FORMATS = {
-    ".csv": "text",
-    ".tsv": "text",
-    ".parquet": "parquet",
-    ".npz": "npz",
-}
+PARTITION_FORMATS = {".csv": "text", ".tsv": "text", ".parquet": "parquet"}
 _SETS = "conformal_set"  # heading of the column of sets that `write_partition` gets as an argument
 _DERIVED = ("label", "label_with_outliers", "assignment", _SETS)
 # headings of a first column with positions 0, 1, ... or with names
 _POSITION = "row"
 _OBJECT = "object"
-# arrays of an archive
-_ARRAYS = (
-    "masses",
-    "columns",
-    "ends",
-    "membership",
-    "frame",
-    "metadata",
-    "index",
-    "index_name",
-)
 _EMPTY = "∅"
 _WHOLE = "Ω"
 _FRAME = "frame="
@@ -95,14 +79,14 @@ def write_partition(
     partition : CredalPartition
         Partition to write. The names of its clusters must be text or numbers.
     path : path
-        File with the extension ``.csv``, ``.tsv``, ``.parquet`` or ``.npz``. All formats store the
-        masses exactly. Names of objects are read back as integers, floats or text. Text files
-        convert names of other types (dates, tuples) to text. Only Parquet and ``.npz`` store
-        single precision and all ``metadata``; text files store ``metadata["clustered"]``.
+        File with the extension ``.csv``, ``.tsv`` or ``.parquet``. All formats store the masses
+        exactly. Names of objects are read back as integers, floats or text. Text files convert
+        names of other types (dates, tuples) to text. Only Parquet stores single precision and all
+        ``metadata``; text files store ``metadata["clustered"]``.
     sets : Boolean array of shape (n_objects, n_clusters), optional
-        Sets of clusters, such as ``ConformalClustering.sets_``. A table gets a column
-        ``conformal_set`` with values such as ``0|3`` (``∅`` for an empty set), and an archive an
-        array ``sets``. `read_partition` ignores them.
+        Sets of clusters, such as ``ConformalClustering.sets_``. The table gets a column
+        ``conformal_set`` with values such as ``0|3`` (``∅`` for an empty set). `read_partition`
+        ignores it.
 
     See Also
     --------
@@ -133,7 +117,7 @@ def write_partition(
     kind = detect_format(path, PARTITION_FORMATS)
     if path.suffix.lower() == ".gz":
         raise InvalidInputError(
-            f"{path.name}: use .parquet or .npz to write a compressed partition"
+            f"{path.name}: use .parquet to write a compressed partition"
         )
     if sets is not None:
         sets = np.asarray(sets)
@@ -143,7 +127,7 @@ def write_partition(
             raise InvalidParameterError(
                 "sets", must=f"be a Boolean array of shape {shape}, got {got}"
             )
-    write = {"text": _write_text, "parquet": _write_parquet, "npz": _write_npz}[kind]
+    write = _write_text if kind == "text" else _write_parquet
     with write_atomically(path) as temporary:
         write(partition.to_numpy(), temporary, sets)
 
@@ -154,8 +138,8 @@ def read_partition(path: FilePath) -> CredalPartition:
     Parameters
     ----------
     path : path
-        File with the extension ``.csv`` or ``.tsv`` (also ``.gz``), ``.parquet`` or ``.npz``.
-        Additional columns of a table are ignored.
+        File with the extension ``.csv`` or ``.tsv`` (also ``.gz``), or ``.parquet``. Additional
+        columns of a table are ignored.
 
     Returns
     -------
@@ -170,10 +154,9 @@ def read_partition(path: FilePath) -> CredalPartition:
     """
     path = as_file(path)
     kind = detect_format(path, PARTITION_FORMATS)
+    read = _read_text if kind == "text" else _read_parquet
     with wrap_read_errors(path):
-        return {"text": _read_text, "parquet": _read_parquet, "npz": _read_npz}[kind](
-            path
-        )
+        return read(path)
 
 
 def check_partition(partition: CredalPartition) -> None:
@@ -635,81 +618,6 @@ def _compressed_rows(
             "the file is damaged: its masses do not match its sets"
         ) from error
     return rows
-
-
-# ---- archives ------------------------------------------------------------------------------------
-
-
-def _write_npz(partition: CredalPartition, path: Path, sets: np.ndarray | None) -> None:
-    masses = partition.stored_masses
-    arrays: dict[str, Any] = {
-        "masses": masses,
-        "membership": partition.focal_sets.membership,
-        "frame": np.array([encode_name(name) for name in partition.frame]),
-        "metadata": np.array(json.dumps(_plain_metadata(partition))),
-    }
-    if is_sparse(masses):
-        arrays["masses"] = masses.data
-        arrays["columns"] = masses.indices
-        arrays["ends"] = masses.indptr
-    if partition.index is not None:
-        heading, names = _object_names(partition)
-        if names.dtype == object:
-            names = names.astype(str)
-        arrays["index"] = names
-        arrays["index_name"] = np.array(heading)
-    if sets is not None:
-        arrays["sets"] = sets
-    with open(path, "wb") as file:
-        np.savez_compressed(file, **arrays)
-
-
-def _check_sizes(archive: Any) -> None:
-    """Raise an error if the arrays are too large or inconsistent, before they are read."""
-    files = {f"{key}.npy" for key in _ARRAYS}
-    total = sum(
-        one.file_size for one in archive.zip.infolist() if one.filename in files
-    )
-    check_memory(total, "the arrays of the archive", "write the partition in parts")
-    masses = _read_shape(archive, "masses")
-    membership = _read_shape(archive, "membership")
-    if "ends" in archive:
-        return
-    if len(masses) != 2 or len(membership) != 2 or masses[1] != membership[0]:
-        raise InvalidInputError(
-            f"the archive contains no partition: masses {masses} do not match sets {membership}"
-        )
-
-
-def _read_shape(archive: Any, key: str) -> tuple[int, ...]:
-    with archive.zip.open(f"{key}.npy") as file:
-        np.lib.format.read_magic(file)
-        return np.lib.format.read_array_header_1_0(file)[0]
-
-
-def _read_npz(path: Path) -> CredalPartition:
-    with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
-        missing = [
-            key for key in ("masses", "membership", "frame") if key not in archive
-        ]
-        if missing:
-            raise InvalidInputError(
-                f"the archive contains no partition; it lacks {', '.join(missing)}"
-            )
-        _check_sizes(archive)
-        arrays = {key: archive[key] for key in _ARRAYS if key in archive}
-    index = None
-    if "index" in arrays:
-        index = _to_index(arrays["index"], str(arrays.get("index_name", _OBJECT)))
-    frame = tuple(decode_name(str(name)) for name in arrays["frame"])
-    metadata = json.loads(str(arrays.get("metadata", "null")))
-    family = FocalSets(arrays["membership"])
-    masses = arrays["masses"]
-    if "ends" in arrays:
-        masses = _compressed_rows(
-            masses, arrays["columns"], arrays["ends"], len(family)
-        )
-    return _make_partition(masses, family, index, frame, metadata)
 
 
 def _store_masses(masses: np.ndarray, family: FocalSets) -> Array:

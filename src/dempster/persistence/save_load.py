@@ -24,7 +24,7 @@ _OTHER_FORMATS = {
         (".csv", ".tsv", ".parquet"),
         "a table; use dempster.io.write_partition for partitions",
     ),
-    ".npz": "an archive of arrays; use dempster.io.write_partition for partitions",
+    ".npz": "an archive of arrays",
     ".npy": "an array",
     ".json": "a text",
     ".rds": "an R object; use dempster.io.write_r for partitions",

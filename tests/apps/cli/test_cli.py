@@ -247,7 +247,7 @@ def test_input_formats(tmp_path, suffix):
     )
 
 
-@pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "npz"])
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet"])
 def test_output_formats(data, suffix):
     output = data.with_name(f"out.{suffix}")
     result = cluster(data, "-c", 3, "-o", output)

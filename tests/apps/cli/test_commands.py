@@ -57,9 +57,9 @@ def saved(folder):  # noqa: F811
 def test_command_equals_recipe(folder, name):  # noqa: F811
     recipe = recipe_of(name)
     command = shlex.split(recipe.to_command())
-    run(*command[1:], "-q", "-o", "out.npz")
+    run(*command[1:], "-q", "-o", "out.parquet")
     expected = recipe.run().partition.masses
-    np.testing.assert_array_equal(read_partition("out.npz").masses, expected)
+    np.testing.assert_array_equal(read_partition("out.parquet").masses, expected)
 
 
 def test_save_and_repeat_a_run(saved):
@@ -80,13 +80,18 @@ def test_save_and_repeat_a_run(saved):
     assert other["recipe"] == found["recipe"] | {"clusters": 2}
 
 
+def format_set(members):
+    return "|".join(map(str, np.flatnonzero(members))) or "∅"
+
+
 def test_confidence(folder):  # noqa: F811
     options = "-c", 3, "--method", "ecm", "--n-init", 1, "--confidence", 0.8
     shown = run("cluster", "flowers.csv", *options).stdout
-    found = document("cluster", "flowers.csv", *options, "-o", "out.npz")["sets"]
-    sets = np.load("out.npz")["sets"]
+    model = "model.dempster"
+    found = document("cluster", "flowers.csv", *options, "--save-model", model)["sets"]
+    sets = load(model).conformal.sets_
     column = pd.read_csv("flowers.partition.csv", dtype=str)["conformal_set"].tolist()
-    assert column == ["|".join(map(str, np.flatnonzero(row))) or "∅" for row in sets]
+    assert column == list(map(format_set, sets))
     size = sets.sum(axis=1)
     stability = found.pop("stability")
     one, several, none = (int(rows.sum()) for rows in (size == 1, size > 1, size == 0))
@@ -121,16 +126,15 @@ def test_saved_model_predicts_sets(folder):  # noqa: F811
     )
     run("cluster", "flowers.csv", *options)
     model = load("m.dempster")
-    found = document("predict", "m.dempster", "flowers.csv", "-o", "new.npz")
-    sets = np.load("new.npz")["sets"]
-    np.testing.assert_array_equal(
-        sets, model.conformal.predict_set(model.prepare(pd.read_csv("flowers.csv")))
-    )
+    found = document("predict", "m.dempster", "flowers.csv", "-o", "new.parquet")
+    sets = model.conformal.predict_set(model.prepare(pd.read_csv("flowers.csv")))
+    column = pd.read_parquet("new.parquet")["conformal_set"].tolist()
+    assert column == list(map(format_set, sets))
     assert found["sets"]["mean_size"] == sets.sum(axis=1).mean()
     save(model.conformal, "c.dempster")  # without the preparation of the table
     model.prepare(pd.read_csv("flowers.csv")).to_csv("prepared.csv")
-    document("predict", "c.dempster", "prepared.csv", "-o", "again.npz")
-    np.testing.assert_array_equal(np.load("again.npz")["sets"], sets)
+    document("predict", "c.dempster", "prepared.csv", "-o", "again.parquet")
+    assert pd.read_parquet("again.parquet")["conformal_set"].tolist() == column
 
 
 def test_help_shows_options_of_the_method():
@@ -169,14 +173,14 @@ def test_formats_of_dissimilarities(folder, name):  # noqa: F811
         "-c",
         3,
         "-o",
-        "out.npz",
+        "out.parquet",
         "--plot",
         "p.png",
         "-q",
     )
     expected = Recipe("d.npy", kind="dissimilarities", clusters=3).run().partition
     np.testing.assert_allclose(
-        read_partition("out.npz").masses, expected.masses, atol=1e-6
+        read_partition("out.parquet").masses, expected.masses, atol=1e-6
     )
 
 
@@ -197,9 +201,9 @@ def test_sparse_dissimilarities(folder):  # noqa: F811
         "--method",
         "evclus",
         "-o",
-        "out.npz",
+        "out.parquet",
     )
-    labels = read_partition("out.npz").labels
+    labels = read_partition("out.parquet").labels
     assert len({(a, b) for a, b in zip(labels, np.arange(60) % 3, strict=True)}) == 3
 
 

@@ -555,7 +555,7 @@ def table_with_classes(n=90, seed=3):
     )
 
 
-@pytest.mark.parametrize("extension", [".csv", ".npz"])
+@pytest.mark.parametrize("extension", [".csv", ".parquet"])
 def test_partition_file_is_explained_by_its_clustered_columns(tmp_path, extension):
     table = table_with_classes()
     table.to_csv(tmp_path / "people.csv", index=False)

@@ -14,8 +14,8 @@ from tests.apps.report.cases import unpack
 
 
 def export_partition(tab, run, folder):
-    path = folder / "expected.npz"
-    path.write_bytes(tab.get(f"/runs/{run['id']}/partition.npz").content)
+    path = folder / "expected.parquet"
+    path.write_bytes(tab.get(f"/runs/{run['id']}/partition.parquet").content)
     return read_partition(path)
 
 
@@ -122,8 +122,8 @@ def test_exports_have_the_weights_of_the_sliders(runs, tmp_path, monkeypatch):
     tab, found = runs
     base = f"/runs/{found['first']['id']}"
     plain = export_partition(tab, found["first"], tmp_path)
-    path = tmp_path / "weighted.npz"
-    path.write_bytes(tab.get(f"{base}/partition.npz?{WEIGHTS}").content)
+    path = tmp_path / "weighted.parquet"
+    path.write_bytes(tab.get(f"{base}/partition.parquet?{WEIGHTS}").content)
     weighted = read_partition(path)
     # The page decides in this way.
     objects = unpack(tab.get(f"{base}/objects").content)

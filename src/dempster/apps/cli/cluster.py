@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     help="Weight of the masses of sets of several clusters; below 1 fewer rows are ambiguous.",
 )
 @output_option(
-    "File of the partition: .csv, .tsv, .parquet or .npz; an existing file is overwritten. "
+    "File of the partition: .csv, .tsv or .parquet; an existing file is overwritten. "
     "A name without extension is a new folder; a Parquet FILE is then read in blocks. "
     "[default: FILE.partition.csv, overwritten only if dempster created it]"
 )

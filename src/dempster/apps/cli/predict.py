@@ -16,7 +16,6 @@ from dempster.apps.cli.shared import (
     Command,
     Outputs,
     Screen,
-    WrongUse,
     default_path,
     load_result,
     output_option,
@@ -139,8 +138,5 @@ def write_decisions(masses: Any, decisions: Any, path: Path) -> None:
         table.index.name = "object"
     if path.suffix.lower() == ".parquet":
         table.reset_index().to_parquet(path)
-    elif path.suffix.lower() == ".npz":
-        expected = ".csv, .tsv or .parquet for a classifier"
-        raise WrongUse(f"--output: the extension must be {expected}, got .npz")
     else:
         write_table(table, path)

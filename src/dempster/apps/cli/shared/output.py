@@ -39,7 +39,7 @@ _MARKERS = {
 }
 
 STDOUT = Path("-")  # as an output file
-_PARTITION_EXTENSIONS = (".csv", ".tsv", ".parquet", ".npz")
+_PARTITION_EXTENSIONS = (".csv", ".tsv", ".parquet")
 EXTENSIONS = {
     "--plot": (".png", ".svg", ".pdf"),
     "--report": (".html", ".htm"),
