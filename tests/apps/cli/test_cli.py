@@ -202,8 +202,8 @@ def test_partition_equals_that_of_the_estimator(data):
         "--seed",
         5,
         "--no-scale",
-        "-p",
-        "delta=900",
+        "--delta",
+        900,
         "--focal-sets",
         "full",
     )

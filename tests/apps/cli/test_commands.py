@@ -3,6 +3,7 @@
 import json
 import shlex
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -135,6 +136,13 @@ def test_saved_model_predicts_sets(folder):  # noqa: F811
     model.prepare(pd.read_csv("flowers.csv")).to_csv("prepared.csv")
     document("predict", "c.dempster", "prepared.csv", "-o", "again.parquet")
     assert pd.read_parquet("again.parquet")["conformal_set"].tolist() == column
+
+
+def test_confidence_of_bootclus(folder):  # noqa: F811
+    options = "--method", "bootclus", "--n-bootstraps", 10, "--confidence", 0.8
+    run("cluster", "flowers.csv", "-c", 3, *options, "--save-config", "c.toml")
+    parameters = Recipe.from_toml(Path("c.toml").read_text()).parameters
+    assert parameters == {"n_bootstraps": 10, "confidence": 0.8}
 
 
 def test_help_shows_options_of_the_method():

@@ -30,7 +30,6 @@ from dempster.apps.cli.shared import (
     scale_option,
     screen_options,
     seed_option,
-    settings_option,
     split_names,
 )
 from dempster.apps.methods import METHODS
@@ -114,7 +113,6 @@ class ClassifyCommand(RecipeCommand):
 )
 @scale_option
 @seed_option
-@settings_option
 @screen_options
 def classify(file: Path, screen: Screen, **options: Any) -> None:
     """Train a classifier on the labeled rows of FILE, and classify its other rows or another table.

@@ -54,11 +54,11 @@ def to_command(recipe: Any) -> str:
     if recipe.seed:
         words += ["--seed", str(recipe.seed)]
     for name, value in recipe.parameters.items():
-        words += _parameter_words(recipe, name, value)
+        words += _parameter_words(name, value)
     return shlex.join(words)
 
 
-def _parameter_words(recipe: Any, name: str, value: Any) -> list[str]:
+def _parameter_words(name: str, value: Any) -> list[str]:
     """Return the option that sets a parameter of the method."""
     if isinstance(value, list | tuple):
         text = json.dumps(list(value))
@@ -66,8 +66,6 @@ def _parameter_words(recipe: Any, name: str, value: Any) -> list[str]:
         text = str(value)
     if isinstance(value, bool) or value is None:
         text = text.lower()
-    if hasattr(recipe, name):  # The option of this name sets a field of the recipe.
-        return ["-p", f"{name}={text}"]
     option = f"--{name.replace('_', '-')}"
     if text.startswith("-"):  # A negative number after a space would be an option.
         return [f"{option}={text}"]

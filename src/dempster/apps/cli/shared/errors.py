@@ -187,12 +187,8 @@ def translate_error(error: InvalidInputError, ctx: click.Context) -> UserError:
     at_fault = options.get(name)
     is_wrong_use = False
     if at_fault is not None:
-        given = ctx.params.get("settings", ())
-        settings = [
-            setting.partition("=")[0].strip().replace("-", "_") for setting in given
-        ]
         source = ctx.get_parameter_source(at_fault.name or "")
-        is_wrong_use = name in settings or source is ParameterSource.COMMANDLINE
+        is_wrong_use = source is ParameterSource.COMMANDLINE
         rest = text.removeprefix(name)
         if rest != text and rest[:1] in (" ", ":", "="):
             text = _option_name(at_fault) + rest.replace(

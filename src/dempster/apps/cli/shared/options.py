@@ -31,7 +31,6 @@ from dempster.apps.methods import (
     default_method,
     method_names,
     methods_with,
-    parse_value,
 )
 
 if TYPE_CHECKING:
@@ -165,13 +164,6 @@ seed_option = click.option(
     default=0,
     help="Seed of the random numbers.",
 )
-settings_option = click.option(
-    "-p",
-    "settings",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Set a parameter of the method, such as delta=5.",
-)
 truth_option = click.option(
     "--truth",
     metavar="COLUMN|PATH",
@@ -212,7 +204,6 @@ table_options = _combine(
     ),
     scale_option,
     seed_option,
-    settings_option,
     click.option(
         "--config",
         type=PATH,
@@ -380,33 +371,13 @@ def split_names(values: Sequence[str], option: str) -> list[str]:
 
 
 def parse_parameters(options: dict[str, Any], method: str) -> dict[str, Any]:
-    """Return the parameters of the method set by options or by -p, in the order of the class."""
-    names = [parameter.name for parameter in METHODS[method].parameters]
-    parameters: dict[str, Any] = {}
-    for setting in options["settings"]:
-        name, equals, value = setting.partition("=")
-        key = name.strip().replace("-", "_")
-        if not equals or not key:
-            raise WrongUse(f"-p must have the form name=value, got '{setting}'")
-        if key in parameters:
-            raise WrongUse(f"-p {key} is given twice")
-        if key in _RESERVED:
-            raise WrongUse(f"-p {key}: use the option {_RESERVED[key]}")
-        if key not in names:
-            known = ", ".join(names)
-            raise WrongUse(
-                f"-p {key}: method {method} has no such parameter; it has {known}"
-            )
-        parameters[key] = parse_value(value.strip())
-    for name, value in options.items():
-        if name.startswith("set_") and value is not None:
-            key = name.removeprefix("set_")
-            if key in parameters:
-                raise WrongUse(
-                    f"{key} is given twice, by -p and by --{key.replace('_', '-')}"
-                )
-            parameters[key] = None if value is NONE else value
-    return {key: parameters[key] for key in names if key in parameters}
+    """Return the parameters of the method that are set by options."""
+    parameters = {}
+    for parameter in METHODS[method].parameters:
+        value = options.get(f"set_{parameter.name}")
+        if value is not None:
+            parameters[parameter.name] = None if value is NONE else value
+    return parameters
 
 
 def build_recipe(
@@ -446,5 +417,8 @@ def build_recipe(
         default = "eknnclus"
     method = values.setdefault("method", default)
     previous = {} if is_given("method") else values.get("parameters", {})
-    values["parameters"] = previous | parse_parameters(options, method)
+    parameters = previous | parse_parameters(options, method)
+    if method == "bootclus" and "confidence" in values:
+        parameters["confidence"] = values.pop("confidence")
+    values["parameters"] = parameters
     return Recipe.from_dict(values)
