@@ -47,12 +47,12 @@ def _knn_prediction(n: int, columns: int) -> Task:
     )
 
 
-def _eknn_fit(n: int, columns: int, n_neighbors: int | str, solver: str) -> Task:
+def _eknn_fit(n: int, columns: int, n_neighbors: int | str) -> Task:
     from dempster.classify import EKNNClassifier
 
     X, y = _gaussians(n, columns, 1)
     return Task(
-        lambda: EKNNClassifier(n_neighbors, solver=solver).fit(X, y),
+        lambda: EKNNClassifier(n_neighbors).fit(X, y),
         lambda model: (
             f"cost {model.objective_:.5f}, leave-one-out error {model.leave_one_out_error_:.3f}"
         ),
@@ -118,18 +118,14 @@ def eknn_fit(quick: bool) -> list[Row]:
     else:
         n = 10_000
     rows = []
-    for n_neighbors, solver, limit in (
-        (_NEIGHBOURS, "lbfgs", 5.0),
-        (_NEIGHBOURS, "adaptive-steps", None),
-        ("auto", "lbfgs", None),
-    ):
-        (timing,) = timings([(_eknn_fit, n, 5, n_neighbors, solver)], 1 if quick else 2)
-        peak, quality = memory(_eknn_fit, n, 5, n_neighbors, solver)
+    for n_neighbors, limit in ((_NEIGHBOURS, 5.0), ("auto", None)):
+        (timing,) = timings([(_eknn_fit, n, 5, n_neighbors)], 1 if quick else 2)
+        peak, quality = memory(_eknn_fit, n, 5, n_neighbors)
         if limit is None:
             target = {}
         else:
             target = at_most(timing.best, limit, " s")
-        what = f"fit, {n:,} objects, 5 attributes, K = {n_neighbors}, {solver}"
+        what = f"fit, {n:,} objects, 5 attributes, K = {n_neighbors}"
         rows.append(
             Row(
                 "EKNNClassifier",

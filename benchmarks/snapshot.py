@@ -615,8 +615,8 @@ def supervised_cases(
     yield "eknn-float32", lambda: c.EKNNClassifier(9), single, labels, single[::7]
     yield "eknn-auto", lambda: c.EKNNClassifier("auto", mixing=1.0), iris, labels, new
     yield (
-        "eknn-steps",
-        lambda: c.EKNNClassifier([3, 8], solver="adaptive-steps", init="evclass"),
+        "eknn-numbers",
+        lambda: c.EKNNClassifier([3, 8]),
         iris,
         labels,
         new,

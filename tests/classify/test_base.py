@@ -8,7 +8,6 @@ from dempster import FocalSets, MassFunctions
 from dempster._errors import InvalidInputError
 from dempster.classify import EKNNClassifier
 from dempster.classify._base import EvidentialClassifier
-from dempster.classify.eknn import minimize_adaptive
 
 
 class Identity(EvidentialClassifier):
@@ -329,22 +328,3 @@ def test_class_names_of_any_type():
     model = Identity().fit(np.eye(4), labels)
     assert tuple(model.classes_) == frame
     assert model.predict(np.eye(4)[:3]).tolist() == list(frame)
-
-
-# ---- optimizer -----------------------------------------------------------------------------------
-
-
-def test_minimize_adaptive():
-    scale = np.array([1.0, 30.0])
-
-    def bowl(x):
-        return float((scale * (x - 2) ** 2).sum()), 2 * scale * (x - 2)
-
-    run = minimize_adaptive(bowl, np.zeros(2), max_iter=1000, tol=1e-12)
-    assert run.converged
-    np.testing.assert_allclose(run.model, 2, atol=1e-5)
-    assert (np.diff(run.history) <= 0).all()
-    short = minimize_adaptive(bowl, np.zeros(2), max_iter=3)
-    assert len(short.history) == 4
-    assert not short.converged
-    assert bowl(short.model)[0] == short.objective

@@ -37,11 +37,6 @@ MAX_SETS = 4_096
 _BLOCK_CELLS = 2_000_000
 # exponents of the powers of two by which the initial gamma is multiplied
 _OCTAVES = np.arange(-2, 7)
-_GAIN_DECAY = 0.9  # decay factor of the moving average of the decreases of the cost
-_FIRST_STEP = 1.2 * 0.1
-_STEP_RANGE = (1e-4, 1e6)
-# smaller relative increases of the cost are considered rounding errors
-_ROUNDING = 4 * np.finfo(float).eps
 _GRID = range(1, 16)
 _MIN_GAMMA = (
     0.25  # lower bound of gamma multiplied by the mean distance within the class
@@ -96,18 +91,11 @@ class EKNNClassifier(EvidentialClassifier):
         squared error compares the labels with the outputs m({k}) + mixing m(frame). None gives
         pignistic probabilities, which means 1 / n_classes.
     optimize : bool, default=True
-        Whether to learn gamma, instead of using the initial value.
-    solver : {"lbfgs", "adaptive-steps"}, default="lbfgs"
-        "adaptive-steps" is the slower method of Zouhal and Denoeux (1998). Its steps depend on the
-        units of X. "lbfgs" imposes a lower bound on gamma, 0.25 divided by the mean distance within
-        the class, because neighbors would support a class with gamma = 0 at any distance. Both find
-        the same minimum unless it is at the bound.
+        Whether to learn gamma, instead of using its initial value, the inverse of the mean distance
+        within the class. A learned gamma is at least a quarter of this value, because neighbors
+        would support a class with gamma = 0 at any distance.
     algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
         Algorithm of the neighbor search.
-    init : {"mean-distance", "evclass"}, default="mean-distance"
-        Initial gamma of a class. "mean-distance" uses the inverse of the mean distance within the
-        class. "evclass" uses the inverse of its square root, like the R package evclass, and
-        depends on the units of the attributes.
     max_iter : int, default=300
         Maximum number of iterations.
     tol : float, default=1e-6
@@ -185,9 +173,7 @@ class EKNNClassifier(EvidentialClassifier):
         "gamma": rule.choice(None) | rule.real(0) | rule.array,
         "mixing": rule.choice(None) | rule.real(0, 1),
         "optimize": rule.flag,
-        "solver": rule.choice("lbfgs", "adaptive-steps"),
         "algorithm": rule.choice("auto", "ball_tree", "kd_tree", "brute"),
-        "init": rule.choice("mean-distance", "evclass"),
         "max_iter": rule.iterations(),
         "tol": rule.real(0),
         "n_jobs": rule.n_jobs,
@@ -203,9 +189,7 @@ class EKNNClassifier(EvidentialClassifier):
         gamma: float | ArrayLike = None,
         mixing: float | None = None,
         optimize: bool = True,
-        solver: str = "lbfgs",
         algorithm: str = "auto",
-        init: str = "mean-distance",
         max_iter: int = 300,
         tol: float = 1e-6,
         n_jobs: int | None = -1,
@@ -217,9 +201,7 @@ class EKNNClassifier(EvidentialClassifier):
         self.gamma = gamma
         self.mixing = mixing
         self.optimize = optimize
-        self.solver = solver
         self.algorithm = algorithm
-        self.init = init
         self.max_iter = max_iter
         self.tol = tol
         self.n_jobs = n_jobs
@@ -287,9 +269,7 @@ class EKNNClassifier(EvidentialClassifier):
     def _initial_gamma(self) -> np.ndarray:
         """Return the given scales of the M classes, or initial scales from mean distances."""
         if self.gamma is None:
-            return 1 / (
-                np.sqrt(self._spreads) if self.init == "evclass" else self._spreads
-            )
+            return 1 / self._spreads
         n_classes = len(self.classes_)
         gamma = as_reals(reorder_by_names(self.gamma, self.classes_), "gamma")
         gamma = gamma.astype(float, copy=False)
@@ -356,9 +336,6 @@ class EKNNClassifier(EvidentialClassifier):
 
         if self.gamma is not None or not self.optimize:
             return Run(start, [cost(start)[0]], converged=True)
-        if self.solver == "adaptive-steps":
-            run = minimize_adaptive(cost, start, max_iter=self.max_iter, tol=self.tol)
-            return Run(np.abs(run.model), run.history, run.converged)
         lower = _MIN_GAMMA / self._spreads
         return _minimize_above(cost, start, lower, max_iter=self.max_iter, tol=self.tol)
 
@@ -486,45 +463,6 @@ def _minimize_above(
         cost_of_t, t, max_iter=max_iter, tol=tol * 1e-9, gradient_tol=tol * 1e-2
     )
     return Run(gamma(run.model), run.history, run.converged)
-
-
-def minimize_adaptive(
-    evaluate: Callable[[np.ndarray], tuple[float, np.ndarray]],
-    start: np.ndarray,
-    *,
-    max_iter: int = 300,
-    tol: float = 1e-6,
-) -> Run[np.ndarray]:
-    """Minimize a function by the method of Silva and Almeida (1990).
-
-    Each coordinate has a step size, which grows by 20 % while the sign of the partial derivative
-    does not change and shrinks by 20 % when it changes. If the function value increases, the point
-    is rejected and all step sizes are halved. The method stops when the moving average of the
-    decreases (initially 1) is smaller than ``tol``. The history of the result contains the last
-    accepted value after each of at most 1 + ``max_iter`` evaluations.
-    """
-    point = np.array(start, dtype=float)
-    value, gradient = evaluate(point)
-    run = Run(point, [float(value)])
-    steps = np.full_like(point, _FIRST_STEP)
-    gain = 1.0
-    for _ in range(max_iter):
-        trial = run.model - steps * gradient
-        value, slope = evaluate(trial)
-        last = run.history[-1]
-        if not value <= last + _ROUNDING * abs(last):
-            steps *= 0.5
-            run.history.append(last)
-            continue
-        gain = _GAIN_DECAY * gain + (1 - _GAIN_DECAY) * abs(last - value)
-        steps = np.clip(np.where(slope * gradient >= 0, 1.2, 0.8) * steps, *_STEP_RANGE)
-        run.model = trial
-        gradient = slope
-        run.history.append(min(float(value), last))
-        if gain < tol:
-            run.converged = True
-            break
-    return run
 
 
 def minimize_scale(
