@@ -356,7 +356,7 @@ DEFAULTS = {
     "verbose": 0,
 }
 # What is said of these is the same everywhere, in the words of ECM; more may follow.
-SAME_WORDS = ["n_neighbor_clusters", "random_state", "n_jobs", "verbose"]
+SAME_WORDS = ["random_state", "n_jobs", "verbose"]
 SAME_ATTRIBUTES = ["focal_sets_", "objective_", "n_iter_", "converged_", "n_clusters_"]
 
 

@@ -82,7 +82,6 @@ COMMON_RULES: Mapping[str, rule.Rule] = {
     "n_init": rule.repetitions(),
     "max_iter": rule.iterations(),
     "tol": rule.real(0),
-    "n_neighbor_clusters": rule.integer(1),
     "random_state": rule.seed,
     "n_jobs": rule.n_jobs,
     "verbose": rule.verbosity,
@@ -157,7 +156,6 @@ class EvidentialClusterer(
 
     # Defaults for clusterers whose constructor lacks these parameters.
     focal_sets: str | FocalSets = "simple"
-    n_neighbor_clusters = 1
     tol = 0.0
     missing = "refuse"
     metric: Any = "euclidean"
@@ -483,7 +481,7 @@ class EvidentialClusterer(
         return AttributeSource(flat)
 
     def _resolve_families(self, n_clusters: int) -> Families:
-        return resolve_families(self.focal_sets, n_clusters, self.n_neighbor_clusters)
+        return resolve_families(self.focal_sets, n_clusters)
 
     def _check_parameters(self) -> None:
         rule.check_parameters(self, self._rules)

@@ -53,7 +53,7 @@ class Families:
 def resolve_families(
     focal_sets: str | FocalSets,
     n_clusters: int,
-    n_neighbor_clusters: int,
+    n_neighbor_clusters: int = 1,
     *,
     empty: bool = True,
 ) -> Families:

@@ -1023,6 +1023,7 @@ class BootClus(EvidentialClusterer):
         | rule.kind(LatentClassModel, words="a LatentClassModel"),
         "confidence": rule.real(0, 1, open_low=True, open_high=True),
         "n_bootstraps": rule.repetitions(2),
+        "n_neighbor_clusters": rule.integer(1),
         "n_partners": rule.choice("auto", "all") | rule.integer(2),
         "warm_start": rule.flag,
     }

@@ -167,9 +167,6 @@ class BPEC(EvidentialClusterer):
         Maximum number of iterations for the adaptive metric.
     tol : float, default=1e-6
         Relative change of the objective at which the iterations stop.
-    n_neighbor_clusters : int, default=1
-        For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest
-        clusters of the other.
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``. Only approximate neighbors, in
         large data of many dimensions, are random.
@@ -251,7 +248,6 @@ class BPEC(EvidentialClusterer):
         init: str | BeliefPeaks | ArrayLike = "belief-peaks",
         max_iter: int = 500,
         tol: float = 1e-6,
-        n_neighbor_clusters: int = 1,
         random_state: Seed = None,
         n_jobs: int | None = -1,
         verbose: int = 0,
@@ -266,7 +262,6 @@ class BPEC(EvidentialClusterer):
         self.init = init
         self.max_iter = max_iter
         self.tol = tol
-        self.n_neighbor_clusters = n_neighbor_clusters
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose

@@ -163,9 +163,6 @@ class CCM(OnlineClusterer):
         Maximum number of iterations.
     tol : float, default=1e-6
         Relative change of the objective at which the iterations stop.
-    n_neighbor_clusters : int, default=1
-        For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest
-        clusters of the other.
     checkpoint : path or None, default=None
         For X in blocks: file from which an interrupted fit resumes, with the same result, as in
         `ECM`.
@@ -255,7 +252,6 @@ class CCM(OnlineClusterer):
         n_init: int = 10,
         max_iter: int = 500,
         tol: float = 1e-6,
-        n_neighbor_clusters: int = 1,
         checkpoint: str | Path | None = None,
         device: str = "cpu",
         random_state: Seed = None,
@@ -270,7 +266,6 @@ class CCM(OnlineClusterer):
         self.delta = delta
         self.missing = missing
         self.init = init
-        self.n_neighbor_clusters = n_neighbor_clusters
         self.checkpoint = checkpoint
         self.device = device
 

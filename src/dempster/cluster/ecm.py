@@ -864,9 +864,6 @@ class ECM(OnlineClusterer):
         and ``focal_sets="auto"``, starts are compared with the tolerance 1e-3, the best one is
         continued with ``tol``, and the iterations over more than 20,000 objects that follow stop at
         1e-4.
-    n_neighbor_clusters : int, default=1
-        For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest
-        clusters of the other.
     checkpoint : path or None, default=None
         For X in blocks: file from which an interrupted fit resumes, with the same result. It stores
         the result of each pass over X. A file written for other data or parameters raises an error.
@@ -956,7 +953,6 @@ class ECM(OnlineClusterer):
         n_init: int = 10,
         max_iter: int = 500,
         tol: float = 1e-6,
-        n_neighbor_clusters: int = 1,
         checkpoint: str | Path | None = None,
         device: str = "cpu",
         random_state: Seed = None,
@@ -972,7 +968,6 @@ class ECM(OnlineClusterer):
         self.delta = delta
         self.missing = missing
         self.init = init
-        self.n_neighbor_clusters = n_neighbor_clusters
         self.checkpoint = checkpoint
         self.device = device
 

@@ -234,9 +234,6 @@ class ECMdd(MedoidClusterer):
     tol : float, default=1e-6
         Relative difference below which the objectives of two starts are tied; the first start is
         then selected.
-    n_neighbor_clusters : int, default=1
-        For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest
-        clusters of the other.
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
@@ -314,7 +311,6 @@ class ECMdd(MedoidClusterer):
         n_init: int = 10,
         max_iter: int = 50,
         tol: float = 1e-6,
-        n_neighbor_clusters: int = 1,
         random_state: Seed = None,
         n_jobs: int | None = -1,
         verbose: int = 0,
@@ -333,7 +329,6 @@ class ECMdd(MedoidClusterer):
         self.n_candidates = n_candidates
         self.missing = missing
         self.init = init
-        self.n_neighbor_clusters = n_neighbor_clusters
 
     def _fitted_attributes(
         self, method: SingleMedoidMethod, model: SingleMedoidModel

@@ -988,9 +988,6 @@ class EGMM(OnlineClusterer):
         Relative change of the log-likelihood at which the iterations stop. With more than 50
         clusters, ``focal_sets="auto"`` and one covariance, starts are compared with the tolerance
         1e-4, and the iterations over more than 20,000 objects stop at 1e-5, as in `ECM`.
-    n_neighbor_clusters : int, default=1
-        For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest
-        clusters of the other.
     checkpoint : path or None, default=None
         For X in blocks: file from which an interrupted fit resumes, with the same result, as in
         `ECM`.
@@ -1098,7 +1095,6 @@ class EGMM(OnlineClusterer):
         n_init: int = 10,
         max_iter: int = 500,
         tol: float = 1e-7,
-        n_neighbor_clusters: int = 1,
         checkpoint: str | Path | None = None,
         device: str = "cpu",
         random_state: Seed = None,
@@ -1113,7 +1109,6 @@ class EGMM(OnlineClusterer):
         self.degrees_of_freedom = degrees_of_freedom
         self.reg_covar = reg_covar
         self.init = init
-        self.n_neighbor_clusters = n_neighbor_clusters
         self.checkpoint = checkpoint
         self.device = device
 
@@ -1155,10 +1150,7 @@ class EGMM(OnlineClusterer):
 
     def _resolve_families(self, n_clusters: int) -> Families:
         families = resolve_families(
-            self.focal_sets,
-            n_clusters,
-            self.n_neighbor_clusters,
-            empty=self.distribution == "t",
+            self.focal_sets, n_clusters, empty=self.distribution == "t"
         )
         if self.covariance == "own" and (families.first.cardinality > 1).any():
             expected = "'auto' or a FocalSets without sets of several clusters if covariance='own'"

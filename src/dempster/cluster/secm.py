@@ -234,9 +234,6 @@ class SECM(EvidentialClusterer):
         Maximum number of iterations.
     tol : float, default=1e-6
         Relative change of the objective at which the iterations stop.
-    n_neighbor_clusters : int, default=1
-        For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest
-        clusters of the other.
     random_state : int, RandomState, Generator or None
         The same seed gives identical results for any ``n_jobs``.
     n_jobs : int or None, default=-1
@@ -329,7 +326,6 @@ class SECM(EvidentialClusterer):
         n_init: int = 10,
         max_iter: int = 500,
         tol: float = 1e-6,
-        n_neighbor_clusters: int = 1,
         random_state: Seed = None,
         n_jobs: int | None = -1,
         verbose: int = 0,
@@ -347,7 +343,6 @@ class SECM(EvidentialClusterer):
         self.beta = beta
         self.delta = delta
         self.init = init
-        self.n_neighbor_clusters = n_neighbor_clusters
 
     def fit(
         self, X: ArrayLike, y: None = None, sample_weight: ArrayLike = None

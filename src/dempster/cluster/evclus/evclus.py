@@ -44,6 +44,7 @@ from dempster.cluster._search import (
     Sample,
     Search,
     check_number_of_sets,
+    resolve_families,
 )
 from dempster.cluster._starts import validate_initial_masses
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, fit_source_peaks
@@ -954,6 +955,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         "convention": rule.choice("scaled", "program", "paper"),
         "sampling": rule.choice("auto", "all", "random", "landmarks"),
         "n_partners": rule.integer(1),
+        "n_neighbor_clusters": rule.integer(1),
         "n_landmarks": rule.choice("auto") | rule.integer(2),
         "init": rule.choice("medoids", "random")
         | PEAKS_RULE
@@ -1153,7 +1155,9 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         """
         if self.focal_sets == "auto":
             return Families(FocalSets.simple(n_clusters), neighbors=True)
-        families = super()._resolve_families(n_clusters)
+        families = resolve_families(
+            self.focal_sets, n_clusters, self.n_neighbor_clusters
+        )
         check_number_of_sets(families.first)
         return families
 

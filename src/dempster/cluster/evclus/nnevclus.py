@@ -987,9 +987,6 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
     tol : float, default=1e-4
         Relative decrease of the loss at which the full-batch solvers stop. It is the decrease in
         ten iterations of L-BFGS, or the running mean of the adaptive steps.
-    n_neighbor_clusters : int, default=1
-        For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest
-        clusters of the other.
     checkpoint : path or None, default=None
         File from which an interrupted fit resumes, with the same result. It is replaced after every
         round. A file written for different data, parameters or initial weights of a torch module
@@ -1121,7 +1118,6 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         n_init: int = 1,
         max_iter: int = 1000,
         tol: float = 1e-4,
-        n_neighbor_clusters: int = 1,
         checkpoint: str | Path | None = None,
         device: str = "cpu",
         random_state: Seed = None,
@@ -1143,7 +1139,6 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         self.n_partners = n_partners
         self.training = training
         self.init = init
-        self.n_neighbor_clusters = n_neighbor_clusters
         self.checkpoint = checkpoint
         self.device = device
 
@@ -1355,7 +1350,6 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
             metric=source.metric,
             d0=self.d0 or "auto",
             d0_quantile=quantile,
-            n_neighbor_clusters=self.n_neighbor_clusters,
             random_state=int(rng.integers(2**31)),
             n_jobs=self.n_jobs,
         ).fit(table, constraints=targets.constraints)
