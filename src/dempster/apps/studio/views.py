@@ -24,7 +24,7 @@ from dempster.explain import (
     retention_curve,
 )
 from dempster.explain.scores import count_pairs
-from dempster.partition import CredalPartition, credal_rand_index, embed_partitions
+from dempster.partition import CredalPartition, credal_rand_index
 from dempster.plot.number_of_clusters import match_labels
 
 # ---- planes --------------------------------------------------------------------------------------
@@ -689,29 +689,6 @@ def _n_pairs(n_objects: int) -> int | None:
     return N_SAMPLED_PAIRS
 
 
-def _embed_runs(session: Session, params: Json) -> Json:
-    """Return positions of the runs in the plane.
-
-    Runs with similar partitions of their common objects are close.
-    """
-    runs = list(session.runs.values())
-    if len(runs) < 2:
-        return {"points": []}
-    common = runs[0].rows
-    for run in runs[1:]:
-        common = np.intersect1d(common, run.rows)
-    if len(common) < 2:
-        raise InvalidInputError("the runs have fewer than two objects in common")
-    partitions = [_select(run, np.searchsorted(run.rows, common)) for run in runs]
-    names = [run.id for run in runs]
-    embedding = embed_partitions(partitions, names, n_pairs=_n_pairs(len(common)))
-    points = [
-        {"id": run.id, "name": run.name, "x": x, "y": y}
-        for run, (x, y) in zip(runs, embedding.coordinates, strict=True)
-    ]
-    return {"points": points}
-
-
 ROUTES = [
     run_route("/objects", lambda run, params: run.objects),
     run_route("/plane", _plane),
@@ -728,5 +705,4 @@ ROUTES = [
     run_route("/shepard", _shepard),
     run_route("/candidates", _candidates),
     route("/compare", _compare),
-    route("/map", _embed_runs),
 ]

@@ -1,11 +1,10 @@
-// Compare two runs. Show their agreement, the objects that changed their set, and a map of all runs.
+// Compare two runs. Show their agreement, and the objects that changed their set.
 
-import { el, replace, svg } from "../core/el.js";
+import { el, replace } from "../core/el.js";
 import { get, subscribe } from "../core/store.js";
 import { getJson } from "../core/api.js";
-import { explain, showError, findPositions, selectPositions, showRun } from "../core/actions.js";
-import { clusterColor } from "../map/scatter.js";
-import { formatCount, short } from "../core/format.js";
+import { explain, findPositions, selectPositions } from "../core/actions.js";
+import { formatCount } from "../core/format.js";
 import { empty, heading } from "./parts.js";
 
 // Draw the sets in both runs, the flows of objects between them, and the objects that changed their set.
@@ -40,8 +39,8 @@ export function comparePanel(host) {
     if (!runs.some((run) => run.id === pair[0]) || pair[0] === pair[1]) pair[0] = [...runs].reverse().find((run) => run.id !== pair[1]).id;
     const mine = pair.join();
     try {
-      const [found, map] = await Promise.all([getJson(`/compare?before=${pair[0]}&after=${pair[1]}`), getJson("/map")]);
-      if (mine === pair.join()) draw(found, map);
+      const found = await getJson(`/compare?before=${pair[0]}&after=${pair[1]}`);
+      if (mine === pair.join()) draw(found);
     } catch (error) {
       replace(host, heading("Compare"), pickers(), el("p", { class: "note" }, error.message));
     }
@@ -53,33 +52,11 @@ export function comparePanel(host) {
       el("label", { class: "field" }, el("span", {}, "after"), options(pair[1], (id) => { pair = [pair[0], id]; load(); }, "Run after")));
   }
 
-  function draw(found, map) {
+  function draw(found) {
     replace(host, el("div", { class: "two" }, el("div", {}, pickers(),
       el("p", { class: "lead", style: { marginTop: "10px" } }, `Agreement ${found.index.toFixed(3)}`, found.error ? ` ± ${found.error.toFixed(3)}` : "", el("span", { class: "note" }, " (credal Rand index; 1 means equal)")),
-      el("p", { class: "note" }, `${formatCount(found.moved, "object")} of ${found.n.toLocaleString("en")} moved to another set. The same clusters have the same number in all runs.`),
-      el("h3", {}, "All runs"), picture(map), el("p", { class: "note" }, "Runs with similar partitions are close to each other. Click a run to show it.")),
+      el("p", { class: "note" }, `${formatCount(found.moved, "object")} of ${found.n.toLocaleString("en")} moved to another set. The same clusters have the same number in all runs.`)),
     drawComparison(found)));
-  }
-
-  function picture({ points }) {
-    const [width, height] = [330, 220];
-    const spread = Math.max(...points.map((p) => Math.max(Math.abs(p.x), Math.abs(p.y))), 1e-6);
-    const root = svg("svg", { class: "chart", viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "Map of the runs" });
-    const placed = [];
-    for (const point of points) {
-      const x = width / 2 + (point.x / spread) * (width / 2 - 60);
-      const y = height / 2 - (point.y / spread) * (height / 2 - 26);
-      let label = y - 10;
-      while (placed.some(([u, v]) => Math.abs(u - x) < 80 && Math.abs(v - label) < 12)) label += 13;
-      placed.push([x, label]);
-      const on = point.id === get("runId");
-      const dot = svg("g", { tabindex: "0", role: "button", "aria-label": `Show run ${point.id}, ${point.name}`, style: { cursor: "pointer" },
-        onclick: () => showRun(point.id).catch(showError), onkeydown: (event) => { if (event.key === "Enter") showRun(point.id).catch(showError); } },
-      svg("circle", { cx: x, cy: y, r: on ? 8 : 6, fill: clusterColor(Number(point.id) - 1), stroke: on ? "var(--ink)" : "none", "stroke-width": 2 }),
-      svg("text", { x, y: label, "text-anchor": "middle" }, `${point.id}. ${short(point.name, 20)}`));
-      root.append(dot);
-    }
-    return root;
   }
 
   subscribe(["session", "runId", "objects", "theme"], (names) => { if (names.has("runId")) pair[1] = null; load(); });
