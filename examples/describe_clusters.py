@@ -46,12 +46,7 @@ print(
 # %%
 # Heat map with a row for each measurement and a column for each of the three clusters; colors show
 # whether the mean of the cluster is below or above the mean of all wines.
-wines.plot("heat", title="three kinds of wine").figure_.savefig(
+wines.plot(title="three kinds of wine").figure_.savefig(
     "wines.png", dpi=120, bbox_inches="tight"
 )
-
-# %%
-# A panel for each measurement in its own unit, with the mean and the spread of each of the three
-# clusters.
-wines.plot("dots").figure_.savefig("wines_in_units.png", dpi=120, bbox_inches="tight")
-print("\nwrote wines.png and wines_in_units.png")
+print("\nwrote wines.png")

@@ -44,11 +44,11 @@ def crowd():
 def test_heat_map(iris):
     X, partition = iris
     found = profile(partition, X)
-    display = found.plot("heat")
+    display = found.plot()
     np.testing.assert_allclose(display.image_.get_array(), found.statistics["delta"].T)
-    labels = [text.get_text() for text in display.axes_[0].get_xticklabels()]
+    labels = [text.get_text() for text in display.ax_.get_xticklabels()]
     assert labels == [f"{group.name} ({len(group)})" for group in found.groups]
-    numbers = [text.get_text() for text in display.axes_[0].texts]
+    numbers = [text.get_text() for text in display.ax_.texts]
     assert len(numbers) == found.statistics["delta"].size
     assert numbers[1] == f"{found.statistics['delta'][1, 0]:+.1f}".replace("-", "−")
     display.figure_.canvas.draw()
@@ -57,70 +57,37 @@ def test_heat_map(iris):
 def test_clustered_columns(iris):
     X, partition = iris
     display = profile(partition, X.assign(other=1.0), clustered=list(X.columns)).plot()
-    labels = [text.get_text() for text in display.axes_[0].get_yticklabels()]
+    labels = [text.get_text() for text in display.ax_.get_yticklabels()]
     assert [label.endswith(" *") for label in labels] == [True] * 4 + [False]
-    assert display.axes_[0].get_xlabel() == "* clustered"
-
-
-def test_dots(iris):
-    X, partition = iris
-    table = X.assign(
-        coin=np.tile(["heads", "tails"], 75), day=pd.date_range("2020", periods=150)
-    )
-    found = profile(partition, table)
-    display = found.plot("dots")
-    assert len(display.axes_) == len(found.features) == 7
-    lines = [line for line in display.axes_[2].lines if len(line.get_xdata()) == 2]
-    for g, line in enumerate(lines):
-        low, high = line.get_xdata()
-        assert (low, high) == pytest.approx(
-            (found.statistics["q25"][g, 2], found.statistics["q75"][g, 2])
-        )
-    display.figure_.canvas.draw()
-    dates = [text.get_text() for text in display.axes_[-1].get_xticklabels()]
-    assert all(text.startswith("20") for text in dates)
+    assert display.ax_.get_xlabel() == "* clustered"
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("kind", ["heat", "dots"])
-def test_many_clusters_attributes_and_long_names(crowd, kind):
+def test_many_clusters_attributes_and_long_names(crowd):
     table, partition = crowd
-    if kind == "heat":
-        options = {}
-    else:
-        options = {"n_features": 5}
-    display = profile(partition, table).plot(kind, title="many", **options)
+    display = profile(partition, table).plot(title="many")
     assert len(display.groups_) == 20
-    assert len(display.features_) == (30 if kind == "heat" else 5)
+    assert len(display.features_) == 30
+    assert len(profile(partition, table).plot(n_features=5).features_) == 5
     assert (display.groups_ < 15).sum() == 15  # Clusters come first.
-    labels = [
-        text.get_text()
-        for text in display.axes_[0].get_yticklabels()
-        or display.axes_[0].get_xticklabels()
-    ]
+    labels = [text.get_text() for text in display.ax_.get_yticklabels()]
     assert len(set(labels)) == len(labels)
     display.figure_.canvas.draw()
 
 
-@pytest.mark.parametrize("kind", ["heat", "dots"])
-def test_degenerate_profiles(kind):
+def test_degenerate_profiles():
     for partition, X in (
         (([0]), [[1.0]]),
         ([0, 1, 0], np.full((3, 2), np.nan)),
         ([0, 1, -1], np.zeros((3, 1))),
     ):
-        profile(partition, X).plot(kind).figure_.canvas.draw()
+        profile(partition, X).plot().figure_.canvas.draw()
 
 
 def test_axes_of_profiles(iris):
     X, partition = iris
-    figure, ax = plt.subplots()
-    assert profile(partition, X).plot("heat", axes=ax).axes_ == [ax]
-    figure, axes = plt.subplots(2, 2)
-    display = profile(partition, X).plot("dots", axes=axes)
-    assert display.figure_ is figure
-    with pytest.raises(ValueError, match=r"\baxes\b"):
-        profile(partition, X).plot("dots", axes=ax)
+    _, ax = plt.subplots()
+    assert profile(partition, X).plot(ax=ax).ax_ is ax
 
 
 # ---- tree ----------------------------------------------------------------------------------------

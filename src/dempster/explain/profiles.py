@@ -415,35 +415,33 @@ class Profile:
             lines += ["", note]
         return "\n".join(lines)
 
-    def plot(self, kind: str = "heat", *, axes: Any = None, **options: Any) -> Any:
-        """Plot the profile.
+    def plot(self, *, ax: Any = None, **options: Any) -> Any:
+        """Plot a heat map of the effect sizes of features (rows) in groups (columns).
+
+        The effect size is Cliff's delta, or the difference of shares for categories. A cell is
+        orange if the group has larger values than the other objects, and blue if it has smaller
+        values.
 
         Parameters
         ----------
-        kind : {"heat", "dots"}, default="heat"
-            "heat" is a heat map of the effect sizes of features (rows) in groups (columns). The
-            effect size is Cliff's delta, or the difference of shares for categories. A cell is
-            orange if the group has larger values than the other objects, and blue if it has smaller
-            values. "dots" shows the median and quartiles, or the shares, of each group.
-        axes : Matplotlib axes, or sequence of axes, optional
-            One axes for a heat map, or one axes for each drawn feature for dots; by default on a
-            new figure.
+        ax : Matplotlib axes, optional
+            By default the axes of a new figure.
         **options
-            Number of features to draw (``n_features``, by default 30 for a heat map and 12 for
-            dots), ``colors`` of the clusters, and the ``title``. The features with the largest
-            effects, and at most 20 groups, are drawn.
+            Number of features to draw (``n_features``, by default 30), ``colors`` of the clusters,
+            and the ``title``. The features with the largest effects, and at most 20 groups, are
+            drawn.
 
         Returns
         -------
         display
-            Object with the attributes ``axes_``, ``figure_``, ``image_``, ``groups_`` and
+            Object with the attributes ``ax_``, ``figure_``, ``image_``, ``groups_`` and
             ``features_``.
         """
         from dempster.plot.explanation import (
             ProfileDisplay,
         )  # dempster.plot imports this package
 
-        return ProfileDisplay(self).plot(axes=axes, kind=kind, **options)
+        return ProfileDisplay(self).plot(ax=ax, **options)
 
     def __len__(self) -> int:
         return len(self.groups)

@@ -22,7 +22,6 @@ from dempster.plot._canvas import (
     Display,
     cluster_colors,
     finish_axes,
-    mix_colors,
     validate_options,
 )
 from dempster.plot.credal_partition import MAX_SECTORS, split_markers
@@ -168,18 +167,16 @@ class ProfileDisplay(Display):
     def __init__(self, profile: Profile):
         self.profile = profile
 
-    @validate_options(kind=("heat", "dots"))
+    @validate_options()
     def plot(
         self,
         *,
-        axes: Any = None,
-        kind: str = "heat",
-        n_features: int | None = None,
+        ax: Any = None,
+        n_features: int = 30,
         colors: Sequence[Any] | None = None,
         title: str | None = None,
     ) -> Self:
-        """Draw a heat map, or a panel of dots for each feature."""
-        most = n_features or {"heat": 30, "dots": 12}[kind]
+        """Draw a heat map."""
         self.colors_ = cluster_colors(self.profile.partition.n_clusters, colors)
         # Clusters come first, then the largest ambiguous groups and the outliers.
         size = [
@@ -189,18 +186,14 @@ class ProfileDisplay(Display):
         self.groups_ = np.sort(np.argsort(-np.array(size), kind="stable")[:MAX_GROUPS])
         delta = np.abs(np.nan_to_num(self.profile.statistics["delta"][self.groups_]))
         self.features_ = np.sort(
-            np.argsort(-delta.max(axis=0), kind="stable")[: int(most)]
+            np.argsort(-delta.max(axis=0), kind="stable")[: int(n_features)]
         )
-        self.image_ = None
-        if kind == "heat":
-            self._draw_heat(axes, title)
-        else:
-            self._draw_dots(axes, title)
+        self._draw_heat(ax, title)
         return self
 
-    def _feature_labels(self, most: int) -> list[str]:
+    def _feature_labels(self) -> list[str]:
         features = [self.profile.features[q] for q in self.features_]
-        names = shorten_all([feature.label for feature in features], most)
+        names = shorten_all([feature.label for feature in features], 40)
         return [
             name + " *" * bool(feature.attribute.clustered)
             for name, feature in zip(names, features, strict=True)
@@ -214,16 +207,15 @@ class ProfileDisplay(Display):
             for name, group in zip(names, groups, strict=True)
         ]
 
-    def _draw_heat(self, axes: Any, title: str | None) -> None:
+    def _draw_heat(self, ax: Any, title: str | None) -> None:
         from matplotlib.colors import LinearSegmentedColormap
 
         n_rows = len(self.features_)
         n_columns = len(self.groups_)
-        labels = self._feature_labels(40)
+        labels = self._feature_labels()
         longest = max(map(len, labels))
         size = (0.09 * longest + 0.62 * n_columns + 1.6, 0.34 * n_rows + 1.9)
-        self._open_panels(axes, 1, 1, size)
-        ax = self.axes_[0]
+        ax = self._open_axes(ax, size)
         values = self.profile.statistics["delta"][
             np.ix_(self.groups_, self.features_)
         ].T
@@ -260,7 +252,7 @@ class ProfileDisplay(Display):
         ax.grid(which="minor", color="white", linewidth=1.5)
         ax.tick_params(which="minor", length=0)
         positions = np.column_stack([np.arange(n_columns), np.ones(n_columns)])
-        self._draw_marks(ax, positions, 42, ax.get_xaxis_transform(), lift=6)
+        self._draw_marks(ax, positions, 42, ax.get_xaxis_transform(), 6)
         for (row, column), value in np.ndenumerate(values):
             if np.isfinite(value) and values.size <= MAX_NUMBERED_CELLS:
                 color = "white" if abs(value) > 0.75 else INK
@@ -289,84 +281,13 @@ class ProfileDisplay(Display):
         if title is not None:
             ax.set_title(title, loc="left")
 
-    def _draw_dots(self, axes: Any, title: str | None) -> None:
-        n_panels = len(self.features_)
-        rows = len(self.groups_)
-        self._open_panels(axes, n_panels, 4, (2.7, 0.24 * rows + 0.95))
-        names = self._group_labels()
-        labels = self._feature_labels(34)
-        for i, (ax, q, label) in enumerate(
-            zip(self.axes_, self.features_, labels, strict=True)
-        ):
-            self._draw_panel(ax, int(q), label)
-            ax.set_yticks(
-                range(rows), names if axes is not None or i % 4 == 0 else [""] * rows
-            )
-            for text in ax.get_yticklabels():
-                text.set_parse_math(False)
-            ax.tick_params(axis="y", length=0)
-        if title is not None and axes is None:
-            self.figure_.suptitle(title)
-        elif title is not None:
-            self.axes_[0].set_title(title)
-
-    def _draw_panel(self, ax: Any, q: int, name: str) -> None:
-        from matplotlib.ticker import MaxNLocator, PercentFormatter
-
-        feature = self.profile.features[q]
-        quantities = ["mean", "mean", "mean"]
-        if feature.attribute.is_number:
-            quantities = ["q25", "median", "q75"]
-        low, middle, high = (
-            self.profile.statistics[quantity][self.groups_, q]
-            for quantity in quantities
-        )
-        colors = self._group_colors()
-        finish_axes(ax)
-        ax.grid(axis="x", color="#E9E9E9", linewidth=0.7)
-        ax.set_axisbelow(True)
-        for y in np.flatnonzero(np.isfinite(middle)):
-            ax.plot(
-                [low[y], high[y]],
-                [y, y],
-                color=colors[y],
-                linewidth=2.4,
-                alpha=0.55,
-                solid_capstyle="round",
-            )
-        self._draw_marks(
-            ax, np.column_stack([middle, np.arange(len(middle))]), 38, ax.transData
-        )
-        ax.set_ylim(len(self.groups_) - 0.4, -0.6)
-        ax.set_title(name, fontsize="small", parse_math=False)
-        ax.xaxis.set_major_locator(MaxNLocator(4))
-        if feature.attribute.kind == "date":
-            ax.xaxis.set_major_formatter(
-                lambda days, _: feature.attribute.format(days)[:7]
-            )
-        elif not feature.attribute.is_number:
-            ax.set_xlim(-0.04, 1.04)
-            ax.set_xticks([0, 0.5, 1])
-            ax.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
-        else:
-            ax.ticklabel_format(axis="x", useOffset=False, scilimits=(-4, 6))
-
-    def _group_colors(self) -> np.ndarray:
-        """Return the color of each group, mixed for ambiguous groups and gray for outliers."""
-        sets = np.zeros((len(self.groups_), len(self.colors_)), dtype=bool)
-        for row, g in enumerate(self.groups_):
-            sets[row, list(self.profile.groups[g].clusters)] = True
-        colors = mix_colors(sets, self.colors_)
-        colors[~sets.any(axis=1)] = 0.35
-        return colors
-
     def _draw_marks(
         self,
         ax: Any,
         positions: np.ndarray,
         size: float,
         transform: Any,
-        lift: float = 0,
+        lift: float,
     ) -> None:
         """Draw a disc in the colors of its clusters, or a cross for outliers, for each group."""
         from matplotlib.transforms import ScaledTranslation

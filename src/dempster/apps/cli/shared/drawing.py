@@ -59,8 +59,6 @@ def _draw_dissimilarities(result: RecipeResult, path: Path, title: str) -> None:
     from dempster.dissimilarity import DissimilarityPCA
 
     D = result.prepared.X
-    if isinstance(D, list):
-        D = D[0]
     if sparse.issparse(D):
         raise UserError(
             "--plot needs the dissimilarities of all pairs, but the matrix is sparse; remove --plot"
