@@ -464,22 +464,10 @@ def test_convergence_of_one_estimator(fourclass):
 
 
 def test_convergence_of_several_estimators(fourclass, iris):
-    models = [fourclass[0], iris[0]]
-    display = ConvergenceDisplay.from_estimator(models)
-    assert list(display.histories) == ["ECM 1", "ECM 2"]
-    assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == [
-        "ECM 1",
-        "ECM 2",
-    ]
-    assert list(
-        ConvergenceDisplay.from_estimator(models, names=["a", "b"]).histories
-    ) == ["a", "b"]
-    assert list(
-        ConvergenceDisplay.from_estimator({"x": models[0], "y": models[1]}).histories
-    ) == [
-        "x",
-        "y",
-    ]
+    display = ConvergenceDisplay.from_estimator({"x": fourclass[0], "y": iris[0]})
+    assert list(display.histories) == ["x", "y"]
+    texts = display.ax_.get_legend().get_texts()
+    assert [text.get_text() for text in texts] == ["x", "y"]
 
 
 def test_logarithmic_scale():
@@ -532,7 +520,7 @@ def test_references_and_held_out_data(fourclass):
     ]
     low, high = display.ax_.get_ylim()
     assert low < reference.get_ydata()[0] < high
-    both = ConvergenceDisplay.from_estimator([network, model])
+    both = ConvergenceDisplay.from_estimator({"Network": network, "ECM": model})
     assert list(both.references) == ["Network: EVCLUS"]
     assert [line.get_label() for line in both.validation_lines_] == [
         "Network: held out"
@@ -566,13 +554,11 @@ def test_network_without_start_and_held_out_data(fourclass):
 def test_invalid_estimators(fourclass):
     model, X = fourclass
     with pytest.raises(NotFittedError):
-        ConvergenceDisplay.from_estimator([model, ECM(2)])
+        ConvergenceDisplay.from_estimator({"a": model, "b": ECM(2)})
     with pytest.raises(TypeError, match="history_"):
         ConvergenceDisplay.from_estimator(KMeans(2, n_init=1).fit(X))
-    with pytest.raises(ValueError, match=r"\bnames\b"):
-        ConvergenceDisplay.from_estimator([model, model], names=["a", "a"])
     with pytest.raises(ValueError, match="at least one"):
-        ConvergenceDisplay.from_estimator([])
+        ConvergenceDisplay.from_estimator({})
     assert plt.get_fignums() == []
 
 

@@ -76,10 +76,6 @@ def test_several_classifiers(iris):
     for line, curve in zip(display.lines_, display.curves.values(), strict=True):
         np.testing.assert_array_equal(line.get_xdata()[:-1], curve.rejection_rate)
         np.testing.assert_array_equal(line.get_ydata()[:-1], curve.error)
-    listed = RejectionCurveDisplay.from_estimator(
-        list(models.values())[:2], X_test, y_test, names=["a", "b"]
-    )
-    assert list(listed.curves) == ["a", "b"]
 
 
 def test_from_masses():

@@ -275,35 +275,11 @@ def validate_estimator(estimator: Any, *attributes: str) -> None:
         )
 
 
-def name_estimators(estimator: Any, names: Sequence[str] | None) -> dict[str, Any]:
-    """Return the estimators by name.
-
-    The default is the class name, with a number if it is not unique.
-    """
+def name_estimators(estimator: Any) -> dict[str, Any]:
+    """Return the estimators by name; the name of a single estimator is that of its class."""
     if isinstance(estimator, Mapping):
-        if names is not None:
-            raise InvalidParameterError(
-                "names", must="be None if estimator is a mapping of names to estimators"
-            )
         return {str(name): one for name, one in estimator.items()}
-    estimators = estimator if isinstance(estimator, list | tuple) else [estimator]
-    if names is None:
-        names = []
-        classes = [type(one).__name__ for one in estimators]
-        for i, name in enumerate(classes):
-            number = (
-                f" {classes[:i].count(name) + 1}" if classes.count(name) > 1 else ""
-            )
-            names.append(name + number)
-    texts = [
-        str(name)
-        for name in as_list(names, "names", f"{len(estimators)} different names")
-    ]
-    if len(texts) != len(estimators) or len(set(texts)) != len(texts):
-        raise InvalidParameterError(
-            "names", must=f"contain {len(estimators)} different names", value=names
-        )
-    return dict(zip(texts, estimators, strict=True))
+    return {type(estimator).__name__: estimator}
 
 
 # ---- validation of the options of plot -----------------------------------------------------------

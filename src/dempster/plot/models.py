@@ -72,8 +72,8 @@ class ConvergenceDisplay(Display):
     >>> from dempster.datasets import load_butterfly
     >>> from dempster.plot import ConvergenceDisplay
     >>> X = load_butterfly().data
-    >>> models = [ECM(2, delta=delta, random_state=0).fit(X) for delta in (5, 10)]
-    >>> display = ConvergenceDisplay.from_estimator(models, names=["delta = 5", "delta = 10"])
+    >>> models = {f"delta = {d}": ECM(2, delta=d, random_state=0).fit(X) for d in (5, 10)}
+    >>> display = ConvergenceDisplay.from_estimator(models)
     >>> list(display.histories)
     ['delta = 5', 'delta = 10']
     """
@@ -104,19 +104,15 @@ class ConvergenceDisplay(Display):
         self.references = validate_mapping(references, "references", _validate_number)
 
     @classmethod
-    def from_estimator(
-        cls, estimator: Any, *, names: Sequence[str] | None = None, **options: Any
-    ) -> Self:
+    def from_estimator(cls, estimator: Any, **options: Any) -> Self:
         """Draw the history of one or several fitted estimators.
 
         Parameters
         ----------
-        estimator : fitted estimator, sequence of estimators, or mapping of names to estimators
+        estimator : fitted estimator, or mapping of names to estimators
             Estimators with the attribute ``history_``. A nonempty ``validation_history_`` is also
             drawn. If a network was initialized by EVCLUS (``evclus_``), the loss of that fit is a
             reference value.
-        names : sequence of str, optional
-            Names of the estimators if ``estimator`` is a sequence; their class names by default.
         **options
             Options of `plot`, such as ``ax``.
 
@@ -124,7 +120,7 @@ class ConvergenceDisplay(Display):
         -------
         ConvergenceDisplay
         """
-        estimators = name_estimators(estimator, names)
+        estimators = name_estimators(estimator)
         histories = {}
         converged = {}
         validation = {}

@@ -575,14 +575,13 @@ class RejectionCurveDisplay(CurvesDisplay):
         y: Any,
         *,
         rule: str = "pignistic",
-        names: Sequence[str] | None = None,
         **options: Any,
     ) -> Self:
         """Draw the curves of fitted classifiers on objects with known classes.
 
         Parameters
         ----------
-        estimator : fitted classifier, sequence of classifiers, or mapping of names to classifiers
+        estimator : fitted classifier, or mapping of names to classifiers
             Classifiers with ``predict_mass`` or, for comparison, ``predict_proba``.
         X : array-like of shape (n, n_features)
             Attributes of the objects.
@@ -590,8 +589,6 @@ class RejectionCurveDisplay(CurvesDisplay):
             True classes.
         rule : {"pignistic", "maximin", "maximax", "hurwicz"}, default="pignistic"
             Rule that defines the expected loss, see `MassFunctions.decide`.
-        names : sequence of str, optional
-            Names of the classifiers if ``estimator`` is a sequence; their class names by default.
         **options
             Options of `plot`, such as ``ax``.
 
@@ -599,7 +596,7 @@ class RejectionCurveDisplay(CurvesDisplay):
         -------
         RejectionCurveDisplay
         """
-        estimators = name_estimators(estimator, names)
+        estimators = name_estimators(estimator)
         curves = {
             name: _compute_curve(one, X, y, rule) for name, one in estimators.items()
         }
