@@ -64,8 +64,10 @@ def test_layers_of_a_run(tab, tmp_path):
     why = tab.get(f"{layer}/why?object=0").json()
     assert why["by"] == "attributes"
     assert why["masses"][0]["mass"] == max(one["mass"] for one in why["masses"])
-    (tmp_path / "layer.npz").write_bytes(tab.get(f"{layer}/partition.npz").content)
-    partition = read_partition(tmp_path / "layer.npz")
+    (tmp_path / "layer.parquet").write_bytes(
+        tab.get(f"{layer}/partition.parquet").content
+    )
+    partition = read_partition(tmp_path / "layer.parquet")
     assert partition.n_clusters == run["layers"][0]
     for number in (0, 13, "x"):
         assert tab.get(f"{address}@{number}/objects").status == 422
