@@ -97,6 +97,7 @@ def test_clusters_without_objects():
 def test_one_cluster():
     partition = CredalPartition([[1.0]], FocalSets.from_sets(1, [(0,)]))
     assert partition.layers([1])[0].n_clusters == 1
+    assert partition.merge_tree.shape == (0, 4)
 
 
 @pytest.mark.parametrize("numbers", [[61], [0], [2.5], 3, ["two"]])

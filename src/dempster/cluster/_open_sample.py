@@ -26,6 +26,7 @@ from dempster._validation import (
 )
 from dempster.belief import FocalSets
 from dempster.cluster._search import Sample
+from dempster.cluster._starts import check_different_objects
 from dempster.data.blocks import Blocks, comes_in_blocks
 from dempster.data.in_process import open_blocks
 from dempster.data.passes import Journal, PassRunner
@@ -45,6 +46,18 @@ def check_enough_rows(n_rows: int, n_clusters: int | None) -> None:
     if n_rows < (n_clusters or 1):
         message = f"n_samples={n_rows} should be >= n_clusters={n_clusters}"
         raise InvalidParameterError("n_clusters", message=message)
+
+
+def check_distinct_rows(
+    values: Any, n_clusters: int | None, weights: np.ndarray | None = None
+) -> None:
+    """Raise an error if a table, or the table of a source, has too few distinct rows.
+
+    Objects of a matrix of dissimilarities are regarded as distinct.
+    """
+    rows = getattr(values, "objects", values)
+    if n_clusters is not None and isinstance(rows, np.ndarray) and rows.ndim == 2:
+        check_different_objects(rows, rows[: 4 * n_clusters], n_clusters, weights)
 
 
 @contextmanager
@@ -79,6 +92,7 @@ def read_sample(clusterer: Any, X: TableLike, sample_weight: ArrayLike) -> Sampl
     weights = clusterer._validate_weights(
         reorder_like(sample_weight, names), len(values)
     )
+    check_distinct_rows(values, clusterer._requested_clusters(), weights)
     device = X.device if clusterer._stays_on_device(X) else None
     return Sample(values, weights, names, device=device)
 

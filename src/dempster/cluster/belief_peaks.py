@@ -16,7 +16,12 @@ from dempster._fitting import fit_transaction
 from dempster._site import DocumentedEstimator
 from dempster._types import MaybeUnset, Metric, Seed, TableLike
 from dempster.cluster._base import COMMON_RULES
-from dempster.cluster._open_sample import check_enough_rows, light_copy, named_rows
+from dempster.cluster._open_sample import (
+    check_distinct_rows,
+    check_enough_rows,
+    light_copy,
+    named_rows,
+)
 from dempster.cluster._peaks import find_peaks
 from dempster.data.blocks import Blocks, comes_in_blocks, sample_rows
 from dempster.data.in_process import open_blocks
@@ -277,6 +282,7 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
         source = self._input.training(self, X)
         assert isinstance(source, DissimilaritySource)
         check_enough_rows(len(source), self.n_clusters)
+        check_distinct_rows(source, self.n_clusters)
         find = make_finder(source, self.neighbors, self.random_state, self.n_jobs)
         with block_map(self.n_jobs) as apply:
             peaks = find_peaks(

@@ -501,7 +501,7 @@ class CredalPartition(FitRecord, MassFunctions):
         ([[0, 1], [2]], array([], dtype=int64), array([0, 0, 1]))
         """
         if n_clusters is None:
-            n_clusters = select_numbers(self.merge_tree) if self.n_clusters > 1 else []
+            n_clusters = select_numbers(self.merge_tree)
         numbers = validation.as_list(n_clusters, "n_clusters", "numbers of clusters")
         rule = validation.integer(1, self.n_clusters)
         for number in numbers:
@@ -509,9 +509,7 @@ class CredalPartition(FitRecord, MassFunctions):
         return [self._merge(int(number)) for number in numbers]
 
     def _merge(self, n_clusters: int) -> CredalPartition:
-        group = np.zeros(1, dtype=np.intp)
-        if self.n_clusters > 1:
-            group = cut_tree(self.merge_tree, n_clusters)
+        group = cut_tree(self.merge_tree, n_clusters)
         merged = [
             [name for name, k in zip(self.frame, group, strict=True) if k == number]
             for number in range(n_clusters)

@@ -22,6 +22,8 @@ def merge_clusters(overlaps: np.ndarray) -> np.ndarray:
     scale = np.outer(size, size)
     cosines = np.divide(overlaps, scale, out=np.zeros(scale.shape), where=scale > 0)
     first, second = np.triu_indices(len(overlaps), 1)
+    if len(first) == 0:
+        return np.empty((0, 4))
     return linkage(np.clip(1 - cosines[first, second], 0, 1), "average")
 
 

@@ -220,14 +220,8 @@ class Run:
             "can_shepard": hasattr(model, "shepard"),
             "has_candidates": hasattr(model, "candidates_"),
             "categories": list(self.preparation.categories),
-            "layers": self._suggest_layers(),
+            "layers": select_numbers(partition.merge_tree),
         }
-
-    def _suggest_layers(self) -> list[int]:
-        """Return the numbers of clusters of the layers that the page offers."""
-        if self.partition.n_clusters < 2:
-            return []
-        return select_numbers(self.partition.merge_tree)
 
     @cached_property
     def objects(self) -> bytes:
