@@ -779,24 +779,31 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         return mixture.raise_small_eigenvalues()
 
     def _background_box(self, least: float) -> np.ndarray:
-        """Return a box around the whiskers of the box plots of the attributes, shape (2, p).
+        """Return a box around the objects, shape (2, p).
 
-        It is half the mean difference of adjacent values larger on all sides, so that the box of an
-        attribute with the values 0 and 1 is from -1/2 to 3/2. If more than three quarters of the
-        values of an attribute are equal, all of its values are in the box.
+        It contains the whiskers of the box plots of the attributes, and all values that are
+        reached from there without a gap larger than an interquartile range. It is half the mean
+        difference of adjacent values larger on all sides, so that the box of an attribute with the
+        values 0 and 1 is from -1/2 to 3/2. If more than three quarters of the values of an
+        attribute are equal, all of its values are in the box.
         """
         quartiles = [
             _weighted_quantile(self.sample, self.sample_weights, q)
             for q in (1 / 4, 3 / 4)
         ]
-        fence = 1.5 * (quartiles[1] - quartiles[0])
-        box = np.empty((2, len(fence)))
+        ranges = quartiles[1] - quartiles[0]
+        box = np.empty((2, len(ranges)))
         for j, column in enumerate(self.sample.T.astype(float)):
             values = np.unique(column)
-            if fence[j] > 0:
-                is_inside = values >= quartiles[0][j] - fence[j]
-                is_inside &= values <= quartiles[1][j] + fence[j]
-                values = values[is_inside]
+            if ranges[j] > 0:
+                below = values[:-1] < quartiles[0][j] - 1.5 * ranges[j]
+                above = values[1:] > quartiles[1][j] + 1.5 * ranges[j]
+                is_gap = np.diff(values) > ranges[j]
+                lower = np.flatnonzero(is_gap & below)
+                upper = np.flatnonzero(is_gap & above)
+                values = values[
+                    max(lower, default=-1) + 1 : min(upper, default=len(values)) + 1
+                ]
             width = values[-1] - values[0]
             margin = width / max(len(values) - 1, 1) / 2
             margin = max(margin, np.sqrt(np.pi / 2 * least))
@@ -934,8 +941,9 @@ class EGMM(OnlineClusterer):
 
         p(x) = \pi_\emptyset b(x) + \sum_{A \neq \emptyset} \pi_A t(x; \mu_A, \Sigma, \nu).
 
-    The density b is constant in a box that contains the whiskers of the box plots of all
-    attributes, whose probability is 0.9, and decreases slowly outside. Objects far from all
+    The density b is constant in a box with the probability 0.9, and decreases slowly outside. In
+    each attribute, the box extends to the first gap beyond the whiskers of the box plot that is
+    wider than the interquartile range. Objects far from all
     clusters, and objects of a uniform noise, get mass on the empty set (they are outliers), and
     distant objects have little influence on the clusters. With Gaussian distributions, the empty
     set has no mass.
