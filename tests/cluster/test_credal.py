@@ -8,13 +8,19 @@ import pandas as pd
 import pytest
 from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
-from sklearn.datasets import load_iris, make_blobs, make_circles, make_moons
+from sklearn.datasets import (
+    load_iris,
+    make_blobs,
+    make_circles,
+    make_moons,
+)
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
 
 from dempster._errors import InvalidParameterError
 from dempster.cluster import EGMM, EVCLUS, CredalClustering
 from dempster.cluster._pool import PooledModel
+from dempster.datasets import make_circles as make_ring_and_disc
 from dempster.explain import explain_object
 from dempster.optimize.blocks import block_map
 from dempster.partition import CredalPartition
@@ -124,8 +130,46 @@ def normalized_contour(partition):
     return contour / contour.max(axis=1, keepdims=True)
 
 
-def test_plausibilities_are_weighted_means_over_the_candidates(iris):
-    X, _, model = iris
+def test_clusters_with_different_covariances_are_elongated(iris):
+    _, y, model = iris
+    np.testing.assert_array_equal(model.candidates_["weight"], [0, 1])
+    assert model.candidates_["reproducibility"].isna().all()
+    assert "covariances" in model.reason()
+    assert adjusted_rand_score(y, model.labels_) > 0.85
+
+
+def test_no_mixture_if_covariances_cannot_be_estimated(blobs):
+    X, _ = blobs
+    columns = np.random.default_rng(0).normal(0, 0.5, (len(X), 40))
+    model = CredalClustering(3, random_state=0).fit(np.hstack([X, columns]))
+    assert set(model.candidates_["shape"]) == {"compact"}
+
+
+def test_reproducible_clusters_are_selected_although_some_are_empty():
+    rng = np.random.default_rng(6)
+    sizes = [200, 150, 100, 4, 3]
+    centers = rng.normal(size=(5, 10)) * 3
+    X = centers.repeat(sizes, axis=0) + rng.normal(size=(sum(sizes), 10))
+    with pytest.warns(UserWarning, match="contain no object"):
+        model = CredalClustering(6, random_state=0).fit(X)
+    assert adjusted_rand_score(np.repeat(range(5), sizes), model.labels_) > 0.9
+
+
+def test_background_noise_is_marked():
+    rng = np.random.default_rng(3)
+    centers = 7 * np.eye(3, 8)
+    X = centers.repeat(200, axis=0) + rng.normal(size=(600, 8))
+    noise = rng.uniform(X.min(axis=0) - 6, X.max(axis=0) + 6, (257, 8))
+    model = CredalClustering(3, random_state=0).fit(np.vstack([X, noise]))
+    is_outlier = np.isin(np.arange(857), model.credal_partition_.outliers)
+    assert is_outlier[600:].mean() > 0.95
+    assert is_outlier[:600].mean() < 0.03
+    assert adjusted_rand_score(np.repeat(range(3), 200), model.labels_[:600]) > 0.97
+
+
+def test_plausibilities_are_weighted_means_over_the_candidates():
+    X, _ = make_blobs(200, centers=[[0, 0], [4, 0], [0, 4]], random_state=0)
+    model = CredalClustering(3, random_state=0).fit(X)
     weights = model.candidates_["weight"]
     assert weights.sum() == pytest.approx(1)
     compact = EVCLUS(3, random_state=0).fit(X)
@@ -383,3 +427,11 @@ def test_pooled_masses_of_many_clusters_are_compressed():
     assert partition.outliers[-1]
     np.testing.assert_array_equal(partition.labels[:-1], one.labels_[:-1])
     np.testing.assert_allclose(partition.masses.sum(axis=1), 1)
+
+
+def test_reason_of_compact_clusters_that_are_similar_to_connected_ones():
+    X, _ = make_ring_and_disc(random_state=1)
+    model = CredalClustering(2, random_state=0).fit(X)
+    assert model.selected_ == "compact"
+    assert model.candidates_["weight"].max() == 1
+    assert "connected parts" in model.reason()

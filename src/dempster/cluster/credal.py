@@ -3,8 +3,10 @@
 The rule, on a sample of the rows:
 
 1. The number of clusters has the largest support (see `number_of_clusters`), unless it is given.
-2. Compact and elongated clusters are fitted to the sample and to halves of it. The weight of a
-   candidate is the square of its reproducibility, the agreement of the clusters of two halves.
+2. Compact and elongated clusters are fitted to the sample. Elongated clusters are selected if the
+   information criterion (BIC) is larger for own covariances of the clusters than for a common one.
+   Otherwise both are also fitted to halves of the sample, and the weight of a candidate is the
+   square of its reproducibility, the agreement of the clusters of two halves.
 3. Connected clusters, parts of a density tree, exclude all candidates with different clusters if
    they are prominent in the tree and separate far fewer nearest neighbors. They are selected if no
    candidate is left. A number that the tree separates very clearly replaces that of step 1.
@@ -82,6 +84,7 @@ _MAX_ERROR = 0.65
 _SAME = 0.8
 _MIN_RATIO = 3.0
 _REG_COVAR = 1e-3  # of elongated clusters
+_TOL = 1e-6  # of elongated clusters, larger than the default of EGMM
 _SCALED = "The attributes were divided by their spreads, which differ clearly."
 
 
@@ -119,14 +122,12 @@ class Candidate:
     neighbors: float = 0.0
     seconds: float = 0.0
     weight: float = 0.0  # in the mean of the plausibilities
+    # whether the criterion is larger for own covariances of the clusters than for a common one
+    has_own_covariances: bool = False
 
     @property
     def n_clusters(self) -> int:
         return int(self.estimator.n_clusters)
-
-    @property
-    def has_empty_cluster(self) -> bool:
-        return len(np.unique(self.labels)) < self.n_clusters
 
     @property
     def reproducibility(self) -> float:
@@ -143,6 +144,7 @@ class Trial(NamedTuple):
 
     labels: np.ndarray  # (n,), clusters of all compared rows
     means: np.ndarray | None  # of a mixture
+    criterion: float  # of a mixture, otherwise NaN
     seconds: float
 
 
@@ -217,27 +219,32 @@ class ComparedRows:
         if shape == "elongated":
             # t distributions, so that tails do not become clusters
             common["distribution"] = "t"
-            return EGMM(n_clusters, covariance="own", reg_covar=_REG_COVAR, **common)
+            common["reg_covar"] = _REG_COVAR
+            return EGMM(n_clusters, covariance="own", tol=_TOL, **common)
         common["metric"] = params.metric
         common["missing"] = params.missing
         return EVCLUS(n_clusters, shape=shape, **common)
 
     def fit(self, n_clusters: int) -> list[Candidate]:
-        """Fit compact and elongated clusters to the rows and, if both, to halves of them."""
+        """Fit compact and elongated clusters to the rows and, if necessary, to halves of them."""
         shapes = ["compact", "elongated"]
         if self.params.shape != "auto":
             shapes = [self.params.shape]
-        elif not self.takes_mixtures:
+        elif not self._takes_mixtures_of(n_clusters):
             shapes = ["compact"]
-        parts = [np.arange(len(self))]
-        if len(shapes) > 1:
-            parts += self.halves
         estimators = [self.make_estimator(shape, n_clusters) for shape in shapes]
-        threads = n_threads(self.params.n_jobs)
+        compared = estimators.copy()
+        if len(shapes) > 1:
+            compared.append(clone(estimators[1]).set_params(covariance="tied"))
         _LOG.info("CredalClustering: candidates with %d clusters", n_clusters)
-        with one_blas_thread():  # The fits already run in threads.
-            tasks = [(estimators, rows) for rows in parts]
-            trials = list(run_fits_in_threads(self._try, tasks, threads))
+        trials = self._try_parts(compared, [np.arange(len(self))])
+        prefers_own = False
+        if len(shapes) > 1:
+            _, own, common = trials[0]
+            prefers_own = own.criterion > common.criterion
+            prefers_own &= len(np.unique(own.labels)) == n_clusters
+            if not prefers_own:
+                trials += self._try_parts(estimators, self.halves)
         candidates = []
         for place, shape in enumerate(shapes):
             first, *others = [found[place] for found in trials]
@@ -256,11 +263,23 @@ class ComparedRows:
             )
             # NaN if there are no halves
             reproducibility = float(np.nan_to_num(one.reproducibility))
+            # Empty clusters are not reproduced.
+            reproducibility *= len(np.unique(one.labels)) / n_clusters
             weight = (reproducibility + _MIN_REPRODUCIBILITY) ** 2
-            candidates.append(replace(one, weight=weight))
+            has_own = shape == "elongated" and prefers_own
+            candidates.append(replace(one, weight=weight, has_own_covariances=has_own))
             self.advance(f"{shape}, {n_clusters} clusters")
-        full = [one for one in candidates if not one.has_empty_cluster] or candidates
-        return [one if one in full else replace(one, weight=0.0) for one in candidates]
+        return candidates
+
+    def _takes_mixtures_of(self, n_clusters: int) -> bool:
+        """Return whether a cluster has more rows in a half of the sample than attributes.
+
+        Its covariance cannot be estimated otherwise.
+        """
+        if not self.takes_mixtures:
+            return False
+        n_attributes = self.source.objects.shape[1]
+        return len(self) > 2 * n_clusters * n_attributes
 
     def cut_tree(self, n_clusters: int) -> Candidate:
         """Return the connected clusters of the density tree."""
@@ -298,6 +317,15 @@ class ComparedRows:
             return False
         return self.tree.support(n_clusters)[0] >= _MIN_PROMINENCE
 
+    def _try_parts(
+        self, estimators: list[Any], parts: list[np.ndarray]
+    ) -> list[list[Trial]]:
+        """Fit estimators to parts of the rows."""
+        tasks = [(estimators, rows) for rows in parts]
+        threads = n_threads(self.params.n_jobs)
+        with one_blas_thread():  # The fits already run in threads.
+            return list(run_fits_in_threads(self._try, tasks, threads))
+
     def _try(self, estimators: list[Any], rows: np.ndarray) -> list[Trial]:
         """Fit estimators to some of the rows; mixtures begin also with the compact clusters."""
         trials: list[Trial] = []
@@ -308,22 +336,24 @@ class ComparedRows:
             if compact is None:
                 compact = fitted.credal_partition_
             elif len(np.unique(compact.labels)) == compact.n_clusters:
-                other = self.fit_some(clone(estimator).set_params(init=compact), rows)
+                other = self.fit_some(estimator, rows, init=compact)
                 fitted = min(fitted, other, key=lambda one: one.objective_)
             labels = fitted.labels_
             if len(rows) < len(self):
                 labels = fitted.predict(self._objects(rows))
             means = getattr(fitted, "means_", None)
-            trials.append(Trial(labels, means, time.perf_counter() - began))
+            criterion = getattr(fitted, "ebic_", np.nan)
+            seconds = time.perf_counter() - began
+            trials.append(Trial(labels, means, criterion, seconds))
         return trials
 
     def _objects(self, rows: np.ndarray) -> np.ndarray:
         """Return all rows, as attributes or as dissimilarities to some of them."""
         return self.source.objects if self.is_euclidean else self.D[:, rows]
 
-    def fit_some(self, estimator: Any, rows: np.ndarray) -> Any:
-        """Fit a copy of the estimator to some of the rows."""
-        trial = clone(estimator).set_params(n_jobs=1, n_init=_N_INIT)
+    def fit_some(self, estimator: Any, rows: np.ndarray, **params: Any) -> Any:
+        """Fit a copy of the estimator, with other parameters, to some of the rows."""
+        trial = clone(estimator).set_params(n_jobs=1, n_init=_N_INIT, **params)
         n_landmarks = max(_N_LANDMARKS, 10 * trial.n_clusters)
         if isinstance(trial, EVCLUS) and len(rows) > n_landmarks:
             trial.set_params(sampling="landmarks", n_landmarks=n_landmarks)
@@ -361,7 +391,13 @@ def select(
         if rows.has_connected(k):
             found = _compare_connected(rows, candidates, k, is_new=k != n_clusters)
             if found is not None:
-                return tuple(found)
+                candidates = found
+                break
+    if any(one.has_own_covariances and one.weight > 0 for one in candidates):
+        candidates = [
+            one if one.has_own_covariances else replace(one, weight=0.0)
+            for one in candidates
+        ]
     return tuple(candidates)
 
 
@@ -451,21 +487,25 @@ class CredalClustering(EvidentialClusterer):
 
     - *Number of clusters*: the number with the largest support (see
       `dempster.model_selection.number_of_clusters`).
-    - *Compact or elongated*: both are also fitted to the halves of two random splits of the sample.
-      The reproducibility of a candidate is the mean adjusted Rand index between the clusters of two
-      halves; the candidate with the larger one is selected.
+    - *Compact or elongated*: elongated clusters are selected if the Bayesian information criterion
+      of the mixture is larger with a covariance of each cluster than with a common covariance.
+      Otherwise both are also fitted to the halves of two random splits of the sample. The
+      reproducibility of a candidate is the mean adjusted Rand index between the clusters of two
+      halves, times the share of clusters that contain objects; the candidate with the larger one is
+      selected.
     - *Connected*: selected if the clusters are prominent in a tree of the densities, if far fewer
       nearest neighbors have different labels than with the other candidates, and if no other
       candidate finds nearly the same clusters. A number of connected clusters that the tree
       separates very clearly replaces the number of compact ones.
 
-    Compact and elongated candidates are then fitted to all objects. The relative plausibility of
-    each cluster is the weighted mean over the candidates; the weights are proportional to the
-    squares of the reproducibilities. An object about which reproducible candidates disagree
-    therefore gets mass on a pair of clusters. An object has as much mass on the empty set as in the
-    candidate that regards it most as an outlier. Connected clusters, and the clusters of a single
-    candidate, are not averaged. Elongated clusters are not fitted if most attributes are discrete
-    (at most ten different values).
+    Unless one candidate is selected by its covariances, compact and elongated candidates are then
+    fitted to all objects. The relative plausibility of each cluster is the weighted mean over the
+    candidates; the weights are proportional to the squares of the reproducibilities. An object
+    about which reproducible candidates disagree therefore gets mass on a pair of clusters. An
+    object has as much mass on the empty set as in the candidate that regards it most as an outlier.
+    Connected clusters, and the clusters of a single candidate, are not averaged. Elongated clusters
+    are not fitted if most attributes are discrete (at most ten different values), or if a half of
+    the sample has no more rows per cluster than attributes.
 
     Parameters
     ----------
@@ -503,9 +543,9 @@ class CredalClustering(EvidentialClusterer):
         Shape of the selected clusters.
     candidates_ : pandas.DataFrame
         One row for each candidate: shape, method, number of clusters, reproducibility (agreement
-        between the halves), neighbors (share of nearest neighbors with the same label, corrected
-        for chance), adjusted Rand index with the selected candidate, weight in the mean of the
-        plausibilities, whether it is selected, and time in seconds.
+        between the halves, NaN without fits to halves), neighbors (share of nearest neighbors with
+        the same label, corrected for chance), adjusted Rand index with the selected candidate,
+        weight in the mean of the plausibilities, whether it is selected, and time in seconds.
     candidate_labels_ : ndarray of shape (n_candidates, n_rows)
         Clusters of the sampled rows, if candidates were compared.
     candidate_points_ : ndarray of shape (n_rows, 2)
@@ -816,6 +856,10 @@ class CredalClustering(EvidentialClusterer):
             )
             rest = f"with {rival['shape']} clusters ({other})"
             return f"{clusters}: neighbors have the same label {often} {rest}."
+        if np.isnan(selected["reproducibility"]):
+            if self.selected_ == "elongated":
+                return f"{clusters}: the covariances of the clusters are different."
+            return f"{clusters}: they are similar to the connected parts of the data."
         text = (
             f"{clusters}: those of two halves of the data agree by "
             f"{selected['reproducibility']:.2f}, {rival['shape']} clusters by "
