@@ -9,10 +9,7 @@ libraries and seeds. The program needs the package bertopic and takes some minut
 
 from __future__ import annotations
 
-import inspect
 import itertools
-import pkgutil
-import re
 import warnings
 from typing import Any
 
@@ -26,105 +23,18 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 from umap import UMAP
 
+from benchmarks.embeddings import (
+    LIBRARIES,
+    N_WORDS,
+    WORDS,
+    coherence,
+    collect_documents,
+)
 from benchmarks.other import write_table
 from dempster.cluster import EVCLUS, CredalClustering
 from dempster.integrations.bertopic import TopicClusterer, find_topics
 
 SEEDS = range(5)
-LIBRARIES = {
-    "SciPy": (
-        "scipy.stats",
-        "scipy.signal",
-        "scipy.optimize",
-        "scipy.special",
-        "scipy.sparse",
-        "numpy.linalg",
-    ),
-    "NumPy": (
-        "numpy",
-        "numpy.linalg",
-        "numpy.fft",
-        "numpy.random",
-        "numpy.ma",
-        "numpy.polynomial.polynomial",
-    ),
-    "scikit-learn": tuple(
-        f"sklearn.{name}"
-        for name in (
-            *(
-                "cluster",
-                "covariance",
-                "datasets",
-                "decomposition",
-                "ensemble",
-                "feature_extraction.text",
-            ),
-            *(
-                "feature_selection",
-                "gaussian_process",
-                "linear_model",
-                "manifold",
-                "metrics",
-                "model_selection",
-            ),
-            *(
-                "naive_bayes",
-                "neighbors",
-                "neural_network",
-                "preprocessing",
-                "svm",
-                "tree",
-                "utils",
-            ),
-        )
-    ),
-    "pandas": (
-        "pandas",
-        "pandas.DataFrame",
-        "pandas.Series",
-        "pandas.Series.str",
-        "pandas.Series.dt",
-        "pandas.plotting",
-    ),
-}
-WORDS = {"stop_words": "english", "token_pattern": "[a-z]{3,}"}
-N_WORDS = 10  # words that describe a topic
-
-
-def collect_documents(places: tuple[str, ...]) -> list[str]:
-    """Return the words of different docstrings of more than 300 characters in modules and classes."""
-    texts: dict[str, None] = {}
-    for place in places:
-        owner = pkgutil.resolve_name(place)
-        for name in dir(owner):
-            text = inspect.getdoc(getattr(owner, name)) or ""
-            if not name.startswith("_") and len(text) > 300:
-                # BERTopic would join words at other characters.
-                texts[re.sub("[^A-Za-z0-9]+", " ", text)] = None
-    return list(texts)
-
-
-def coherence(topics: list[list[str]], documents: list[str]) -> float:
-    """Return the mean NPMI of all pairs of words of a topic, which are counted in documents.
-
-    Mean over topics.
-    """
-    vectorizer = CountVectorizer(**WORDS, binary=True)
-    occurs = vectorizer.fit_transform(documents).tocsc().astype(float)
-    values = []
-    for topic in topics:
-        some = occurs[:, [vectorizer.vocabulary_[word] for word in topic if word]]
-        both = (some.T @ some).toarray() / len(documents)
-        i, j = np.triu_indices(len(both), 1)
-        p = both[i, i]
-        q = both[j, j]
-        r = both[i, j]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            npmi = np.where(
-                r == 0, -1, np.where(r == 1, 1, np.log(r / (p * q)) / -np.log(r))
-            )
-        values.append(npmi.mean())
-    return float(np.mean(values))
 
 
 def evaluate(
@@ -170,7 +80,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     results: dict[tuple[str, str], list[list[float]]] = {}
     for seed, library in itertools.product(SEEDS, LIBRARIES):
-        documents = collect_documents(LIBRARIES[library])
+        documents = list(collect_documents(LIBRARIES[library]))
         words = TfidfVectorizer(**WORDS, min_df=3)
         vectors = make_pipeline(
             words, TruncatedSVD(20, random_state=seed), Normalizer()
