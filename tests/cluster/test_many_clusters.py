@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
+from scipy.spatial.distance import cdist
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
@@ -17,9 +19,17 @@ from dempster.cluster._mass_step import (
 from dempster.cluster.ecm import PrototypeModel
 from dempster.cluster.egmm import EvidentialMixture
 from dempster.cluster.evclus._fitted_pairs import _nearest_and_random_pairs
+from dempster.cluster.evclus._model import (
+    NearbyReferences,
+    Surroundings,
+    neighboring_clusters,
+)
 from dempster.cluster.evclus._pairs import AllPairs
+from dempster.constraints import Constraints
 from dempster.dissimilarity.sources import AttributeSource
 from dempster.optimize.blocks import block_map
+from dempster.partition import CredalPartition
+from dempster.persistence import load, save
 
 C = 60
 K = 5  # number of clusters on which an object has mass
@@ -157,7 +167,70 @@ def test_evclus_compares_some_pairs_of_landmarks(metric):
     np.testing.assert_allclose(partition.masses.sum(axis=1), 1, rtol=1e-6)
     again = model.predict_mass(X)
     assert abs(again.stored_masses - partition.stored_masses).max() < 1e-9
-    assert model.scale_.best.quantile < 0.35
+    assert model.scale_ is None
+
+
+@pytest.mark.parametrize("dtype", [np.float32, float])
+def test_references_of_near_clusters_are_sufficient(dtype):
+    points = X[::2].astype(dtype)
+    new = X[1::2].astype(dtype)
+    labels = Y[::2].astype(np.int64)
+    labels[labels == 3] = 4  # Cluster 3 has no references.
+    blocks = blocks_of(points)
+    family = neighboring_clusters(blocks, labels, C)
+    around = Surroundings.from_dissimilarities(blocks, len(points), None, C)
+    affinity = around.affinity(labels, C)
+    contour, near, nearest, distance = affinity.by_points(new, points)
+    nearby = NearbyReferences(points, affinity, family)
+    found, clusters, *others = nearby.compare(new)
+    assert max(map(len, nearby.clusters)) < C / 2
+    np.testing.assert_array_equal(others[1], nearest)
+    np.testing.assert_array_equal(others[2], distance)
+    assert np.isclose(others[0], near).mean() > 0.99
+    assert (np.diff(found, axis=1) <= 0).all()
+    np.testing.assert_array_equal(clusters[:, 0], contour.argmax(axis=1))
+    expected = np.take_along_axis(contour, clusters, axis=1)
+    assert np.isclose(found, expected, rtol=1e-4, atol=1e-6).all(axis=1).mean() > 0.98
+
+
+def test_local_scales_are_smaller_than_clusters():
+    rng = np.random.default_rng(0)
+    spread = np.exp(0.5 * rng.normal(size=C))
+    labels = rng.integers(0, C, 2000)
+    centers = 2.5 * rng.normal(size=(C, 10))
+    points = centers[labels] + spread[labels, None] * rng.normal(size=(2000, 10))
+    blocks = blocks_of(points[:1000])
+    around = Surroundings.from_dissimilarities(blocks, 1000, None, C)
+    affinity = around.affinity(labels[:1000], C)
+    contour = affinity.by_points(points[1000:], points[:1000])[0]
+    assert (contour.argmax(axis=1) == labels[1000:]).mean() > 0.93
+
+
+def blocks_of(points):
+    """Return the function that yields blocks of dissimilarities between points."""
+    rows = np.array_split(np.arange(len(points)), 3)
+    return lambda: [(some, cdist(points[some], points)) for some in rows]
+
+
+def test_evclus_never_needs_a_column_for_each_set(monkeypatch, tmp_path):
+    def fail(self):
+        raise AssertionError("masses were expanded")
+
+    monkeypatch.setattr(CredalPartition, "masses", property(fail))
+    model = EVCLUS(C, n_init=1, max_iter=3, random_state=0).fit(X)
+    assert sparse.issparse(model._model.reference_masses)
+    again = model.predict_mass(X[:99]).stored_masses
+    assert abs(again - model.credal_partition_.stored_masses[:99]).max() < 1e-9
+    save(model, tmp_path / "model")
+    loaded = load(tmp_path / "model").predict_mass(X[:99]).stored_masses
+    assert (loaded != again).nnz == 0
+
+
+def test_constraints_with_many_clusters():
+    model = EVCLUS(C, n_init=1, max_iter=3, random_state=0)
+    model.fit(X[:1200], constraints=Constraints([(0, 1)], [(2, 3)]))
+    total = model.credal_partition_.stored_masses.sum(axis=1)
+    np.testing.assert_allclose(total, 1, rtol=1e-6)
 
 
 def test_no_landmark_matrix_is_fitted_with_many_clusters(monkeypatch):

@@ -126,8 +126,8 @@ class MassStep:
         )
 
 
-_MIN_STORED_MASS = 1e-6  # smaller masses are left out of compressed rows
-_N_NEAREST = 5  # number of clusters on which an object of compressed rows has mass
+MIN_STORED_MASS = 1e-6  # smaller masses are left out of compressed rows
+N_NEAREST = 5  # number of clusters on which an object of compressed rows has mass
 NEAREST_ROWS = 1024  # number of rows that are compared with all clusters at once
 
 
@@ -140,7 +140,7 @@ def has_many_components(family: FocalSets) -> bool:
     return has_many_clusters(family) and len(family) == family.n_clusters
 
 
-def find_smallest(costs: np.ndarray, k: int = _N_NEAREST) -> np.ndarray:
+def find_smallest(costs: np.ndarray, k: int = N_NEAREST) -> np.ndarray:
     """Return the columns of the k smallest costs of each row in increasing order, shape (n, k)."""
     near = np.empty((len(costs), k), np.int64)
     smallest_costs(costs, near)
@@ -161,9 +161,9 @@ def sum_nearest(
 
 
 def nearest_clusters(
-    X: np.ndarray, centers: np.ndarray
+    X: np.ndarray, centers: np.ndarray, k: int = N_NEAREST
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the nearest few of c centers, shape (n, k), and the squared distances to them.
+    """Return the nearest k of c centers, shape (n, k), and the squared distances to them.
 
     They are selected by a matrix product, in coordinates in which it is accurate.
     """
@@ -172,7 +172,7 @@ def nearest_clusters(
     places = centers - origin
     costs = (X - origin) @ (-2 * places.T)
     costs += np.square(places).sum(axis=1)
-    near = find_smallest(costs)
+    near = find_smallest(costs, k)
     gaps = X[:, None] - centers[near]
     return near, np.einsum("ikd,ikd->ik", gaps, gaps).astype(float)
 
@@ -212,7 +212,7 @@ def compress_masses(
     sets: np.ndarray, masses: np.ndarray, n_sets: int, dtype: np.dtype
 ) -> sparse.csr_array:
     """Return compressed rows, shape (n, f), of masses on some sets, shape (n, k)."""
-    kept = masses >= _MIN_STORED_MASS
+    kept = masses >= MIN_STORED_MASS
     total = np.where(kept, masses, 0).sum(axis=1, keepdims=True)
     ends = np.append(0, kept.sum(axis=1).cumsum())
     values = (masses / total)[kept].astype(dtype)
@@ -236,7 +236,7 @@ def nearest_masses(
     prototypes is the mean of the squared distances to them, minus a quarter of the squared distance
     between them.
     """
-    first, second = np.triu_indices(_N_NEAREST, 1)
+    first, second = np.triu_indices(N_NEAREST, 1)
     pairs = pair_columns(step.family)[near[:, first], near[:, second]]
     between = (squares[:, first] + squares[:, second]) / 2
     between -= apart[near[:, first], near[:, second]] / 4

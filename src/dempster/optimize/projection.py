@@ -13,6 +13,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy import sparse
 
+from dempster._arrays import Array, scale_rows
 from dempster._native import kernel
 from dempster.optimize.blocks import row_blocks
 from dempster.optimize.simplex_qp import simplex_qp_batch
@@ -165,7 +166,7 @@ def approach_known_masses(
 
 def approach_compressed(
     masses: sparse.csr_array,
-    known: np.ndarray,
+    known: Array,
     nearest: np.ndarray,
     distance: np.ndarray,
     radii: np.ndarray,
@@ -173,7 +174,7 @@ def approach_compressed(
     """Return the result of `approach_known_masses` for compressed rows."""
     share = _known_shares(nearest, distance, radii)
     near = np.flatnonzero(share)
-    own = sparse.csr_array(share[near, None] * known[nearest[near]])
+    own = sparse.csr_array(scale_rows(known[nearest[near]], share[near]))
     n_before = np.searchsorted(near, np.arange(len(share) + 1))
     own = sparse.csr_array((own.data, own.indices, own.indptr[n_before]), masses.shape)
     return (sparse.diags_array(1 - share) @ masses + own).astype(masses.dtype)

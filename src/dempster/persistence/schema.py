@@ -368,7 +368,11 @@ def _check_part(name: str, value: Any, hint: Any, lengths: dict[str, int]) -> No
             )
         for k, (part, kind) in enumerate(zip(value, kinds, strict=True)):
             _check_part(f"{name}[{k}]", part, kind, lengths)
-    elif _is_union(hint) and _is_annotated(kinds[0]) and value is not None:
+    elif (
+        _is_union(hint)
+        and _is_annotated(kinds[0])
+        and not any(_is_instance(value, kind) for kind in kinds[1:])
+    ):
         _check_part(name, value, kinds[0], lengths)
     elif not _is_instance(value, hint):
         raise InvalidInputError(

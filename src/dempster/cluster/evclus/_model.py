@@ -14,15 +14,17 @@ plausibility of cluster k for object i is proportional to
 
 where the sum is over the n_k reference objects of cluster k. The factor gamma_ij is such that the
 target conflict 1 - exp(-gamma_ij d_ij^2) is 0.95 at d_ij = 1.5 sqrt(s_i s_j). The local scale s_i
-is the distance within which object i has sqrt(r) of the r reference objects (see self-tuning
-spectral clustering, Zelnik-Manor and Perona, 2004), so that dense and sparse clusters are treated
-alike. Without the divisor, large clusters would be favored; the divisor n_k would favor small
-clusters. The square root was the best choice on many data sets. An object is an outlier if it is
-much farther from its nearest reference objects than usual (beyond the fence of a box plot).
+is the distance within which object i has sqrt(r) of the r reference objects, or half of the mean
+number of reference objects per cluster if this is less (see self-tuning spectral clustering,
+Zelnik-Manor and Perona, 2004), so that dense and sparse clusters are treated alike. Without the
+divisor, large clusters would be favored; the divisor n_k would favor small clusters. The square
+root was the best choice on many data sets. An object is an outlier if it is much farther from its
+nearest reference objects than usual (beyond the fence of a box plot).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -34,6 +36,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dempster._arrays import (
     Array,
+    concatenate_rows,
     is_tensor,
     precision_of,
     row_mean,
@@ -48,10 +51,14 @@ from dempster.belief import FocalSets
 from dempster.belief.focal_sets import has_many_clusters
 from dempster.cluster._boundaries import count_boundaries, neighbor_family
 from dempster.cluster._mass_step import (
+    N_NEAREST,
+    NEAREST_ROWS,
     collect_masses,
     find_smallest,
     masses_from_plausibilities,
+    nearest_clusters,
     nearest_doubt,
+    pair_columns,
 )
 from dempster.cluster.evclus._pairs import WeightedPairs
 from dempster.cluster.explanation import ClusterEvidence
@@ -69,6 +76,12 @@ from dempster.optimize.projection import (
 )
 from dempster.optimize.row_fit import conflicts_of_pairs
 from dempster.optimize.simplex_qp import solve_simplex_qp
+
+RowBlocks = Callable[[], Iterable[tuple[np.ndarray, np.ndarray]]]
+"""Function that returns blocks of reference objects with their dissimilarities to all of them.
+
+A block contains the indices of some reference objects, and an array with a row for each of them.
+"""
 
 # ---- surroundings --------------------------------------------------------------------------------
 
@@ -135,6 +148,16 @@ class Affinity:
         _affinity_of_points(*points, *arguments, near, nearest, distance, out)
         return out, near, nearest, distance
 
+    def select(self, which: np.ndarray, clusters: np.ndarray) -> Affinity:
+        """Return the affinity to some clusters (sorted), given the indices of their references."""
+        return replace(
+            self,
+            scales=self.scales[which],
+            weights=self.weights[which],
+            labels=np.searchsorted(clusters, self.labels[which]),
+            n_clusters=len(clusters),
+        )
+
     def _references(self, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return self.scales.astype(dtype), self.weights.astype(dtype), self.labels
 
@@ -186,8 +209,8 @@ class Surroundings:
 
     weights: Annotated[np.ndarray, "r"]  # weights of the reference objects
     unit: float  # weight of one object, the mean of the weights
-    # distances within which each of them has sqrt(r) other reference objects
-    scales: Annotated[np.ndarray, "r"]
+    n_neighbors: int  # number of other reference objects within a local scale
+    scales: Annotated[np.ndarray, "r"]  # local scales of the reference objects
     # third quartile of the distances within which each of them has 5 other reference objects
     usual: float
     fence: float  # log(distance / usual) at which the mass on the empty set is 1/2
@@ -195,19 +218,28 @@ class Surroundings:
 
     @classmethod
     def from_dissimilarities(
-        cls, D: np.ndarray, weights: np.ndarray | None
+        cls,
+        blocks: RowBlocks,
+        r: int,
+        weights: np.ndarray | None,
+        n_clusters: int,
     ) -> Surroundings:
-        """Compute the distances from the (r, r) dissimilarities between the reference objects."""
-        r = len(D)
+        """Compute the distances from the dissimilarities between r reference objects."""
         w = np.ones(r) if weights is None else weights.astype(float)
         unit = float(w.mean())
-        near, far = reach(D, w, np.arange(r), unit, *_neighbor_weights(unit, r))
-        scales = _replace_zeros(far, D)
-        near = _replace_zeros(near, D)
+        per_cluster = round(r / (2 * n_clusters))
+        n_neighbors = max(min(round(np.sqrt(r)), per_cluster), _NEAR)
+        amounts = _neighbor_weights(unit, r, n_neighbors)
+        parts = [reach(D, w, rows, unit, *amounts) for rows, D in blocks()]
+        near, far = map(np.concatenate, zip(*parts, strict=True))
+        scales = _replace_zeros(far, blocks)
+        near = _replace_zeros(near, blocks)
         low = scale_at(near, 0.25, w)
         high = scale_at(near, 0.75, w)
         width = max(float(np.log(high / low)), _MIN_RANGE)
-        return cls(w, unit, scales, high, _FENCE * width, _SOFTNESS * width)
+        return cls(
+            w, unit, n_neighbors, scales, high, _FENCE * width, _SOFTNESS * width
+        )
 
     def affinity(self, labels: np.ndarray, n_clusters: int) -> Affinity:
         """Return the object that computes affinities.
@@ -227,7 +259,7 @@ class Surroundings:
     @property
     def neighbor_weights(self) -> tuple[float, float]:
         """Parameters ``near`` and ``far`` of `reach`."""
-        return _neighbor_weights(self.unit, len(self.weights))
+        return _neighbor_weights(self.unit, len(self.weights), self.n_neighbors)
 
     def outlying(self, near: np.ndarray) -> np.ndarray:
         """Return the masses on the empty set.
@@ -239,40 +271,43 @@ class Surroundings:
         return 1 / (1 + np.exp(-np.minimum(above, 50)))
 
 
-def _neighbor_weights(unit: float, r: int) -> tuple[float, float]:
+def _neighbor_weights(unit: float, r: int, n_neighbors: int) -> tuple[float, float]:
     """Return the parameters ``near`` and ``far`` of `reach` for r reference objects."""
     others = max(r - 1, 1)
     near = min(_NEAR, others)
-    far = min(round(np.sqrt(r)), others)
+    far = min(n_neighbors, others)
     return unit * near * (1 - 1e-9), unit * far * (1 - 1e-9)
 
 
-def _replace_zeros(distances: np.ndarray, D: np.ndarray) -> np.ndarray:
+def _replace_zeros(distances: np.ndarray, blocks: RowBlocks) -> np.ndarray:
     """Replace zero distances by a small positive distance.
 
-    If all are zero, use the smallest positive entry of D.
+    If all are zero, use the smallest positive dissimilarity in the blocks.
     """
     finite = distances[np.isfinite(distances) & (distances > 0)]
     if not len(finite):
-        return np.full(len(distances), D[D > 0].min() if (D > 0).any() else 1.0)
+        least = min(D[D > 0].min(initial=np.inf) for _, D in blocks())
+        return np.full(len(distances), least if np.isfinite(least) else 1.0)
     return np.clip(distances, 1e-6 * float(np.median(finite)), finite.max())
 
 
 def neighboring_clusters(
-    D: np.ndarray,
+    blocks: RowBlocks,
     labels: np.ndarray,
     n_clusters: int,
     weights: np.ndarray | None = None,
 ) -> FocalSets:
     """Return the empty set, single clusters and pairs of neighboring clusters.
 
-    ``D`` contains dissimilarities, ``labels`` the clusters of the objects, and ``weights`` their
-    weights.
+    ``labels`` contains the clusters of the reference objects, and ``weights`` their weights.
     """
-    members = np.zeros((len(D), n_clusters))
-    members[np.arange(len(D)), labels] = 1 if weights is None else weights
-    squares = np.square(D, dtype=float) @ members
-    costs = _costs_of_clusters(squares, members.sum(axis=0), members)
+    w = np.ones(len(labels)) if weights is None else weights
+    cells = w, (np.arange(len(labels)), labels)
+    members = sparse.csc_array(cells, (len(labels), n_clusters))
+    squares = [np.square(D, dtype=float) @ members for _, D in blocks()]
+    with np.errstate(invalid="ignore"):
+        means = np.concatenate(squares) / members.sum(axis=0)
+    costs = _costs_of_clusters(means, labels, w)
     return neighbor_family(count_boundaries(costs, weights))
 
 
@@ -287,25 +322,26 @@ def neighbors_of_pairs(
     for first, second in ((pairs.i, pairs.j), (pairs.j, pairs.i)):
         np.add.at(squares, (first, labels[second]), np.square(pairs.dissimilarity))
         np.add.at(counts, (first, labels[second]), 1)
-    members = np.eye(n_clusters)[labels]
-    costs = _costs_of_clusters(squares, counts, members)
+    with np.errstate(invalid="ignore"):
+        means = squares / counts
+    costs = _costs_of_clusters(means, labels, np.ones(len(labels)))
     return neighbor_family(count_boundaries(costs), omega=True)
 
 
 def _costs_of_clusters(
-    squares: np.ndarray, counts: np.ndarray, members: np.ndarray
+    means: np.ndarray, labels: np.ndarray, weights: np.ndarray
 ) -> np.ndarray:
     """Return the costs of the clusters for the objects, infinite if they are unknown.
 
-    ``squares`` contains the sums of the squared dissimilarities of n objects to the members of c
-    clusters, and ``counts`` their numbers. The cost is the mean minus half of the mean within the
-    cluster. For Euclidean distances, this is the squared distance to the mean of the cluster.
-    ``members`` contains the weights of the objects in their clusters, shape (n, c).
+    ``means`` contains the mean squared dissimilarities of n objects to the members of c clusters,
+    NaN if they are unknown. The cost is the mean minus half of the mean within the cluster. For
+    Euclidean distances, this is the squared distance to the mean of the cluster.
     """
+    own = np.nan_to_num(means[np.arange(len(labels)), labels])
+    total = np.bincount(labels, weights, minlength=means.shape[1])
     with np.errstate(invalid="ignore"):
-        mean = squares / counts
-        within = np.nansum(members * mean, axis=0) / members.sum(axis=0)
-        return np.nan_to_num(mean - within / 2, nan=np.inf)
+        within = np.bincount(labels, weights * own, minlength=len(total)) / total
+    return np.nan_to_num(means - within / 2, nan=np.inf)
 
 
 # ---- models --------------------------------------------------------------------------------------
@@ -521,26 +557,40 @@ class DoubtModel:
     )
     labels: Annotated[np.ndarray, "r:int64"]  # clusters of the reference objects
     surroundings: Surroundings
-    reference_masses: Annotated[np.ndarray, "r f"]  # masses of the reference objects
+    # masses of the reference objects, compressed rows if there are many clusters
+    reference_masses: Annotated[np.ndarray, "r f"] | sparse.csr_array
+
+    def __post_init__(self) -> None:
+        shape = len(self.labels), len(self.family)
+        if self.reference_masses.shape != shape:
+            must = f"have shape {shape}, got {self.reference_masses.shape}"
+            raise InvalidParameterError("reference_masses", must=must)
 
     @classmethod
-    def from_fit(cls, fit: EvclusModel, D: np.ndarray, kept: np.ndarray) -> DoubtModel:
+    def from_fit(
+        cls, fit: EvclusModel, blocks: RowBlocks, kept: np.ndarray | None = None
+    ) -> DoubtModel:
         """Create the model from a fit and the dissimilarities of its references.
 
-        The references with the indices ``kept`` keep their masses.
+        The references with the indices ``kept`` keep their masses; None if there are no
+        constraints.
         """
         c = fit.family.n_clusters
         labels = fit.reference_masses[:, fit.family.singleton_index].argmax(axis=1)
-        family = neighboring_clusters(D, labels, c, fit.counts)
-        surroundings = Surroundings.from_dissimilarities(D, fit.counts)
-        contour, near = surroundings.affinity(labels, c).by_distances(
-            D, np.arange(len(D))
-        )
-        masses = masses_from_plausibilities(
-            contour, family, surroundings.outlying(near)
-        )
-        model = cls(family, fit, labels, surroundings, masses)
-        if len(kept):
+        family = neighboring_clusters(blocks, labels, c, fit.counts)
+        around = Surroundings.from_dissimilarities(blocks, len(labels), fit.counts, c)
+        affinity = around.affinity(labels, c)
+        parts = []
+        for rows, D in blocks():
+            contour, near = affinity.by_distances(D, rows)
+            outlying = around.outlying(near)
+            if kept is None and has_many_clusters(family):
+                parts.append(_compress_doubt(contour, family, outlying))
+            else:
+                parts.append(masses_from_plausibilities(contour, family, outlying))
+        masses = concatenate_rows(parts)
+        model = cls(family, fit, labels, around, masses)
+        if kept is not None and len(kept):
             model.keep(masses, kept, fit.reference_masses[kept])
         return model
 
@@ -585,10 +635,17 @@ class DoubtModel:
             )
 
         products = _needs_products(values, references)
+        nearby = None
+        size = max(1, _MAX_DISSIMILARITIES // len(references))
+        if has_many_clusters(self.family) and references.are_points(values):
+            nearby = self._nearby
+            size = _ROWS_PER_CLUSTER * self.family.n_clusters
 
         def compute(start: int, stop: int) -> Array:
             block = values[start:stop]
-            if products:
+            if nearby is not None:
+                contour, clusters, near, nearest, distance = nearby.compare(block)
+            elif products:
                 D = np.ascontiguousarray(
                     references.dissimilarities(values, start, stop)
                 )
@@ -599,21 +656,27 @@ class DoubtModel:
                 contour, near, nearest, distance = affinity.by_points(block, points)
             outlying = self.surroundings.outlying(near)
             known = self.reference_masses, nearest, distance, self.fit.radii
-            if has_many_clusters(self.family):
-                clusters = find_smallest(-contour)
-                plausible = np.take_along_axis(contour, clusters, axis=1)
+            if nearby is not None:
                 rows = nearest_doubt(
-                    clusters, plausible, self.family, outlying, contour.dtype
+                    clusters, contour, self.family, outlying, contour.dtype
                 )
+                return approach_compressed(rows, *known)
+            if has_many_clusters(self.family):
+                rows = _compress_doubt(contour, self.family, outlying)
                 return approach_compressed(rows, *known)
             masses = masses_from_plausibilities(contour, self.family, outlying)
             approach_known_masses(masses, *known)
             return masses
 
-        size = max(1, _MAX_DISSIMILARITIES // len(references))
         blocks = row_blocks(len(values), size, most=None)
         with _blas_threads(values, references):
             return collect_masses(compute, blocks, self.family, dtype, apply)
+
+    @cached_property
+    def _nearby(self) -> NearbyReferences:
+        points = cast(AttributeSource, self.references.source).objects
+        affinity = self.surroundings.affinity(self.labels, self.family.n_clusters)
+        return NearbyReferences(points, affinity, self.family)
 
     def _as_fit(self) -> EvclusModel:
         return replace(
@@ -662,6 +725,81 @@ class DoubtModel:
         if alone:
             return self
         return replace(self, surroundings=replace(self.surroundings, weights=weights))
+
+
+# ---- comparison with references of near clusters -------------------------------------------------
+
+_ROWS_PER_CLUSTER = 64  # number of rows in a block, divided by the number of clusters
+_NEAR_CLUSTERS = (
+    16  # number of clusters with which a point is compared, without neighbors
+)
+
+
+class NearbyReferences:
+    """References of a few clusters, with which a point is compared if there are many clusters.
+
+    They are the references of the cluster of the nearest reference, of its neighbors, and of the
+    clusters that are most frequent among the nearest references of its references.
+    """
+
+    def __init__(self, points: np.ndarray, affinity: Affinity, family: FocalSets):
+        self.points = points
+        self.affinity = affinity
+        c = family.n_clusters
+        labels = affinity.labels
+        k = min(2 * len(points) // c + N_NEAREST, len(points))
+        counts = np.zeros((c, c))
+        for a, b in row_blocks(len(points), NEAREST_ROWS, most=None):
+            near = nearest_clusters(points[a:b], points, k)[0]
+            np.add.at(counts, (labels[a:b, None], labels[near]), 1)
+        np.fill_diagonal(counts, np.inf)
+        is_near = pair_columns(family) >= 0
+        order = np.argsort(-counts, axis=1, kind="stable")[:, :_NEAR_CLUSTERS]
+        np.put_along_axis(is_near, order, values=True, axis=1)
+        self.clusters = [np.flatnonzero(row) for row in is_near]
+
+    @cached_property
+    def _parts(self) -> list[tuple[np.ndarray, Affinity]]:
+        """References near each cluster, and the affinity to their clusters."""
+        parts = []
+        for clusters in self.clusters:
+            which = np.flatnonzero(np.isin(self.affinity.labels, clusters))
+            parts.append((which, self.affinity.select(which, clusters)))
+        return parts
+
+    def compare(self, A: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return the largest affinities of points A, in decreasing order, and their clusters.
+
+        The other results are those of `Affinity.by_points`.
+        """
+        n = len(A)
+        nearest = np.empty(n, np.int64)
+        for a, b in row_blocks(n, NEAREST_ROWS, most=None):
+            nearest[a:b] = nearest_clusters(A[a:b], self.points, 1)[0][:, 0]
+        owner = self.affinity.labels[nearest]
+        contour = np.zeros((n, N_NEAREST), A.dtype)
+        clusters = np.empty((n, N_NEAREST), np.int64)
+        near, distance = np.empty((2, n), A.dtype)
+        order = np.argsort(owner, kind="stable")
+        for rows in np.split(order, np.flatnonzero(np.diff(owner[order])) + 1):
+            which, affinity = self._parts[owner[rows[0]]]
+            points = self.points[which].astype(A.dtype, copy=False)
+            found = affinity.by_points(A[rows], points)
+            similar, near[rows], closest, distance[rows] = found
+            nearest[rows] = which[closest]
+            best = find_smallest(-similar)
+            contour[rows] = np.take_along_axis(similar, best, axis=1)
+            clusters[rows] = self.clusters[owner[rows[0]]][best]
+        return contour, clusters, near, nearest, distance
+
+
+def _compress_doubt(
+    contour: np.ndarray, family: FocalSets, outlying: np.ndarray
+) -> sparse.csr_array:
+    """Return the masses of `masses_from_plausibilities` on the most plausible clusters."""
+    clusters = find_smallest(-contour)
+    plausible = np.take_along_axis(contour, clusters, axis=1)
+    return nearest_doubt(clusters, plausible, family, outlying, contour.dtype)
 
 
 # ---- comparison with references ------------------------------------------------------------------

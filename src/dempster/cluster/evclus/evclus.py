@@ -111,13 +111,17 @@ _REFINEMENT_OBJECTS = 2000  # number of objects for the second fit of the landma
 _LANDMARK_TOLERANCE = 1e-5
 # tolerance of the fit of landmarks if there are many clusters
 _MANY_CLUSTERS_TOLERANCE = 1e-3
+# quantile of the dissimilarities that is used as d0 if there are many clusters, times their number
+_MANY_CLUSTERS_QUANTILE = 5
 # tolerances for the comparison of starts
 _START_TOLERANCE = 1e-5
 _START_TOLERANCE_OF_LANDMARKS = 1e-2
 # number of starts at each candidate d0, divided by n_init
 _STARTS_PER_SCALE = 0.4
 _TRIAL_STARTS_PER_SCALE = 0.2
-_ROWS_PER_MEDOID = 10  # number of rows per cluster from which medoids are drawn
+# number of rows per cluster from which medoids are drawn, and their maximum number
+_ROWS_PER_MEDOID = 10
+_MAX_MEDOID_ROWS = 6000
 _TRIAL_SWEEPS = 8  # number of sweeps after which labels hardly change
 _FIRST_XI = 0.05  # weight of the constraints in the second of three stages
 # maximum number of sweeps over constrained objects that are not fitted, and tolerance
@@ -214,7 +218,10 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         )
         # whether landmarks are compared with some of the landmarks
         self.compares_nearest = nearest and self.pairs.sampling == "landmarks"
-        scale = candidate_scales(self.pairs, params.d0, params.d0_quantile, self.rng)
+        quantile = params.d0_quantile
+        if self.compares_nearest and quantile is None:
+            quantile = _MANY_CLUSTERS_QUANTILE / self.n_clusters
+        scale = candidate_scales(self.pairs, params.d0, quantile, self.rng)
         self.scale_search = ScaleSearch(self.pairs, scale, self.rng)
         self.has_landmarks = len(self.pairs.fitted) < len(self.distinct.positions)
         self.fitted_links = self.links.among(self.pairs.fitted)
@@ -259,7 +266,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         """Return the masses given by ``init``, or draw masses for the candidate values of d0."""
         search = self.scale_search
         user_masses = self._user_masses(family)
-        if search.scale.is_open and self.has_landmarks and not self.compares_nearest:
+        if search.scale.is_open and self.has_landmarks:
             search.try_landmarks(
                 partial(self._cluster_landmarks, family, user_masses), self.apply
             )
@@ -310,18 +317,18 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         search = self.scale_search
         problem = search.problem_at(trial)
         n_init = self.params.n_init
-        if len(search.scale.trials) > 1:
-            share = _STARTS_PER_SCALE
-            if self.compares_nearest:
-                share = _TRIAL_STARTS_PER_SCALE
-            n_init = max(1, round(share * n_init))
+        if self.compares_nearest:
+            n_init = max(1, round(_TRIAL_STARTS_PER_SCALE * n_init))
+        elif len(search.scale.trials) > 1:
+            n_init = max(1, round(_STARTS_PER_SCALE * n_init))
         m = len(pairs.fitted)
         if self.params.init == "random" or pairs.stored is not None:
             return [random_masses(m, family, self.rng) for _ in range(n_init)]
         counts = pairs.counts
         if isinstance(problem, AllPairs):
             return masses_from_medoids(problem.delta, family, n_init, self.rng, counts)
-        n_rows = max(MAX_ALL_PAIRS_ROWS, _ROWS_PER_MEDOID * self.n_clusters)
+        n_rows = min(_ROWS_PER_MEDOID * self.n_clusters, _MAX_MEDOID_ROWS)
+        n_rows = max(n_rows, MAX_ALL_PAIRS_ROWS, 2 * self.n_clusters)
         places = choose_landmarks(m, n_rows, self.rng)
         if counts is not None:
             counts = counts[places]
@@ -518,7 +525,9 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         landmarks = self._rows(self.pairs.fitted)
         return wider.project(landmarks, self.apply, approach=False).astype(float)
 
-    def assess(self, model: EvclusModel | DoubtModel, masses: Array) -> Assessment:
+    def assess(
+        self, model: EvclusModel | DoubtModel, partition: CredalPartition
+    ) -> Assessment:
         """Compare conflicts with dissimilarities.
 
         The conflicts of a `DoubtModel` are those before pairs of clusters were added.
@@ -528,6 +537,8 @@ class EvclusMethod(Method[Start, ObjectMasses]):
             model = model.fit
             rows = self.pairs.references
             masses = model.reference_masses
+        else:
+            masses = partition.masses
         pairs = self.pairs.assessment_pairs(self.rng, rows)
         if is_tensor(masses):
             rows = np.unique(np.concatenate([pairs.i, pairs.j]))
@@ -584,8 +595,10 @@ class EvclusMethod(Method[Start, ObjectMasses]):
             revision = self._revise(fit)
             model = revision.model
         else:
-            kept = np.flatnonzero(np.isin(positions, linked))
-            model = DoubtModel.from_fit(fit, self._reference_dissimilarities(), kept)
+            kept = None
+            if len(linked):
+                kept = np.flatnonzero(np.isin(positions, linked))
+            model = DoubtModel.from_fit(fit, self._reference_blocks, kept)
         masses = model.masses(self._rows(), self.apply)
         if (self.distinct.first != np.arange(self.n)).any():
             masses = masses[to_device_of(self.distinct.first, masses)]
@@ -598,11 +611,15 @@ class EvclusMethod(Method[Start, ObjectMasses]):
             masses[self._revised_positions] = revision.masses
         return model, masses
 
-    def _reference_dissimilarities(self) -> np.ndarray:
+    def _reference_blocks(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield indices of reference objects, and their dissimilarities to all of them."""
         positions = self.pairs.references
         objects = cast(DissimilaritySource, self.objects)
-        D = objects.block(positions, positions).astype(float)
-        return (D + D.T) / 2
+        for start, stop in row_blocks(len(positions), 1024, most=None):
+            block = objects.block(positions[start:stop], positions)
+            D = np.array(block, dtype=float, order="C")
+            D[np.arange(stop - start), np.arange(start, stop)] = 0
+            yield np.arange(start, stop), D
 
     @property
     def _revised_positions(self) -> np.ndarray:
@@ -612,7 +629,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
 
     def _revise(self, fit: EvclusModel) -> Revision:
         """Add masses on pairs, and revise the plausibilities by the constraints."""
-        D = self._reference_dissimilarities()
+        D = np.concatenate([D for _, D in self._reference_blocks()])
         positions = self._revised_positions
         references = positions[: len(D)]
         places = np.full(self.n, -1)
@@ -629,7 +646,9 @@ class EvclusMethod(Method[Start, ObjectMasses]):
             )
             for rows in blocks
         )
-        model = DoubtModel.from_fit(fit, D, np.empty(0, dtype=np.int64))
+        model = DoubtModel.from_fit(
+            fit, lambda: [(np.arange(len(D)), D)], np.empty(0, dtype=np.int64)
+        )
         links = self.links.among(positions)
         return Revision.from_constraints(model, D, outside, links, self.params.xi)
 
@@ -750,6 +769,8 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
     compared with the landmarks, so the cost is linear in the number of objects. With more than 50
     clusters and ``focal_sets="auto"``, each landmark is compared with the 40 nearest landmarks and
     with 40 random ones, which have a larger weight, so that the stress estimates that of all pairs.
+    For Euclidean distances, the other objects are then compared only with the landmarks of the
+    clusters around the nearest landmark.
 
     Parameters
     ----------
@@ -789,8 +810,9 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         Dissimilarity at which two objects are almost certainly in different clusters. "auto" finds
         clusters with several values and selects the value whose clusters, modeled as spherical
         Gaussians, have the largest likelihood (see ``scale_``). The starts are divided among the
-        values. With up to 50 clusters, it is selected on half of the landmarks first. For "linear"
-        and "affine", "auto" is the quantile 0.8 (2.5 / c for c > 4 clusters).
+        values. With landmarks, it is selected on half of them first. With more than 50 clusters and
+        landmarks, "auto" is the quantile 5 / c for c clusters. For "linear" and "affine", "auto" is
+        the quantile 0.8 (2.5 / c for c > 4 clusters).
     d0_quantile : float in (0, 1] or None, default=None
         Quantile of the dissimilarities that is used as ``d0``.
     xi : float >= 0, default=0.5
@@ -1281,7 +1303,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
     def _fitted_attributes(
         self, method: EvclusMethod, model: EvclusModel | DoubtModel
     ) -> dict[str, Any]:
-        assessment = method.assess(model, self.credal_partition_.masses)
+        assessment = method.assess(model, self.credal_partition_)
         d0 = method.d0
         shepard = assessment.shepard
         transform = self._transform

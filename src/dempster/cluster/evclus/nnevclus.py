@@ -364,8 +364,12 @@ def compute_doubt_targets(
     D = np.asarray(source.block(references, references), dtype=float)
     D = (D + D.T) / 2
     reference_labels = predict(references)
-    family = neighboring_clusters(D, reference_labels, n_clusters)
-    surroundings = Surroundings.from_dissimilarities(D, None)
+
+    def blocks() -> list[tuple[np.ndarray, np.ndarray]]:
+        return [(np.arange(len(D)), D)]
+
+    family = neighboring_clusters(blocks, reference_labels, n_clusters)
+    surroundings = Surroundings.from_dissimilarities(blocks, len(D), None, n_clusters)
     affinity = surroundings.affinity(reference_labels, n_clusters)
     rows = choose_landmarks(n, max_rows, rng)
     own_reference = np.full(n, -1)
