@@ -150,8 +150,11 @@ def copy_from_gpu(block: Any, target: Any) -> Any:
 
 
 def to_device_of(values: Array, other: Array) -> Array:
-    """Move values to the device of another array without changing their precision."""
-    if not is_tensor(other):
+    """Move values to the device of another array without changing their precision.
+
+    Compressed rows stay in main memory.
+    """
+    if not is_tensor(other) or is_sparse(values):
         return values
     if is_tensor(values):
         return values.to(other.device)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import sklearn
 from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.datasets import make_blobs
@@ -239,3 +240,40 @@ def test_no_landmark_matrix_is_fitted_with_many_clusters(monkeypatch):
 
     monkeypatch.setattr(AllPairs, "__init__", fail)
     EVCLUS(C, n_init=1, max_iter=3, random_state=0).fit(X[:1200])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, float])
+def test_tensors_have_compressed_masses(dtype):
+    torch = pytest.importorskip("torch")
+    rows = X.astype(dtype)
+    model = ECM(C, n_init=1, random_state=0).fit(rows)
+    prototypes = model._model
+    tensor = torch.as_tensor(rows)
+    masses = prototypes.masses_on_device(tensor, "cpu")
+    assert sparse.issparse(masses)
+    assert masses.dtype == dtype
+    expected = model.credal_partition_.stored_masses
+    # Products in single precision lose half of the digits.
+    assert abs(masses - expected).max() < (2e-3 if dtype == np.float32 else 1e-12)
+    np.testing.assert_allclose(masses.sum(axis=1), 1, rtol=1e-6)
+    singles = PrototypeModel(MassStep(SINGLES, 1.0, 1.4, np.inf, 1e-12), X[:C] + 0.1)
+    sums = singles.statistics(tensor, None, map)
+    with block_map(1) as apply:
+        expected = singles.statistics(rows, np.empty(0), apply)
+    tolerance = 100 * np.finfo(dtype).eps
+    np.testing.assert_allclose(sums.objective, expected.objective, rtol=tolerance)
+    np.testing.assert_allclose(sums.total, expected.total, rtol=100 * tolerance)
+
+
+def test_fit_of_a_tensor_with_many_clusters(monkeypatch):
+    torch = pytest.importorskip("torch")
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
+    model = ECM(C, n_init=1, random_state=0)
+    with sklearn.config_context(array_api_dispatch=True):
+        model.fit(torch.as_tensor(X))
+        again = model.predict_mass(torch.as_tensor(X[:9])).stored_masses
+    assert sparse.issparse(model.credal_partition_.stored_masses)
+    assert isinstance(model.cluster_centers_, torch.Tensor)
+    assert abs(again - model.credal_partition_.stored_masses[:9]).max() < 1e-9
+    expected = ECM(C, n_init=1, random_state=0).fit(X)
+    np.testing.assert_array_equal(np.asarray(model.labels_), expected.labels_)

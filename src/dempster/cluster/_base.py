@@ -20,6 +20,7 @@ from dempster._arrays import (
     copy_array,
     freeze,
     is_followed,
+    is_sparse,
     is_tensor,
     row_argmax,
     select_columns,
@@ -408,7 +409,7 @@ class EvidentialClusterer(
             family = self.focal_sets_
             self.credal_partition_ = LazyCredalPartition(masses, family, metadata)
             return metadata
-        if sample.device is not None:
+        if sample.device is not None and not is_sparse(masses):
             masses = to_tensor(masses, sample.device)
         partition = CredalPartition.unchecked(
             masses, self.focal_sets_, sample.index, metadata=metadata

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from dempster._arrays import Array, precision_of
+from dempster._arrays import Array, concatenate_rows, precision_of
 from dempster.belief import FocalSets
 from dempster.cluster._expressions import (
     RoundComponents,
@@ -20,7 +21,7 @@ from dempster.cluster._expressions import (
     masses_from_plausibilities,
     mixture_logs,
 )
-from dempster.cluster._mass_step import MassStep
+from dempster.cluster._mass_step import MIN_STORED_MASS, N_NEAREST, MassStep
 from dempster.data.device import allocate_rows, copy_into, import_torch, to_tensor
 from dempster.optimize.projection_torch import approach_known_rows
 
@@ -166,8 +167,12 @@ def _rows_and_weights(
 
 
 def _prototype_shares(
-    xp: TorchOperations, rows: Any, arguments: tuple
+    xp: TorchOperations, rows: Any, arguments: tuple, sets: np.ndarray | None
 ) -> tuple[Any, Any, Any]:
+    """Return the results of `mass_step`, without sets of distant clusters if ``sets`` is given.
+
+    ``sets`` contains the indicators of the clusters in the sets, shape (g, c).
+    """
     places, metrics, *step = arguments
     if metrics is None:
         costs = xp.squared_distances(rows, places.T)
@@ -176,6 +181,14 @@ def _prototype_shares(
         gap = (rows - xp.constant(middle))[:, None, :] - xp.constant(places.T - middle)
         matrices = xp.constant(np.moveaxis(metrics, 2, 0))
         costs = xp.torch.einsum("igd,gde,ige->ig", gap, matrices, gap).clamp_(min=0)
+    if sets is not None:
+        singles = np.flatnonzero(sets.sum(axis=1) == 1)
+        clusters = xp.table(sets[singles].argmax(axis=1))
+        _, order = xp.smallest(costs[:, xp.table(singles)], N_NEAREST)
+        is_near = costs.new_zeros((len(costs), sets.shape[1]))
+        is_near.scatter_(1, clusters[order], 1)
+        n_distant = (1 - is_near) @ xp.constant(sets.T)
+        costs = costs.masked_fill_(n_distant > 0, np.inf)
     return mass_step(xp, costs, tuple(step))
 
 
@@ -185,11 +198,12 @@ def _prototype_width(arguments: tuple) -> int:
 
 
 def prototype_sums(
-    arguments: tuple, X: Any, weights: Any | None
+    arguments: tuple, X: Any, weights: Any | None, sets: np.ndarray | None
 ) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
     """Return the objective, and the sums of m^beta, m^beta x and m^beta x x'.
 
-    The sums are over the rows x of a tensor, whose masses are m.
+    The sums are over the rows x of a tensor, whose masses are m. ``sets`` is given if rows have
+    masses only on their nearest clusters.
     """
     xp = TorchOperations(X.dtype, X.device)
     places, metrics, *_ = arguments
@@ -201,7 +215,7 @@ def prototype_sums(
     n_products = 0 if metrics is None else p
     second = xp.zeros(n_products, n_products, g)
     for rows, w in _rows_and_weights(X, weights, _prototype_width(arguments)):
-        shares, empty, least = _prototype_shares(xp, rows, arguments)
+        shares, empty, least = _prototype_shares(xp, rows, arguments, sets)
         sums = shares.sum(dim=1, keepdim=True) + empty
         minima = least * sums ** (1 - beta)
         powers = xp.power(shares / sums, beta)
@@ -223,23 +237,44 @@ def prototype_sums(
     )
 
 
-def prototype_masses(arguments: tuple, step: MassStep, X: Array, device: Any) -> Array:
+def prototype_masses(
+    arguments: tuple, step: MassStep, X: Array, device: Any, *, nearest: bool
+) -> Array:
     """Return the masses of the rows of X, shape (n, f).
 
-    An array is copied to the device in blocks.
+    An array is copied to the device in blocks. If ``nearest`` is true, rows have masses only on
+    their nearest clusters and the pairs among them, and the result is compressed rows in the memory
+    of the host.
     """
     xp = _operations_for(X, device)
-    out = allocate_rows(X, len(step.family))
+    out = None if nearest else allocate_rows(X, len(step.family))
     columns, empty_column = step.columns()
+    parts = []
     for block in _blocks(len(X), _prototype_width(arguments)):
-        shares, empty, _ = _prototype_shares(xp, to_tensor(X[block], device), arguments)
+        rows = to_tensor(X[block], device)
+        sets = step.sets if nearest else None
+        shares, empty, _ = _prototype_shares(xp, rows, arguments, sets)
         total = shares.sum(dim=1, keepdim=True) + empty
-        masses = shares.new_zeros((len(shares), out.shape[1]))
+        masses = shares.new_zeros((len(shares), len(step.family)))
         masses[:, xp.table(columns)] = shares / total
         if empty_column >= 0:
             masses[:, empty_column] = (empty / total)[:, 0]
-        copy_into(masses, out[block])
-    return out
+        if out is None:
+            parts.append(_compress_rows(masses))
+        else:
+            copy_into(masses, out[block])
+    return concatenate_rows(parts) if out is None else out
+
+
+def _compress_rows(masses: Any) -> sparse.csr_array:
+    """Return the rows of a tensor as compressed rows without small masses."""
+    masses = masses.masked_fill(masses < MIN_STORED_MASS, 0)
+    masses /= masses.sum(dim=1, keepdim=True)
+    kept = masses > 0
+    ends = kept.sum(dim=1).cumsum(dim=0).cpu().numpy()
+    columns = kept.nonzero()[:, 1].int().cpu().numpy()
+    cells = masses[kept].cpu().numpy(), columns, np.append(0, ends)
+    return sparse.csr_array(cells, shape=tuple(masses.shape))
 
 
 # ---- mixtures ------------------------------------------------------------------------------------

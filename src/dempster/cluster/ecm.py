@@ -138,6 +138,11 @@ class PrototypeModel:
         """Whether the costs are squared Euclidean distances."""
         return self.metrics is None and self.within is None
 
+    @property
+    def _uses_nearest(self) -> bool:
+        """Whether rows have masses only on their nearest clusters during the fit."""
+        return self._has_distances and has_many_components(self.family)
+
     def _is_incomplete(self, X: np.ndarray) -> bool:
         return self.within is not None and has_missing(X)
 
@@ -222,9 +227,10 @@ class PrototypeModel:
         """
         if is_tensor(X):
             arguments = self.kernel_arguments(np.dtype(float))
-            return Statistics(*_device.prototype_sums(arguments, X, weights))
+            sets = self.step.sets if self._uses_nearest else None
+            return Statistics(*_device.prototype_sums(arguments, X, weights, sets))
         assert weights is not None
-        if self._has_distances and has_many_components(self.family):
+        if self._uses_nearest:
             return self._nearest_statistics(X, weights, apply)
         is_incomplete = self._is_incomplete(X)
         dtype = self._kernel_type(X)
@@ -300,7 +306,10 @@ class PrototypeModel:
     def masses_on_device(self, X: Array, device: Any) -> Array:
         """Return the masses of the rows of X, shape (n, f), computed by torch on a device."""
         arguments = self.kernel_arguments(np.dtype(float))
-        return _device.prototype_masses(arguments, self.step, X, device)
+        nearest = self._has_distances and has_many_clusters(self.family)
+        return _device.prototype_masses(
+            arguments, self.step, X, device, nearest=nearest
+        )
 
     def update(self, statistics: Statistics, *, move_centers: bool = True) -> Self:
         """Return the model whose prototypes, and then metrics, are best for given masses."""
@@ -344,7 +353,7 @@ class PrototypeModel:
         alpha = self.step.alpha
         size = sets.sum(axis=1)
         weight = size ** (alpha - 2) * statistics.total
-        if self._has_distances and has_many_components(self.family):
+        if self._uses_nearest:
             return (
                 statistics.first.T / np.maximum(weight, np.finfo(float).tiny)[:, None]
             )
