@@ -685,7 +685,7 @@ class CredalClustering(EvidentialClusterer):
             open_sample(self, X, sample_weight, {}, apply) as sample,
         ):
             if sample.blocks is None:
-                sample = self._leave_out_isolated(sample)
+                sample = self._leave_out_isolated(sample, apply)
             rows, candidates = self._compare(sample, apply)
             pool = [one for one in candidates if one.weight > 0]
             if not pool:
@@ -755,10 +755,10 @@ class CredalClustering(EvidentialClusterer):
             model = PooledModel.from_models(models, shares, orders, selected)
         return model, shares
 
-    def _leave_out_isolated(self, sample: Sample[Any]) -> Sample[Any]:
+    def _leave_out_isolated(self, sample: Sample[Any], apply: Apply) -> Sample[Any]:
         """Set the weights of isolated rows to zero, so that they do not change the clusters."""
         weights = sample.weights
-        isolated = find_isolated(sample.values, weights, self.random_state)
+        isolated = find_isolated(sample.values, weights, self.random_state, apply)
         if isolated.any():
             if weights is None:
                 weights = np.ones(len(isolated))

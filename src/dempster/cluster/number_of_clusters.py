@@ -446,21 +446,27 @@ def _nearest_distances(D: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def find_isolated(
-    source: DissimilaritySource, weights: np.ndarray | None, random_state: Seed
+    source: DissimilaritySource,
+    weights: np.ndarray | None,
+    random_state: Seed,
+    apply: Apply,
 ) -> np.ndarray:
     """Return which rows are isolated, far from all but a few rows of a sample, shape (n,)."""
-    isolated = np.zeros(len(source), bool)
     if isinstance(source.objects, np.ndarray) and has_missing(source.objects):
-        return isolated
+        return np.zeros(len(source), bool)
     rng = as_random_state(random_state)
     size = _SAMPLE_SIZE if len(source) <= _LARGE else _SAMPLE_SIZE // 3
     which, counts = _draw_rows(source, weights, rng, size)
     D = _symmetric_dissimilarities(source.subset(which))
     fence = _fence(D, counts, _WIDE_FENCE)
-    for start, stop in row_blocks(len(source), _BLOCK_ROWS, most=None):
+    most = min(_NEAREST, counts.sum() - 1)
+
+    def are_isolated(start: int, stop: int) -> np.ndarray:
         near = source.block(np.arange(start, stop), which) <= fence
-        isolated[start:stop] = near @ counts <= min(_NEAREST, counts.sum() - 1)
-    return isolated
+        return near @ counts <= most
+
+    blocks = row_blocks(len(source), _BLOCK_ROWS, most=None)
+    return np.concatenate(apply(are_isolated, blocks))
 
 
 def _fit_partitions(
