@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dempster._arrays import is_sparse, to_host
+from dempster._arrays import Array, is_sparse, to_host
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster.cluster._expressions import (
     cluster_contour,
@@ -264,7 +264,7 @@ def _export_references(estimator: EVCLUS, X: Value) -> Value:
         )
         masses = matched.astype(X.dtype)
     radii = model.fit.radii if isinstance(model, DoubtModel) else model.radii
-    known = model.reference_masses
+    known: Array = model.reference_masses
     if is_sparse(known):
         known = known.toarray()
     return approach_known_masses(masses, X, squares, points, known, radii)
