@@ -53,6 +53,17 @@ def result(model, title, X=X):
     return panel
 
 
+def ellipses(ax, centers, covariances):
+    """Draw two standard deviations around each center."""
+    for center, covariance in zip(centers, covariances, strict=True):
+        values, vectors = np.linalg.eigh(covariance)
+        width, height = 4 * np.sqrt(values[::-1])
+        angle = np.degrees(np.arctan2(*vectors[::-1, 1]))
+        ax.add_patch(
+            Ellipse(center, width, height, angle=angle, fill=False, edgecolor="0.3")
+        )
+
+
 def bars(ax, names, heights, colors, title):
     ax.barh(names, heights, color=colors)
     ax.invert_yaxis()
@@ -63,41 +74,38 @@ def bars(ax, names, heights, colors, title):
 # ---- CredalClustering ----------------------------------------------------------------------------
 
 long = generate(4, 2.6, 0.6, 3.6, 110)
-model = CredalClustering(N_CLUSTERS, random_state=0).fit(long)
-table = model.candidates_.set_index("shape")
-half = np.random.default_rng(1).permutation(len(long)) < len(long) // 2
 
 
-def halves(shape, make):
-    """Return a panel with the clusters of one half as fill and those of the other half as outline."""
+def compact_panel(ax):
+    labels = EVCLUS(N_CLUSTERS, random_state=0).fit(long).labels_
+    points(ax, "compact clusters", long, color=COLORS[ordered(labels)])
+
+
+def mixture_panel(covariance, title):
+    """Return a panel with the clusters of a mixture, their covariances and the criterion."""
+    mixture = EGMM(
+        N_CLUSTERS, distribution="t", covariance=covariance, random_state=0
+    ).fit(long)
 
     def panel(ax):
-        first, second = (
-            ordered(make().fit(long[some]).predict(long)) for some in (half, ~half)
-        )
-        agreement = table.loc[shape, "reproducibility"]
         points(
             ax,
-            f"{shape} clusters:\nhalves agree by {agreement:.2f}",
+            f"elongated clusters,\n{title}: BIC {mixture.ebic_:.0f}",
             long,
-            color=COLORS[first],
-            edgecolors=COLORS[second],
-            linewidths=1.5,
-            s=22,
+            color=COLORS[ordered(mixture.labels_)],
         )
+        shape = (N_CLUSTERS, 2, 2)
+        ellipses(ax, mixture.means_, np.broadcast_to(mixture.covariance_, shape))
 
     return panel
 
 
 row(
     "how-credalclustering",
-    lambda ax: points(ax, "a sample of the objects", long),
-    halves("compact", lambda: EVCLUS(N_CLUSTERS, random_state=0)),
-    halves(
-        "elongated",
-        lambda: EGMM(N_CLUSTERS, distribution="t", n_init=4, random_state=0),
-    ),
-    result(model, "weighted mean, with doubt", long),
+    compact_panel,
+    mixture_panel("tied", "one covariance"),
+    mixture_panel("own", "own covariances"),
+    result(CredalClustering(N_CLUSTERS, random_state=0).fit(long), "result", long),
     width=2.5,
     height=2.8,
 )
@@ -194,14 +202,7 @@ replicates = [
 def bootstrap_panel(ax):
     points(ax, "1. a mixture for each bootstrap sample")
     for replicate in replicates[:6]:
-        parts = zip(replicate.means_, replicate.covariances_, strict=True)
-        for center, covariance in parts:
-            values, vectors = np.linalg.eigh(covariance)
-            width, height = 4 * np.sqrt(values[::-1])
-            angle = np.degrees(np.arctan2(*vectors[::-1, 1]))
-            ax.add_patch(
-                Ellipse(center, width, height, angle=angle, fill=False, edgecolor="0.3")
-            )
+        ellipses(ax, replicate.means_, replicate.covariances_)
 
 
 def probability_panel(ax):
