@@ -55,6 +55,13 @@ def listed_names():
     return found
 
 
+def test_links_from_sources_have_the_package_of_the_page():
+    link = 'href="../api/generated/dempster.partition.PartitionSummary.html#%s"'
+    context = {"body": link % "dempster.PartitionSummary.to_frame"}
+    api.mend_anchors(None, "_modules/dempster/x", "", context, None)
+    assert context["body"] == link % "dempster.partition.PartitionSummary.to_frame"
+
+
 def test_every_public_name_is_listed_once():
     assert sorted(listed_names()) == sorted((home, name) for name, home in PUBLIC)
 

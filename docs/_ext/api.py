@@ -15,6 +15,10 @@ import running
 from sphinx.application import Sphinx
 
 FOLDER = running.DOCS / "api" / "generated"
+# a link to the page of a name, up to this name in the anchor
+BACK_LINK = re.compile(
+    r"(?P<page>/(?P<full>[\w.]+\.(?P<name>\w+))\.html)#[\w.]+?\.(?P=name)\b"
+)
 
 
 def public_names() -> list[tuple[str, str]]:
@@ -117,6 +121,15 @@ def write_all(app: Sphinx, config: Any) -> None:
         file.unlink()
 
 
+def mend_anchors(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Mend links from source files back to the names: viewcode assumes one package per file."""
+    if page.startswith("_modules/"):
+        context["body"] = BACK_LINK.sub(r"\g<page>#\g<full>", context["body"])
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("config-inited", write_all)
+    app.connect("html-page-context", mend_anchors)
     return {"parallel_read_safe": True}
