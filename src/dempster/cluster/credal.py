@@ -3,10 +3,10 @@
 The rule, on a sample of the rows:
 
 1. The number of clusters has the largest support (see `number_of_clusters`), unless it is given.
-2. Compact and elongated clusters are fitted to the sample. Elongated clusters are selected if the
-   information criterion (BIC) is larger for own covariances of the clusters than for a common one.
-   Otherwise both are also fitted to halves of the sample, and the weight of a candidate is the
-   square of its reproducibility, the agreement of the clusters of two halves.
+2. Compact and elongated clusters are fitted to the sample. Elongated clusters get the larger weight
+   if the information criterion (BIC) is larger for own covariances of the clusters than for a
+   common one. Otherwise both are also fitted to halves of the sample, and the weight of a candidate
+   is the square of its reproducibility, the agreement of the clusters of two halves.
 3. Connected clusters, parts of a density tree, exclude all candidates with different clusters if
    they are prominent in the tree and separate far fewer nearest neighbors. They are selected if no
    candidate is left. A number that the tree separates very clearly replaces that of step 1.
@@ -83,6 +83,9 @@ _MIN_PROMINENCE = 0.5
 _MAX_ERROR = 0.65
 _SAME = 0.8
 _MIN_RATIO = 3.0
+# weight of elongated clusters if their covariances are different. Labels are as good as with the
+# weight 1, and objects about which compact clusters disagree remain ambiguous.
+_OWN_WEIGHT = 0.6
 _REG_COVAR = 1e-3  # of elongated clusters
 _TOL = 1e-6  # of elongated clusters, larger than the default of EGMM
 _SCALED = "The attributes were divided by their spreads, which differ clearly."
@@ -122,8 +125,6 @@ class Candidate:
     neighbors: float = 0.0
     seconds: float = 0.0
     weight: float = 0.0  # in the mean of the plausibilities
-    # whether the criterion is larger for own covariances of the clusters than for a common one
-    has_own_covariances: bool = False
 
     @property
     def n_clusters(self) -> int:
@@ -266,8 +267,9 @@ class ComparedRows:
             # Empty clusters are not reproduced.
             reproducibility *= len(np.unique(one.labels)) / n_clusters
             weight = (reproducibility + _MIN_REPRODUCIBILITY) ** 2
-            has_own = shape == "elongated" and prefers_own
-            candidates.append(replace(one, weight=weight, has_own_covariances=has_own))
+            if prefers_own:
+                weight = _OWN_WEIGHT if shape == "elongated" else 1 - _OWN_WEIGHT
+            candidates.append(replace(one, weight=weight))
             self.advance(f"{shape}, {n_clusters} clusters")
         return candidates
 
@@ -391,13 +393,7 @@ def select(
         if rows.has_connected(k):
             found = _compare_connected(rows, candidates, k, is_new=k != n_clusters)
             if found is not None:
-                candidates = found
-                break
-    if any(one.has_own_covariances and one.weight > 0 for one in candidates):
-        candidates = [
-            one if one.has_own_covariances else replace(one, weight=0.0)
-            for one in candidates
-        ]
+                return tuple(found)
     return tuple(candidates)
 
 
@@ -498,14 +494,15 @@ class CredalClustering(EvidentialClusterer):
       candidate finds nearly the same clusters. A number of connected clusters that the tree
       separates very clearly replaces the number of compact ones.
 
-    Unless one candidate is selected by its covariances, compact and elongated candidates are then
-    fitted to all objects. The relative plausibility of each cluster is the weighted mean over the
-    candidates; the weights are proportional to the squares of the reproducibilities. An object
-    about which reproducible candidates disagree therefore gets mass on a pair of clusters. An
-    object has as much mass on the empty set as in the candidate that regards it most as an outlier.
-    Connected clusters, and the clusters of a single candidate, are not averaged. Elongated clusters
-    are not fitted if most attributes are discrete (at most ten different values), or if a half of
-    the sample has no more rows per cluster than attributes.
+    Compact and elongated candidates are then fitted to all objects. The relative plausibility of
+    each cluster is the weighted mean over the candidates. Elongated clusters selected by their
+    covariances have the weight 0.6, and compact ones 0.4; otherwise, the weights are proportional
+    to the squares of the reproducibilities. An object about which reproducible candidates disagree
+    therefore gets mass on a pair of clusters. An object has as much mass on the empty set as in the
+    candidate that regards it most as an outlier. Connected clusters, and the clusters of a single
+    candidate, are not averaged. Elongated clusters are not fitted if most attributes are discrete
+    (at most ten different values), or if a half of the sample has no more rows per cluster than
+    attributes.
 
     Parameters
     ----------
