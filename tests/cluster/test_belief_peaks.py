@@ -7,6 +7,7 @@ from sklearn.metrics import adjusted_rand_score, pairwise_distances
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from dempster._errors import InvalidParameterError
 from dempster.cluster import BeliefPeaks, _peaks
 from dempster.dissimilarity import neighbors
 
@@ -294,7 +295,7 @@ def test_equal_rows_and_ties():
     assert one.n_clusters_ == 1
     assert np.isfinite(one.belief_).all()
     assert (one.delta_ == 0).all()
-    with pytest.warns(UserWarning, match="fewer different objects than n_clusters=2"):
+    with pytest.raises(InvalidParameterError, match="more than the 1 different"):
         BeliefPeaks(2).fit(np.ones((10, 2)))
 
 

@@ -35,6 +35,7 @@ from dempster.cluster._separation import is_separated
 from dempster.cluster.number_of_clusters import find_isolated
 from dempster.dissimilarity.sources import AttributeSource
 from dempster.model_selection import number_of_clusters
+from dempster.optimize.blocks import block_map
 from dempster.persistence import load, save
 
 NOISE = {
@@ -199,7 +200,8 @@ def test_equal_rows_are_not_isolated():
     """The computed distances of equal rows differ from zero, and the fence must be larger."""
     points = np.random.default_rng(20).normal(size=(20, 7)) * 1e3 + 1 / 3
     source = AttributeSource(np.repeat(points, 10, axis=0))
-    assert not find_isolated(source, None, 0).any()
+    with block_map(1) as apply:
+        assert not find_isolated(source, None, 0, apply).any()
 
 
 @pytest.mark.parametrize("distance", [8, 50, 1000])

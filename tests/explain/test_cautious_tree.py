@@ -390,9 +390,11 @@ def test_kinds_of_partitions(iris, tmp_path):
     model = EVCLUS(3, n_init=2, random_state=0).fit(X)
     assert CautiousTree(4).fit(X, model).export_text() == expected
     assert CautiousTree(4).fit(X, MassFunctions(partition)).export_text() == expected
-    write_partition(partition, tmp_path / "flowers.npz")
+    write_partition(partition, tmp_path / "flowers.parquet")
     assert (
-        CautiousTree(4).fit(X, read_partition(tmp_path / "flowers.npz")).export_text()
+        CautiousTree(4)
+        .fit(X, read_partition(tmp_path / "flowers.parquet"))
+        .export_text()
         == expected
     )
     pipeline = make_pipeline(StandardScaler(), ECM(3, random_state=0)).fit(X)

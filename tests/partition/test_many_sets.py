@@ -174,7 +174,7 @@ def test_invalid_sparse_masses(change, message):
         CredalPartition(change(PARTITION.stored_masses), PARTITION.focal_sets)
 
 
-@pytest.mark.parametrize("name", ["p.npz", "p.parquet", "p.csv", "p.tsv"])
+@pytest.mark.parametrize("name", ["p.parquet", "p.csv", "p.tsv"])
 def test_files(name, tmp_path, no_dense_masses, monkeypatch):
     monkeypatch.setattr(partition_files, "_ROWS_PER_BLOCK", 150)
     frame = [f"topic {k}" for k in range(C)]
@@ -186,16 +186,6 @@ def test_files(name, tmp_path, no_dense_masses, monkeypatch):
     assert list(again.frame) == frame
     difference = again.stored_masses - partition.stored_masses
     assert abs(difference).max() == 0
-
-
-def test_damaged_archive(tmp_path):
-    write_partition(PARTITION, tmp_path / "p.npz")
-    with np.load(tmp_path / "p.npz") as archive:
-        arrays = dict(archive)
-    arrays["columns"] = arrays["columns"] + len(PARTITION.focal_sets)
-    np.savez(tmp_path / "p.npz", **arrays)
-    with pytest.raises(ValueError, match="damaged"):
-        read_partition(tmp_path / "p.npz")
 
 
 def test_largest_masses_of_a_table():

@@ -88,7 +88,7 @@ def explain(subject: Path, table: Path, screen: Screen, **options: Any) -> None:
             document = {"text": profile.to_text(), "profile": records}
 
             def draw(ax: Any) -> Any:
-                return profile.plot(axes=ax)
+                return profile.plot(ax=ax)
 
         outputs.write({"plot": lambda path: draw_picture(draw, path, (7.5, 4.5))})
     screen.print(document["text"])
@@ -141,7 +141,7 @@ def _explain_cluster(
         "text": text,
         "profile": profile.to_frame().iloc[k].to_dict(),
     }
-    return document, lambda ax: profile.plot(axes=ax)
+    return document, lambda ax: profile.plot(ax=ax)
 
 
 def _explain_pair(result: SavedResult, rows: pd.DataFrame, names: str) -> _Explanation:
@@ -170,7 +170,7 @@ def _explain_pair(result: SavedResult, rows: pd.DataFrame, names: str) -> _Expla
         "text": "\n".join(lines),
         "discriminating_features": features.to_dict("records"),
     }
-    return document, lambda ax: profile.plot(axes=ax)
+    return document, lambda ax: profile.plot(ax=ax)
 
 
 def _compute_profile(result: SavedResult, rows: pd.DataFrame) -> Any:
