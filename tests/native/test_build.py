@@ -141,7 +141,7 @@ def test_error_of_a_failed_compilation(tmp_path):
 
 
 def imported(**environment):
-    command = [sys.executable, "-c", "import dempster.optimize"]
+    command = [sys.executable, "-c", "import dempster.cluster"]
     return subprocess.run(
         command, capture_output=True, text=True, env={**os.environ, **environment}
     )
