@@ -53,7 +53,7 @@ def _warm_refits(refits: int, model: str) -> Task:
         return {
             "collapsed": len(runs) - len(fitted),
             "likelihood": float(np.mean([run.log_likelihood for run in fitted])),
-            "iterations": float(np.mean([run.n_iter for run in fitted])),
+            "iterations": float(np.mean([len(run.history) for run in fitted])),
         }
 
     return Task(

@@ -18,7 +18,7 @@ from dempster.cluster._mass_step import (
     nearest_doubt,
 )
 from dempster.cluster.ecm import PrototypeModel
-from dempster.cluster.egmm import EvidentialMixture
+from dempster.cluster.egmm import EvidentialMixture, sum_masses
 from dempster.cluster.evclus._fitted_pairs import _nearest_and_random_pairs
 from dempster.cluster.evclus._model import (
     NearbyReferences,
@@ -105,7 +105,7 @@ def test_sums_of_egmm_are_those_of_the_most_probable_components(freedom):
         logs = -(freedom + 6) / 2 * np.log1p(squares / freedom)
     masses = truncated(share * np.exp(logs))
     with block_map(1) as apply:
-        sums = mixture.sums(X, np.ones(len(X)), apply)
+        sums = sum_masses(X, np.ones(len(X)), mixture, apply)
     np.testing.assert_allclose(sums.total, masses.sum(axis=0), atol=1e-9)
     np.testing.assert_allclose(sums.precision, (masses * u).sum(axis=0), atol=1e-9)
     np.testing.assert_allclose(sums.first, (masses * u).T @ X, atol=1e-9)
@@ -182,9 +182,10 @@ def test_references_of_near_clusters_are_sufficient(dtype):
     around = Surroundings.from_dissimilarities(blocks, len(points), None, C)
     affinity = around.affinity(labels, C)
     contour, near, nearest, distance = affinity.by_points(new, points)
-    nearby = NearbyReferences(points, affinity, family)
-    found, clusters, *others = nearby.compare(new)
-    assert max(map(len, nearby.clusters)) < C / 2
+    nearby = NearbyReferences(points, labels, C, None)
+    found, clusters, *others = nearby.compare(new, affinity)
+    assert nearby.family == family
+    assert max(map(len, nearby.near)) < C / 2
     np.testing.assert_array_equal(others[1], nearest)
     np.testing.assert_array_equal(others[2], distance)
     assert np.isclose(others[0], near).mean() > 0.99
@@ -210,7 +211,8 @@ def test_local_scales_are_smaller_than_clusters():
 def blocks_of(points):
     """Return the function that yields blocks of dissimilarities between points."""
     rows = np.array_split(np.arange(len(points)), 3)
-    return lambda: [(some, cdist(points[some], points)) for some in rows]
+    every = np.arange(len(points))
+    return lambda: [(some, every, cdist(points[some], points)) for some in rows]
 
 
 def test_evclus_never_needs_a_column_for_each_set(monkeypatch, tmp_path):

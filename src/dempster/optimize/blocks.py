@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 from dempster._validation import check
 from dempster._validation import n_jobs as n_jobs_rule
@@ -40,6 +41,21 @@ def row_blocks(
     return [(start, min(start + size, n)) for start in range(0, n, size)]
 
 
+@dataclass(frozen=True)
+class Sums:
+    """Sums over rows; the sums over several blocks of rows can be added."""
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(
+            **{name: value + vars(other)[name] for name, value in vars(self).items()}
+        )
+
+    def scaled(self, factor: float) -> Self:
+        return type(self)(
+            **{name: factor * value for name, value in vars(self).items()}
+        )
+
+
 def sum_blocks(
     function: Callable[[int, int], Any], n: int, rows: int, apply: Apply
 ) -> Any:
@@ -59,8 +75,7 @@ def n_threads(n_jobs: int | None) -> int:
     """Return the number of threads for ``n_jobs``, at most 256, and 1 inside a worker of joblib."""
     from joblib import effective_n_jobs
 
-    if n_jobs is not None and (type(n_jobs) is not int or n_jobs == 0):
-        check(n_jobs, "n_jobs", n_jobs_rule)
+    check(n_jobs, "n_jobs", n_jobs_rule)
     return min(int(effective_n_jobs(n_jobs)), _MAX_THREADS)
 
 

@@ -5,10 +5,8 @@
  * If all other rows are fixed, row i is the solution of a quadratic program with H = 2 C G C and g = -2 C h, where
  * G = sum_j w_ij m_j m_j' and h = sum_j w_ij delta_ij m_j are sums over the nonzero masses of its neighbors.
  *
- * If there are many single clusters, few of them have mass among the neighbors of a row that are not far from it. A row
- * then has mass only on these clusters, the empty set, the frame, and one cluster without neighbors, so that the cost of
- * a row does not depend on the number of clusters. Mass on a cluster with distant neighbors only would increase the
- * objective. */
+ * If there are many single clusters, a row has masses only on a few given sets (`descend_near_pairs`), so that the cost
+ * of a row does not depend on the number of clusters. */
 #include "optimize/conflict_fit.h"
 #include "optimize/links.h"
 #include "optimize/row_descent.h"
@@ -16,9 +14,8 @@
 
 /* ---- nonzero masses ------------------------------------------------------------------------------------------- */
 
-static const double FAR = 0.95;     /* Objects with at least this target conflict are distant. */
-static const double CLOSED = 1e3;   /* Cost of mass on the sets of distant neighbors, relative to the others. */
-enum { MANY = 64 }; /* Number of focal sets above which a row uses only some of them. */
+enum { CLOSED = 1 }; /* position of all sets that a row does not use, which have no mass */
+static const double CLOSED_COST = 1e3; /* Cost of mass on these sets, relative to the others. */
 enum { HEAD = 4 }; /* Number of masses of an object that are stored separately. */
 
 /* Sets of the first nonzero masses of an object, and the number of its nonzero masses, in 16 bytes. */
@@ -34,16 +31,18 @@ typedef struct {
 /* Nonzero masses of all objects with their sets. The first four of each object, which are all its nonzero masses for
  * most objects, are also stored in two small arrays that fit in the cache. */
 typedef struct {
-    index_t f;
-    uint16_t *where; /* (n, f) */
-    double *value;   /* (n, f) */
-    HeadSets *sets;  /* (n,) */
+    index_t f;           /* number of masses of an object */
+    const int32_t *own;  /* (n, f) their sets, NULL if they are all sets */
+    uint16_t *where;     /* (n, f) */
+    double *value;       /* (n, f) */
+    HeadSets *sets;      /* (n,) */
     HeadMasses *masses;
 } Packed;
 
-static Packed take_packed(Scratch *scratch, index_t n, index_t f) {
+static Packed take_packed(Scratch *scratch, index_t n, index_t f, const int32_t *own) {
     return (Packed){
         .f = f,
+        .own = own,
         .where = take_zeros(scratch, n * f, sizeof(uint16_t)),
         .value = take_zeros(scratch, n * f, sizeof(double)),
         .sets = take_zeros(scratch, n, sizeof(HeadSets)),
@@ -59,7 +58,7 @@ static void pack(Packed *packed, index_t i, const double *M) {
     index_t count = 0;
     for (index_t q = 0; q < f; q++)
         if (m[q] > 0) {
-            where[count] = (uint16_t)q;
+            where[count] = (uint16_t)(packed->own ? packed->own[i * f + q] : q);
             value[count] = m[q];
             count++;
         }
@@ -197,14 +196,14 @@ typedef struct {
     double constant; /* constant term of the penalty for linked pairs */
     Two *edges;      /* (2 w, -2 w delta) of every entry of the pairs */
     Packed packed;   /* nonzero masses of M, updated after every row */
-    bool local;      /* whether a row uses only some of the sets */
-    index_t used;    /* number of sets that the current row uses */
-    index_t closed;  /* position of the sets of distant neighbors, which get no mass; -1 if there are none */
-    uint16_t *sets;  /* (f,) sets of the row, in increasing order */
-    uint16_t *place; /* (f,) position of each set among them */
+    index_t used;         /* number of sets of the current row */
+    const int32_t *sets;  /* (n, f) sets of the masses, see `descend_near_pairs`; NULL if they are all sets */
+    uint16_t *place;      /* position of each set in the current row, CLOSED if it has none */
     double *G, *half, *H;
     Two *sums;
     double *h, *g, *x, *old, *linked; /* (f,) */
+    double *whole;  /* masses of a row on all sets, zero between two uses */
+    double squares; /* sum of w delta^2 over both entries of the pairs */
     SimplexQp qp;
 } SomePairs;
 
@@ -219,39 +218,51 @@ static void restart(void *self, const double *M) {
     for (index_t i = 0; i < p->pairs.n; i++) pack(&p->packed, i, M);
 }
 
-enum { FREE, DISTANT, NEAR }; /* kinds of sets: without mass, and with mass of distant or of near neighbors */
-
-/* Set the kind of the sets on which object j has mass. */
-static void mark_sets(SomePairs *p, index_t j, uint16_t kind) {
-    const uint16_t *where = p->packed.where + j * p->f;
-    for (index_t t = 0; t < p->packed.sets[j].count; t++)
-        if (p->place[where[t]] < kind) p->place[where[t]] = kind;
+/* Return the sum of w (conflict - delta)^2 over the pairs if rows have masses on a few single clusters, the empty set and
+ * the frame. */
+static double value_of_near_pairs(void *self, const double *M) {
+    SomePairs *p = self;
+    const uint16_t frame = (uint16_t)(p->conflict.f - 1);
+    double total = 0.0;
+    restart(self, M);
+    for (index_t i = 0; i < p->pairs.n; i++) {
+        const uint16_t *own = p->packed.where + i * p->f;
+        const index_t count = p->packed.sets[i].count;
+        for (index_t t = 0; t < count; t++) p->whole[own[t]] = p->packed.value[i * p->f + t];
+        for (index_t e = p->pairs.indptr[i]; e < p->pairs.indptr[i + 1]; e++) {
+            const index_t j = p->pairs.indices[e];
+            if (j <= i) continue;
+            const uint16_t *where = p->packed.where + j * p->f;
+            double kappa = 0.0;
+            for (index_t t = 0; t < p->packed.sets[j].count; t++) {
+                double conflict = 1 - p->whole[frame] - p->whole[where[t]];
+                if (where[t] == 0) conflict = 1;
+                if (where[t] == frame) conflict = p->whole[0];
+                kappa += p->packed.value[j * p->f + t] * conflict;
+            }
+            const double gap = kappa - p->pairs.delta[e];
+            total += p->pairs.weights[e] * (gap * gap);
+        }
+        for (index_t t = 0; t < count; t++) p->whole[own[t]] = 0.0;
+    }
+    return total;
 }
 
-/* Find the sets of row i. The sets of distant neighbors have one position, before that of the frame. */
-static void find_sets(SomePairs *p, index_t i) {
-    const index_t last = p->f - 1;
-    memset(p->place, FREE, sizeof(uint16_t) * (size_t)p->f);
-    mark_sets(p, i, NEAR);
-    for (index_t e = p->pairs.indptr[i]; e < p->pairs.indptr[i + 1]; e++)
-        mark_sets(p, p->pairs.indices[e], p->pairs.delta[e] < FAR ? NEAR : DISTANT);
-    p->place[0] = p->place[last] = NEAR;
-    p->used = 0;
-    p->closed = -1;
-    bool spare = true;
-    for (index_t q = 0; q < last; q++) {
-        const bool first = spare && p->place[q] == FREE;
-        if (first) spare = false;
-        if (p->place[q] == DISTANT) p->closed = 0;
-        if (p->place[q] == NEAR || first) p->sets[p->used++] = (uint16_t)q;
-    }
-    const index_t open = p->used;
-    if (p->closed == 0) p->closed = p->used++;
-    p->sets[p->used] = (uint16_t)last;
-    for (index_t q = 0; q < last; q++) p->place[q] = (uint16_t)open;
-    for (index_t a = 0; a < open; a++) p->place[p->sets[a]] = (uint16_t)a;
-    p->place[last] = (uint16_t)p->used++;
+/* Set the positions of the sets of row i. */
+static void place_sets(SomePairs *p, index_t i) {
+    const int32_t *sets = p->sets + i * p->f;
+    p->used = p->f;
+    while (sets[p->used - 1] < 0) p->used--;
+    for (index_t a = 0; a < p->used; a++)
+        if (a != CLOSED) p->place[sets[a]] = (uint16_t)a;
     p->qp = simplex_qp_in(p->used, p->qp.gradient, p->qp.passive);
+}
+
+/* Undo `place_sets`. */
+static void clear_places(SomePairs *p, index_t i) {
+    const int32_t *sets = p->sets + i * p->f;
+    for (index_t a = 0; a < p->used; a++)
+        if (a != CLOSED) p->place[sets[a]] = CLOSED;
 }
 
 /* Compute H and g of row i. */
@@ -267,7 +278,7 @@ static void row_problem(SomePairs *p, index_t i, const double *M) {
         conflict_gram(&p->conflict, p->G, p->half, p->H);
     for (index_t a = 0; a < f; a++) p->h[a] = p->sums[a].t;
     times_conflict(&(Conflict){f, p->conflict.C, p->conflict.simple}, p->h, p->g);
-    if (p->closed >= 0) p->g[p->closed] += CLOSED * p->H[0]; /* H[0] is twice the total weight of the pairs. */
+    if (p->sets) p->g[CLOSED] += CLOSED_COST * p->H[0]; /* H[0] is twice the total weight of the pairs. */
     add_links(i, f, M, &p->links, p->linked, p->g);
 }
 
@@ -276,21 +287,58 @@ static double sweep(void *self, double *M, bool beyond, double objective) {
     for (index_t r = 0; r < p->visits; r++) {
         const index_t i = p->order[r];
         double *row = M + i * p->f;
-        if (p->local) find_sets(p, i);
+        if (p->sets) place_sets(p, i);
         const index_t f = p->used;
-        for (index_t a = 0; a < f; a++) p->old[a] = p->x[a] = a == p->closed ? 0 : row[p->sets[a]];
+        for (index_t a = 0; a < f; a++) p->old[a] = p->x[a] = row[a];
         row_problem(p, i, M);
         minimise_on_simplex(p->H, p->g, p->x, ample_iterations(f), &p->qp);
         bool moved;
         const double change = finish_row(f, p->H, p->g, p->old, p->x, beyond, &moved);
         if (moved) {
             objective += change;
-            for (index_t a = 0; a < f; a++)
-                if (a != p->closed) row[p->sets[a]] = p->x[a];
+            for (index_t a = 0; a < f; a++) row[a] = p->x[a];
             pack(&p->packed, i, M);
         }
+        if (p->sets) clear_places(p, i);
     }
     return objective;
+}
+
+/* Return the problem with its scratch memory, without links. */
+static SomePairs take_problem(Scratch *scratch, index_t f, index_t n_sets, index_t entries, const Pairs *pairs,
+                              const int32_t *sets, const index_t *order, index_t visits) {
+    const size_t number = sizeof(double);
+    SomePairs p = {
+        .f = f,
+        .used = f,
+        .sets = sets,
+        .place = take(scratch, n_sets, sizeof(uint16_t)),
+        .pairs = *pairs,
+        .conflict = {n_sets, NULL, true},
+        .order = order,
+        .visits = visits,
+        .edges = take(scratch, entries, sizeof(Two)),
+        .packed = take_packed(scratch, pairs->n, f, sets),
+        .G = take(scratch, f * f, number),
+        .half = take(scratch, f * f, number),
+        .H = take(scratch, f * f, number),
+        .sums = take(scratch, f, sizeof(Two)),
+        .h = take(scratch, f, number),
+        .g = take(scratch, f, number),
+        .x = take(scratch, f, number),
+        .old = take(scratch, f, number),
+        .linked = take(scratch, f, number),
+        .whole = take_zeros(scratch, n_sets, number),
+        .qp = take_simplex_qp(scratch, f),
+    };
+    if (scratch->failed) return p;
+    for (index_t pair = 0; pair < entries; pair++) {
+        const double w = pairs->weights[pair], delta = pairs->delta[pair];
+        p.edges[pair] = (Two){2 * w, -2 * w * delta};
+        p.squares += w * delta * delta;
+    }
+    for (index_t q = 0; q < n_sets; q++) p.place[q] = (uint16_t)(sets ? CLOSED : q);
+    return p;
 }
 
 KERNEL descend_some_pairs(index_t n, index_t f, index_t entries, index_t visits, index_t e, double *M,
@@ -298,46 +346,38 @@ KERNEL descend_some_pairs(index_t n, index_t f, index_t entries, index_t visits,
                           const double *conflict, bool simple, const index_t *order, index_t max_iter, double tol,
                           double constant, const index_t *link_indptr, const int32_t *link_indices,
                           const double *coefficients, const double *form, double *history, index_t *ending) {
+    (void)e;
     Scratch scratch = {0};
-    const size_t number = sizeof(double);
-    SomePairs p = {
-        .f = f,
-        .local = simple && f > MANY && e == 0,
-        .used = f,
-        .closed = -1,
-        .sets = take(&scratch, f, sizeof(uint16_t)),
-        .place = take(&scratch, f, sizeof(uint16_t)),
-        .pairs = {n, indptr, indices, weights, delta},
-        .conflict = {f, conflict, simple},
-        .links = {link_indptr, link_indices, coefficients, form},
-        .order = order,
-        .visits = visits,
-        .constant = constant,
-        .edges = take(&scratch, entries, sizeof(Two)),
-        .packed = take_packed(&scratch, n, f),
-        .G = take(&scratch, f * f, number),
-        .half = take(&scratch, f * f, number),
-        .H = take(&scratch, f * f, number),
-        .sums = take(&scratch, f, sizeof(Two)),
-        .h = take(&scratch, f, number),
-        .g = take(&scratch, f, number),
-        .x = take(&scratch, f, number),
-        .old = take(&scratch, f, number),
-        .linked = take(&scratch, f, number),
-        .qp = take_simplex_qp(&scratch, f),
-    };
+    const Pairs pairs = {n, indptr, indices, weights, delta};
+    SomePairs p = take_problem(&scratch, f, f, entries, &pairs, NULL, order, visits);
     if (scratch.failed) return release(&scratch);
-    double squares = 0.0;
-    for (index_t pair = 0; pair < entries; pair++) {
-        p.edges[pair] = (Two){2 * weights[pair], -2 * weights[pair] * delta[pair]};
-        squares += weights[pair] * delta[pair] * delta[pair];
-    }
-    for (index_t q = 0; q < f; q++) p.sets[q] = p.place[q] = (uint16_t)q;
+    p.conflict = (Conflict){f, conflict, simple};
+    p.links = (Links){link_indptr, link_indices, coefficients, form};
+    p.constant = constant;
     restart(&p, M);
-    const double start = value_of_pairs(&p.pairs, &p.conflict, M, p.h) + links_value(n, f, M, &p.links) + constant;
-    const RowProblem problem = {&p, n, f, sweep, value_of, restart, .drifts = false, .squares = 0.5 * squares};
+    const RowProblem problem = {&p, n, f, sweep, value_of, restart, .drifts = false, .squares = 0.5 * p.squares};
     const Descent descent = {max_iter, tol, history, ending};
+    const double start = value_of_pairs(&pairs, &p.conflict, M, p.h) + links_value(n, f, M, &p.links) + constant;
     scratch.failed = descend_rows(&problem, M, start, &descent) != DONE;
+    return release(&scratch);
+}
+
+/* Do the same if the focal sets are the empty set, many single clusters and the frame, without links. Each row has
+ * masses M (n, f) on at most f - 1 of the sets. Row i of `sets` contains the empty set, -1, single clusters, the frame,
+ * and -1 for the other places, where M is zero. */
+KERNEL descend_near_pairs(index_t n, index_t f, index_t entries, index_t visits, double *M, const int32_t *sets,
+                          index_t n_sets, const index_t *indptr, const int32_t *indices, const double *weights,
+                          const double *delta, const index_t *order, index_t max_iter, double tol, double *history,
+                          index_t *ending) {
+    Scratch scratch = {0};
+    const Pairs pairs = {n, indptr, indices, weights, delta};
+    index_t *unlinked = take_zeros(&scratch, n + 1, sizeof *unlinked);
+    SomePairs p = take_problem(&scratch, f, n_sets, entries, &pairs, sets, order, visits);
+    if (scratch.failed) return release(&scratch);
+    p.links = (Links){.indptr = unlinked};
+    const RowProblem problem = {&p, n, f, sweep, value_of_near_pairs, restart, true, 0.5 * p.squares};
+    const Descent descent = {max_iter, tol, history, ending};
+    scratch.failed = descend_rows(&problem, M, value_of_near_pairs(&p, M), &descent) != DONE;
     return release(&scratch);
 }
 
@@ -356,7 +396,7 @@ KERNEL pairs_value(index_t n, index_t f, index_t entries, const double *M, const
 KERNEL sums_over_neighbors(index_t n, index_t f, index_t count, const double *M, const int32_t *neighbors,
                            const double *pairs, double *G, double *sums) {
     Scratch scratch = {0};
-    Packed packed = take_packed(&scratch, n, f);
+    Packed packed = take_packed(&scratch, n, f, NULL);
     double *rest = take(&scratch, f, sizeof *rest);
     uint16_t *place = take(&scratch, f, sizeof *place);
     if (!scratch.failed) {

@@ -55,6 +55,13 @@ descend_all_pairs = kernel(f"""descend_all_pairs(
 descend_some_pairs = kernel(
     f"descend_some_pairs(M: float64[n, f] out, {_PAIRS}, {_LOOP}, {_LINKS}, {_END})"
 )
+# Do the same if each row has masses on the empty set, few of many clusters and the frame. Row
+# i of `sets` contains the set 0, -1, single clusters, the last set, and -1 for places without mass.
+descend_near_pairs = kernel(f"""descend_near_pairs(
+    M: float64[n, f] out, sets: int32[n, f] below n_sets or -1, n_sets: int,
+    indptr: int64[n + 1] offsets in entries, indices: int32[entries] below n,
+    weights: float64[entries], delta: float64[entries], order: int64[visits] below n,
+    max_iter: int, tol: float, {_END})""")
 
 # Return the sum of w (conflict - delta)^2 over the pairs, each counted once.
 pairs_value = kernel(f"pairs_value(M: float64[n, f], {_PAIRS}) -> float")

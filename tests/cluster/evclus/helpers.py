@@ -24,6 +24,13 @@ def iris():
     return load_iris(return_X_y=True)
 
 
+def train(progress, solver, validation_error=lambda: None, patience=10):
+    """Run the solver until the training is finished."""
+    while not progress.is_finished:
+        result = solver.run_round(len(progress.history))
+        progress.end_round(result, validation_error(), patience)
+
+
 def masses_of(model):
     return model.credal_partition_.masses
 

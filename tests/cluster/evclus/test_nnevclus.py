@@ -11,11 +11,12 @@ from dempster.cluster._base import FitRequest
 from dempster.cluster.evclus import nnevclus
 from dempster.cluster.evclus._network import FeedForward, HostArrays, MassLayer
 from dempster.cluster.evclus._network_loss import build_targets, draw_batches
-from dempster.cluster.evclus._training import AdaptiveSteps, TrainingProgress, train
+from dempster.cluster.evclus._training import AdaptiveSteps, TrainingProgress
 from dempster.constraints import Constraints
 from dempster.datasets import make_fourclass
 from dempster.dissimilarity import to_conflict
 from dempster.metric import PCCA
+from tests.cluster.evclus.helpers import train
 
 SOLVERS = ["lbfgs", "adaptive-steps", "mini-batch"]
 
@@ -197,8 +198,6 @@ def test_validation_of_rejected_steps():
         progress,
         AdaptiveSteps(network, double, loss, 6, 0.0),
         lambda: seen.append(network.weights[0]) or 0.0,
-        patience=10,
-        save=lambda p: None,
     )
     assert seen[0] == 1.0
     assert np.all(np.diff(progress.history) <= 0)

@@ -1,8 +1,5 @@
 """Checkpoints of NN-EVCLUS."""
 
-import hashlib
-import io
-
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
@@ -132,19 +129,10 @@ def test_damaged_files(tmp_path):
         with pytest.raises(ValueError, match="checkpoint"):
             quick(checkpoint=path, init="random").fit(X)
     flipped = bytearray(data)
-    flipped[-50] ^= 1
+    flipped[len(data) // 2] ^= 1
     path.write_bytes(bytes(flipped))
-    with pytest.raises(ValueError, match="damaged"):
+    with pytest.raises(ValueError, match="does not contain the state"):
         quick(checkpoint=path, init="random").fit(X)
-
-
-def forge(data, arrays):
-    """Return the checkpoint with other arrays, and with the hash of these arrays."""
-    magic, fingerprint, _ = data.split(b"\n", 1)[0].split()
-    buffer = io.BytesIO()
-    np.savez(buffer, **arrays)
-    digest = hashlib.sha256(buffer.getvalue()).hexdigest().encode()
-    return b" ".join([magic, fingerprint, digest]) + b"\n" + buffer.getvalue()
 
 
 @pytest.mark.parametrize("solver", ["lbfgs", "adaptive-steps"])
@@ -161,18 +149,16 @@ def test_forged_files(solver, tmp_path, monkeypatch):
         patch.setattr(_checkpoint.Checkpoint, "save", save_then_stop)
         with pytest.raises(KeyboardInterrupt):
             quick(**options).fit(X)
-    data = path.read_bytes()
-    with np.load(io.BytesIO(data.split(b"\n", 1)[1])) as file:
+    with np.load(path) as file:
         arrays = dict(file)
-    path.write_bytes(forge(data, arrays))
-    quick(**options).fit(X)
     for name in arrays:
         without = {other: arrays[other] for other in arrays if other != name}
         changed = [without, {**arrays, f"{name}/x": np.zeros(1)}]
-        if not name.endswith(("is_finished", "is_converged")):
+        if not name.endswith(("is_finished", "is_converged", "fingerprint")):
             changed.append({**arrays, name: np.array("x")})
         for forged in changed:
-            path.write_bytes(forge(data, forged))
+            with path.open("wb") as file:
+                np.savez(file, **forged)
             with pytest.raises(
                 ValueError, match="checkpoint .* does not contain the state"
             ):

@@ -25,8 +25,15 @@ RNG = np.random.default_rng(0)
 DELTA = RNG.uniform(size=(N, N))
 DELTA = np.triu(DELTA, 1) + np.triu(DELTA, 1).T
 PAIRS = RNG.integers(0, N, (30, 2))  # with repetitions
-LINKS = losses.LinkedPairs(PAIRS[:9, 0], PAIRS[:9, 1], np.repeat([1.0, -1.0], [5, 4]))
-LABELS = losses.LabelledRows(np.array([7, 2, 5]), np.eye(3)[[0, 2, 2]])
+BATCH = losses.Batch(
+    np.arange(N),
+    DELTA,
+    PAIRS[:9, 0],
+    PAIRS[:9, 1],
+    np.repeat([1.0, -1.0], [5, 4]),
+    np.array([7, 2, 5]),
+    np.eye(3)[[0, 2, 2]],
+)
 SQUARES = np.sum(DELTA**2)
 
 TERMS = {
@@ -36,11 +43,9 @@ TERMS = {
     "some pairs": lambda m, a: losses.pairs_error(
         m, a(PAIRS[:, 0]), a(PAIRS[:, 1]), a(DELTA[*PAIRS.T]), a(CONFLICT)
     ),
-    "links": lambda m, a: losses.links_error(
-        m, losses.LinkedPairs(*map(a, LINKS)), a(FORM)
-    ),
+    "links": lambda m, a: losses.links_error(m, losses.Batch(*map(a, BATCH)), a(FORM)),
     "labels": lambda m, a: losses.labels_error(
-        m, losses.LabelledRows(*map(a, LABELS)), a(MEMBERSHIP)
+        m, losses.Batch(*map(a, BATCH)), a(MEMBERSHIP)
     ),
     "size": lambda m, a: losses.weight_penalty(m, a(np.full((N, F), 0.3))),
     "cross-entropy": lambda m, a: cross_entropy(m, a(np.full((N, F), 1 / F))),
@@ -96,11 +101,6 @@ def test_terms_against_torch(name):
     np.testing.assert_allclose(
         by_hand.detach().numpy(), gradient, rtol=1e-11, atol=1e-14
     )
-
-
-def test_pairs_value():
-    arguments = masses(), PAIRS[:, 0], PAIRS[:, 1], DELTA[*PAIRS.T], CONFLICT
-    assert losses.pairs_value(*arguments) == losses.pairs_error(*arguments)[0]
 
 
 LAYERS = [{}, {"detector": True}, {"detector": True, "convention": "paper"}]

@@ -12,9 +12,9 @@ from dempster.cluster.evclus._training import (
     AdaptiveSteps,
     RMSprop,
     TrainingProgress,
-    train,
 )
 from dempster.dissimilarity.transform import to_conflict
+from tests.cluster.evclus.helpers import train
 
 DOUBLE = HostArrays(np.dtype(np.float64))
 
@@ -87,9 +87,8 @@ def test_loss_and_gradient(reference, name):
         )
     ]
     if nu:
-        labels = losses.LabelledRows(
-            case["labelled"], np.eye(family.n_clusters)[case["labels"]]
-        )
+        indicators = np.eye(family.n_clusters)[case["labels"]]
+        labels = losses.Batch(*[None] * 5, case["labelled"], indicators)
         # The program divides by the number of clusters.
         terms.append(
             (
@@ -102,7 +101,7 @@ def test_loss_and_gradient(reference, name):
         cannot = case["CL"]
         pairs = np.vstack([must, cannot])
         signs = np.repeat([1.0, -1.0], [len(must), len(cannot)])
-        links = losses.LinkedPairs(pairs[:, 0], pairs[:, 1], signs)
+        links = losses.Batch(None, None, *pairs.T, signs, None, None)
         terms.append((p["xi"], losses.links_error(m, links, link_form(family))))
     value, of_masses = added(*terms)
     size = losses.weight_penalty(network.weights, network.shares)
@@ -160,7 +159,7 @@ def test_adaptive_steps(reference, name):
 
     progress = TrainingProgress(network)
     solver = AdaptiveSteps(network, DOUBLE, loss, p["maxit"], 0.0)
-    train(progress, solver, None, patience=10, save=lambda p: None)
+    train(progress, solver)
     theirs = np.minimum.accumulate(case["loss_trace"])[1:]
     assert len(progress.history) == len(theirs)
     np.testing.assert_allclose(progress.history[:25], theirs[:25], rtol=1e-12)

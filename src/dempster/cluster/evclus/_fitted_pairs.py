@@ -14,7 +14,7 @@ from scipy import sparse
 from dempster._arrays import to_host
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._random import as_random_state
-from dempster.cluster._mass_step import find_smallest
+from dempster.cluster._mass_step import find_nearest_clusters, find_smallest
 from dempster.cluster._search import Sample
 from dempster.cluster.evclus._pairs import (
     MAX_ALL_PAIRS_ROWS,
@@ -378,18 +378,10 @@ def _nearest_and_random_pairs(
     the sum over all pairs. Few random pairs would be in the same cluster if there are many.
     """
     n = len(fitted)
-    near = []
-    for start, stop in row_blocks(n, _BLOCK_ROWS, None):
-        D = np.ascontiguousarray(source.block(fitted[start:stop], fitted))
-        D[np.arange(stop - start), np.arange(start, stop)] = np.inf
-        near.append(find_smallest(D, min(_NEAREST_LANDMARKS, n - 1)))
-    ends = np.sort(
-        np.stack(
-            np.broadcast_arrays(np.arange(n)[:, None], np.concatenate(near)), axis=-1
-        ).reshape(-1, 2),
-        axis=1,
-    )
-    codes = np.unique(ends @ [n, 1])
+    near = _nearest_objects(source, fitted)
+    first = np.broadcast_to(np.arange(n)[:, None], near.shape)
+    codes = np.minimum(first, near) * n + np.maximum(first, near)
+    codes = np.unique(codes[first != near])
     pairs, times = random_pairs(n, _RANDOM_LANDMARKS, rng)
     is_other = ~np.isin(pairs @ [n, 1], codes)
     times = times[is_other]
@@ -397,6 +389,20 @@ def _nearest_and_random_pairs(
     weights = [np.ones(len(codes)), times * represented / max(times.sum(), 1)]
     near_pairs = np.column_stack([codes // n, codes % n])
     return np.concatenate([near_pairs, pairs[is_other]]), np.concatenate(weights)
+
+
+def _nearest_objects(source: DissimilaritySource, fitted: np.ndarray) -> np.ndarray:
+    """Return the nearest of the fitted objects, which may include the object itself."""
+    k = min(_NEAREST_LANDMARKS + 1, len(fitted))
+    if isinstance(source, AttributeSource) and source.is_euclidean:
+        points = source.rows(fitted)
+        return find_nearest_clusters(points, points, k)
+    blocks = row_blocks(len(fitted), _BLOCK_ROWS, None)
+    near = [
+        find_smallest(np.ascontiguousarray(source.block(fitted[a:b], fitted)), k)
+        for a, b in blocks
+    ]
+    return np.concatenate(near)
 
 
 def draw_objects(

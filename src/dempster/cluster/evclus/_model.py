@@ -24,7 +24,7 @@ nearest reference objects than usual (beyond the fence of a box plot).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -32,6 +32,7 @@ from typing import Annotated, Any, NamedTuple, cast
 
 import numpy as np
 from scipy import sparse
+from scipy.spatial.distance import cdist
 from sklearn.utils.validation import check_is_fitted
 
 from dempster._arrays import (
@@ -48,17 +49,21 @@ from dempster._random import as_generator
 from dempster._types import Seed
 from dempster._validation import check, choice, integer
 from dempster.belief import FocalSets
-from dempster.belief.focal_sets import has_many_clusters
-from dempster.cluster._boundaries import count_boundaries, neighbor_family
+from dempster.belief.focal_sets import MAX_DENSE_CLUSTERS, has_many_clusters
+from dempster.cluster._boundaries import (
+    count_boundaries,
+    count_nearest,
+    neighbor_family,
+)
 from dempster.cluster._mass_step import (
     N_NEAREST,
-    NEAREST_ROWS,
     collect_masses,
+    find_nearest_clusters,
     find_smallest,
     masses_from_plausibilities,
-    nearest_clusters,
     nearest_doubt,
     pair_columns,
+    sum_nearest,
 )
 from dempster.cluster.evclus._pairs import WeightedPairs
 from dempster.cluster.explanation import ClusterEvidence
@@ -77,10 +82,11 @@ from dempster.optimize.projection import (
 from dempster.optimize.row_fit import conflicts_of_pairs
 from dempster.optimize.simplex_qp import solve_simplex_qp
 
-RowBlocks = Callable[[], Iterable[tuple[np.ndarray, np.ndarray]]]
-"""Function that returns blocks of reference objects with their dissimilarities to all of them.
+RowBlocks = Callable[[], Iterable[tuple[np.ndarray, np.ndarray, np.ndarray]]]
+"""Function that returns blocks of dissimilarities between reference objects.
 
-A block contains the indices of some reference objects, and an array with a row for each of them.
+A block contains the sorted indices of the reference objects in its rows and in its columns, which
+include those in its rows, and the dissimilarities.
 """
 
 # ---- surroundings --------------------------------------------------------------------------------
@@ -230,8 +236,10 @@ class Surroundings:
         per_cluster = round(r / (2 * n_clusters))
         n_neighbors = max(min(round(np.sqrt(r)), per_cluster), _NEAR)
         amounts = _neighbor_weights(unit, r, n_neighbors)
-        parts = [reach(D, w, rows, unit, *amounts) for rows, D in blocks()]
-        near, far = map(np.concatenate, zip(*parts, strict=True))
+        near, far = np.empty((2, r))
+        for rows, columns, D in blocks():
+            itself = np.searchsorted(columns, rows)
+            near[rows], far[rows] = reach(D, w[columns], itself, unit, *amounts)
         scales = _replace_zeros(far, blocks)
         near = _replace_zeros(near, blocks)
         low = scale_at(near, 0.25, w)
@@ -286,7 +294,7 @@ def _replace_zeros(distances: np.ndarray, blocks: RowBlocks) -> np.ndarray:
     """
     finite = distances[np.isfinite(distances) & (distances > 0)]
     if not len(finite):
-        least = min(D[D > 0].min(initial=np.inf) for _, D in blocks())
+        least = min(D[D > 0].min(initial=np.inf) for *_, D in blocks())
         return np.full(len(distances), least if np.isfinite(least) else 1.0)
     return np.clip(distances, 1e-6 * float(np.median(finite)), finite.max())
 
@@ -299,12 +307,13 @@ def neighboring_clusters(
 ) -> FocalSets:
     """Return the empty set, single clusters and pairs of neighboring clusters.
 
-    ``labels`` contains the clusters of the reference objects, and ``weights`` their weights.
+    ``labels`` contains the clusters of the reference objects, and ``weights`` their weights. The
+    blocks contain all dissimilarities.
     """
     w = np.ones(len(labels)) if weights is None else weights
     cells = w, (np.arange(len(labels)), labels)
     members = sparse.csc_array(cells, (len(labels), n_clusters))
-    squares = [np.square(D, dtype=float) @ members for _, D in blocks()]
+    squares = [np.square(D, dtype=float) @ members for *_, D in blocks()]
     with np.errstate(invalid="ignore"):
         means = np.concatenate(squares) / members.sum(axis=0)
     costs = _costs_of_clusters(means, labels, w)
@@ -577,18 +586,34 @@ class DoubtModel:
         """
         c = fit.family.n_clusters
         labels = fit.reference_masses[:, fit.family.singleton_index].argmax(axis=1)
-        family = neighboring_clusters(blocks, labels, c, fit.counts)
+        source = fit.references.source
+        is_compressed = kept is None and c > MAX_DENSE_CLUSTERS
+        if (
+            is_compressed
+            and isinstance(source, AttributeSource)
+            and source.is_euclidean
+        ):
+            nearby = NearbyReferences(source.objects, labels, c, fit.counts)
+            blocks = nearby.blocks
+            family = nearby.family
+        else:
+            family = neighboring_clusters(blocks, labels, c, fit.counts)
         around = Surroundings.from_dissimilarities(blocks, len(labels), fit.counts, c)
         affinity = around.affinity(labels, c)
+        order = []
         parts = []
-        for rows, D in blocks():
-            contour, near = affinity.by_distances(D, rows)
+        for rows, columns, D in blocks():
+            clusters = np.unique(labels[columns]) if is_compressed else np.arange(c)
+            contour, near = affinity.select(columns, clusters).by_distances(
+                D, np.searchsorted(columns, rows)
+            )
             outlying = around.outlying(near)
-            if kept is None and has_many_clusters(family):
-                parts.append(_compress_doubt(contour, family, outlying))
+            order.append(rows)
+            if is_compressed:
+                parts.append(_compress_doubt(contour, clusters, family, outlying))
             else:
                 parts.append(masses_from_plausibilities(contour, family, outlying))
-        masses = concatenate_rows(parts)
+        masses = concatenate_rows(parts)[np.argsort(np.concatenate(order))]
         model = cls(family, fit, labels, around, masses)
         if kept is not None and len(kept):
             model.keep(masses, kept, fit.reference_masses[kept])
@@ -644,7 +669,9 @@ class DoubtModel:
         def compute(start: int, stop: int) -> Array:
             block = values[start:stop]
             if nearby is not None:
-                contour, clusters, near, nearest, distance = nearby.compare(block)
+                contour, clusters, near, nearest, distance = nearby.compare(
+                    block, affinity
+                )
             elif products:
                 D = np.ascontiguousarray(
                     references.dissimilarities(values, start, stop)
@@ -662,7 +689,8 @@ class DoubtModel:
                 )
                 return approach_compressed(rows, *known)
             if has_many_clusters(self.family):
-                rows = _compress_doubt(contour, self.family, outlying)
+                every = np.arange(self.family.n_clusters)
+                rows = _compress_doubt(contour, every, self.family, outlying)
                 return approach_compressed(rows, *known)
             masses = masses_from_plausibilities(contour, self.family, outlying)
             approach_known_masses(masses, *known)
@@ -675,8 +703,8 @@ class DoubtModel:
     @cached_property
     def _nearby(self) -> NearbyReferences:
         points = cast(AttributeSource, self.references.source).objects
-        affinity = self.surroundings.affinity(self.labels, self.family.n_clusters)
-        return NearbyReferences(points, affinity, self.family)
+        c = self.family.n_clusters
+        return NearbyReferences(points, self.labels, c, self.fit.counts)
 
     def _as_fit(self) -> EvclusModel:
         return replace(
@@ -738,68 +766,84 @@ _NEAR_CLUSTERS = (
 class NearbyReferences:
     """References of a few clusters, with which a point is compared if there are many clusters.
 
-    They are the references of the cluster of the nearest reference, of its neighbors, and of the
-    clusters that are most frequent among the nearest references of its references.
+    They are the references of the cluster with the nearest mean, of its neighbors, and of the
+    clusters whose means are nearest to this mean.
     """
 
-    def __init__(self, points: np.ndarray, affinity: Affinity, family: FocalSets):
+    def __init__(
+        self,
+        points: np.ndarray,
+        labels: np.ndarray,
+        n_clusters: int,
+        weights: np.ndarray | None,
+    ):
+        w = np.ones(len(labels)) if weights is None else weights
         self.points = points
-        self.affinity = affinity
-        c = family.n_clusters
-        labels = affinity.labels
-        k = min(2 * len(points) // c + N_NEAREST, len(points))
-        counts = np.zeros((c, c))
-        for a, b in row_blocks(len(points), NEAREST_ROWS, most=None):
-            near = nearest_clusters(points[a:b], points, k)[0]
-            np.add.at(counts, (labels[a:b, None], labels[near]), 1)
-        np.fill_diagonal(counts, np.inf)
-        is_near = pair_columns(family) >= 0
-        order = np.argsort(-counts, axis=1, kind="stable")[:, :_NEAR_CLUSTERS]
-        np.put_along_axis(is_near, order, values=True, axis=1)
-        self.clusters = [np.flatnonzero(row) for row in is_near]
+        self.labels = labels
+        self.owners, place = np.unique(labels, return_inverse=True)
+        total, sums = sum_nearest(place[:, None], w[:, None], points, len(self.owners))
+        self.centers = sums / total[:, None]
+        two = self.owners[find_nearest_clusters(points, self.centers, 2)]
+        self.family = neighbor_family(count_nearest(two, w, n_clusters))
+        order = np.argsort(labels, kind="stable")
+        self.members = np.split(order, np.cumsum(np.bincount(place))[:-1])
+        near = find_nearest_clusters(self.centers, self.centers, _NEAR_CLUSTERS)
+        is_near = pair_columns(self.family)[np.ix_(self.owners, self.owners)] >= 0
+        np.put_along_axis(is_near, near, values=True, axis=1)
+        self.near = [np.flatnonzero(row) for row in is_near]
 
-    @cached_property
-    def _parts(self) -> list[tuple[np.ndarray, Affinity]]:
-        """References near each cluster, and the affinity to their clusters."""
-        parts = []
-        for clusters in self.clusters:
-            which = np.flatnonzero(np.isin(self.affinity.labels, clusters))
-            parts.append((which, self.affinity.select(which, clusters)))
-        return parts
+    def references(self, k: int) -> np.ndarray:
+        """Return the references near the cluster ``owners[k]``."""
+        return np.sort(np.concatenate([self.members[m] for m in self.near[k]]))
 
-    def compare(self, A: np.ndarray) -> tuple[np.ndarray, ...]:
+    def blocks(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Yield the references of each cluster, those near it, and the distances."""
+        for k, rows in enumerate(self.members):
+            columns = self.references(k)
+            D = cdist(self.points[rows], self.points[columns])
+            yield rows, columns, D
+
+    def compare(self, A: np.ndarray, affinity: Affinity) -> tuple[np.ndarray, ...]:
         """Return the largest affinities of points A, in decreasing order, and their clusters.
 
         The other results are those of `Affinity.by_points`.
         """
         n = len(A)
-        nearest = np.empty(n, np.int64)
-        for a, b in row_blocks(n, NEAREST_ROWS, most=None):
-            nearest[a:b] = nearest_clusters(A[a:b], self.points, 1)[0][:, 0]
-        owner = self.affinity.labels[nearest]
+        owner = find_nearest_clusters(A, self.centers, 1)[:, 0]
         contour = np.zeros((n, N_NEAREST), A.dtype)
-        clusters = np.empty((n, N_NEAREST), np.int64)
+        clusters = np.zeros((n, N_NEAREST), np.int64)
         near, distance = np.empty((2, n), A.dtype)
+        nearest = np.empty(n, np.int64)
         order = np.argsort(owner, kind="stable")
         for rows in np.split(order, np.flatnonzero(np.diff(owner[order])) + 1):
-            which, affinity = self._parts[owner[rows[0]]]
+            k = owner[rows[0]]
+            some = self.owners[self.near[k]]
+            which = self.references(k)
             points = self.points[which].astype(A.dtype, copy=False)
-            found = affinity.by_points(A[rows], points)
+            found = affinity.select(which, some).by_points(A[rows], points)
             similar, near[rows], closest, distance[rows] = found
             nearest[rows] = which[closest]
-            best = find_smallest(-similar)
-            contour[rows] = np.take_along_axis(similar, best, axis=1)
-            clusters[rows] = self.clusters[owner[rows[0]]][best]
+            best, plausible = _find_largest(similar)
+            contour[rows, : len(best.T)] = plausible
+            clusters[rows, : len(best.T)] = some[best]
         return contour, clusters, near, nearest, distance
 
 
+def _find_largest(contour: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the columns of the largest plausibilities, in decreasing order, and their values."""
+    best = find_smallest(-contour, min(N_NEAREST, contour.shape[1]))
+    return best, np.take_along_axis(contour, best, axis=1)
+
+
 def _compress_doubt(
-    contour: np.ndarray, family: FocalSets, outlying: np.ndarray
+    contour: np.ndarray,
+    clusters: np.ndarray,
+    family: FocalSets,
+    outlying: np.ndarray,
 ) -> sparse.csr_array:
     """Return the masses of `masses_from_plausibilities` on the most plausible clusters."""
-    clusters = find_smallest(-contour)
-    plausible = np.take_along_axis(contour, clusters, axis=1)
-    return nearest_doubt(clusters, plausible, family, outlying, contour.dtype)
+    best, plausible = _find_largest(contour)
+    return nearest_doubt(clusters[best], plausible, family, outlying, contour.dtype)
 
 
 # ---- comparison with references ------------------------------------------------------------------

@@ -92,9 +92,8 @@ class MassLayer:
             of_share = gradient[:, self.empty] - (gradient * m).sum(axis=1)
             if not is_program:
                 of_share = -of_share
-            slope = -library.expm1(
-                -eta
-            )  # derivative of softplus, which is the logistic function
+            # derivative of softplus, which is the logistic function
+            slope = -library.expm1(-eta)
             of_total = of_share * slope / (1 + eta) ** 2
             of_coefficients = library.stack([of_total.sum(), (of_total * h).sum()])
             return to_scores((1 - g)[:, None] * gradient), of_coefficients
@@ -300,9 +299,9 @@ class FeedForward(MassNetwork):
 
         def predict(start: int, stop: int) -> np.ndarray:
             x = inputs[start:stop].astype(dtype, copy=False)
-            return self(
-                x, None if decision is None else decision[start:stop].astype(dtype)
-            )
+            if decision is None:
+                return self(x)
+            return self(x, decision[start:stop].astype(dtype))
 
         with one_blas_thread():  # Other threads already work on other blocks.
             return np.concatenate(apply(predict, row_blocks(len(inputs))))

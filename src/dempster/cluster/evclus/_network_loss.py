@@ -18,7 +18,7 @@ from sklearn.base import clone
 from dempster._arrays import Array, is_tensor, to_host, zeros
 from dempster._errors import InvalidParameterError
 from dempster._types import ArrayLike
-from dempster._validation import as_reals, is_integer, is_number, validating_labels
+from dempster._validation import as_floats, validating_labels
 from dempster.belief import FocalSets
 from dempster.cluster._base import FitRequest
 from dempster.cluster.evclus._network import ValueAndGradient
@@ -50,38 +50,17 @@ _MAX_EXTRA_ROWS = 256
 # ---- terms of the loss ---------------------------------------------------------------------------
 
 
-class LinkedPairs(NamedTuple):
-    """Pairs (i, j) of rows with constraints.
-
-    The sign is 1 for a must-link and -1 for a cannot-link constraint.
-    """
-
-    i: Array
-    j: Array
-    signs: Array
-
-
-class LabelledRows(NamedTuple):
-    """Indices of the labeled rows, and the one-hot encoding of their labels."""
-
-    rows: Array
-    indicators: Array
-
-
 class Batch(NamedTuple):
-    """Rows of a mini-batch, followed by rows with constraints and by rows with labels.
-
-    The positions of these rows and their constraints and labels are the fields of `LinkedPairs` and
-    `LabelledRows`.
-    """
+    """Rows of a mini-batch, followed by rows with constraints and by rows with labels."""
 
     rows: Array
     delta: Array | None  # target conflicts; None if they are computed from the rows
+    # positions of the pairs (i, j) with constraints
     i: Array
     j: Array
-    signs: Array
-    labelled: Array
-    indicators: Array
+    signs: Array  # 1 for a must-link, and -1 for a cannot-link constraint
+    labelled: Array  # positions of the labeled rows
+    indicators: Array  # one-hot encoding of their labels
 
 
 def all_pairs_error(
@@ -114,14 +93,7 @@ def pairs_error(
     return _mean_square(gap), gradient(gap * (2 / len(gap)))
 
 
-def pairs_value(
-    masses: Array, i: Array, j: Array, delta: Array, conflict: Array
-) -> Any:
-    """Return the mean of (conflict - delta)^2 over the pairs (i, j) of rows."""
-    return _mean_square(_bilinear_forms(masses, conflict, i, j)[0] - delta)
-
-
-def links_error(masses: Array, links: LinkedPairs, form: Array) -> ValueAndGradient:
+def links_error(masses: Array, links: Batch, form: Array) -> ValueAndGradient:
     """Return the mean violation of the constraints (eq. 15), and its gradient.
 
     The violation is m_i' Z m_j / 2 for a must-link and 1 - m_i' Z m_j / 2 for a cannot-link
@@ -133,13 +105,11 @@ def links_error(masses: Array, links: LinkedPairs, form: Array) -> ValueAndGradi
     return value, gradient(links.signs * share)
 
 
-def labels_error(
-    masses: Array, labels: LabelledRows, membership: Array
-) -> ValueAndGradient:
+def labels_error(masses: Array, labels: Batch, membership: Array) -> ValueAndGradient:
     """Return the mean squared error of plausibilities for labels (section 4), and its gradient."""
-    gap = masses[labels.rows] @ membership - labels.indicators
+    gap = masses[labels.labelled] @ membership - labels.indicators
     gradient = (gap @ membership.T) * (2 / len(gap))
-    return _mean_square(gap), _sum_by_row(labels.rows, gradient, len(masses))
+    return _mean_square(gap), _sum_by_row(labels.labelled, gradient, len(masses))
 
 
 def weight_penalty(weights: Array, shares: Array) -> ValueAndGradient:
@@ -178,11 +148,9 @@ def _sum_by_row(rows: Array, values: Array, n: int) -> Array:
     """Return an (n, f) array whose row r is the sum of all ``values[k]`` with ``rows[k] == r``."""
     if is_tensor(values):
         return values.new_zeros((n, values.shape[1])).index_add_(0, rows, values)
-    ones = np.ones(len(rows), dtype=values.dtype)
-    return (
-        sparse.csc_matrix((ones, rows, np.arange(len(rows) + 1)), shape=(n, len(rows)))
-        @ values
-    )
+    m = len(rows)
+    cells = np.ones(m, dtype=values.dtype), rows, np.arange(m + 1)
+    return sparse.csc_matrix(cells, shape=(n, m)) @ values
 
 
 # ---- targets -------------------------------------------------------------------------------------
@@ -261,13 +229,13 @@ def build_targets(X: np.ndarray, metric: Any, request: FitRequest) -> NetworkTar
         constraints = None
     source: DissimilaritySource
     if request.dissimilarities is not None:
-        D = as_reals(with_columns_like_rows(request.dissimilarities), "dissimilarities")
+        D = as_floats(
+            with_columns_like_rows(request.dissimilarities), "dissimilarities"
+        )
         if D.shape != (n, n):
             must = f"have shape ({n}, {n}), got {D.shape}"
             raise InvalidParameterError("dissimilarities", must=must)
-        source = MatrixSource(
-            check_square(D.astype(float, copy=False), symmetrize=False)
-        )
+        source = MatrixSource(check_square(D, symmetrize=False))
         return NetworkTargets(source, labels, constraints, warnings)
     rows = X.reshape(n, -1)
     if hasattr(metric, "transform"):
@@ -288,40 +256,24 @@ def _validate_labels(
     y: ArrayLike, n: int, c: int
 ) -> tuple[np.ndarray, tuple[str, ...]]:
     """Return the clusters of the n rows, -1 for unlabeled rows, and warnings."""
-    unlabelled = np.full(n, -1)
     if y is None:
-        return unlabelled, ()
+        return np.full(n, -1), ()
     with validating_labels(y, "y"):
         labels = np.asarray(to_host(y))
     if labels.shape != (n,):
         must = f"have shape ({n},), one label per row of X, got {labels.shape}"
         raise InvalidParameterError("y", must=must)
-    if labels.dtype.kind == "f":
-        are_integers = (
-            np.isfinite(labels).all() and (labels == labels.astype(int)).all()
-        )
-    elif labels.dtype.kind == "O":
-        are_integers = all(
-            is_integer(label) and is_number(label) for label in labels.tolist()
-        )
-    else:
-        are_integers = labels.dtype.kind in "iu"
-    if are_integers:
-        labels = labels.astype(np.int64)
-    are_clusters = bool(are_integers and labels.min() >= -1 and labels.max() < c)
-    if not are_clusters and not (labels == -1).any():
-        # Pipelines pass the target of a supervised task to every step, and clusterers must ignore
-        # it.
-        reason = f"it contains no -1 and its values are not the clusters 0 to {c - 1}"
-        return unlabelled, (f"y is ignored: {reason}",)
-    if not are_integers:
-        must = "contain integers, the clusters of the rows, or -1 for unlabeled rows"
-        raise InvalidParameterError("y", must=must)
-    if not are_clusters:
-        found = f"got values from {labels.min()} to {labels.max()}"
-        must = f"contain integers from 0 to {c - 1}, or -1, {found}"
-        raise InvalidParameterError("y", must=must)
-    return labels, ()
+    clusters = set(range(-1, c))
+    with validating_labels(y, "y"):
+        wrong = [label for label in labels.tolist() if label not in clusters]
+    if not wrong:
+        return labels.astype(np.int64), ()
+    if (labels == -1).any():
+        must = f"contain integers from 0 to {c - 1}, the clusters of rows, or -1"
+        raise InvalidParameterError("y", must=f"{must}, got {wrong[0]!r}")
+    # Pipelines pass the target of a supervised task to every step, and clusterers must ignore it.
+    reason = f"it contains no -1 and its values are not the clusters 0 to {c - 1}"
+    return np.full(n, -1), (f"y is ignored: {reason}",)
 
 
 # ---- the loss as a function of the weights -------------------------------------------------------
@@ -369,16 +321,15 @@ class NetworkObjective:
         self.regularization = regularization
         self.labelled = np.flatnonzero(targets.labels >= 0)
         self.nu = nu if len(self.labelled) else 0.0
-        self.linked: np.ndarray = np.empty((0, 2), dtype=np.int64)
+        self.linked = np.empty((0, 2), dtype=np.int64)
         self.signs = np.empty(0)
         if targets.constraints is not None:
             must = targets.constraints.must_link
             cannot = targets.constraints.cannot_link
             self.linked = np.concatenate([must, cannot])
             self.signs = np.repeat([1.0, -1.0], [len(must), len(cannot)])
-        self.conflicts_among: Any = (
-            None  # conflicts among rows if the metric is Euclidean
-        )
+        # conflicts among rows if the metric is Euclidean
+        self.conflicts_among: Any = None
         if targets.source.is_euclidean:
             objects = targets.source.objects
             self.conflicts_among = arrays.conflict_function(objects, decay(d0))
@@ -397,23 +348,28 @@ class NetworkObjective:
         source = self.targets.source
         integers = self.arrays.integers
         i, j = map(integers, self.linked.T)
-        links = LinkedPairs(i, j, self.arrays.array(self.signs))
-        labels = LabelledRows(integers(self.labelled), self._indicators(self.labelled))
+        batch = Batch(
+            slice(None),
+            None,
+            i,
+            j,
+            self.arrays.array(self.signs),
+            integers(self.labelled),
+            self._indicators(self.labelled),
+        )
+        conflict = self.conflict
         if pairs is None:
             rows = np.arange(len(source))
             delta = self._conflicts_at(source.block(rows, rows))
+            squares = _sum_of_squares(delta)
             error = partial(
-                all_pairs_error,
-                delta=delta,
-                conflict=self.conflict,
-                squares=_sum_of_squares(delta),
+                all_pairs_error, delta=delta, conflict=conflict, squares=squares
             )
         else:
             i, j = map(integers, pairs)
             delta = self.arrays.array(to_conflict(source.pairs(*pairs), self.d0))
-            error = partial(pairs_error, i=i, j=j, delta=delta, conflict=self.conflict)
-        x, h = self.inputs.take(slice(None))
-        return lambda: self._loss(network, x, h, error, links, labels)
+            error = partial(pairs_error, i=i, j=j, delta=delta, conflict=conflict)
+        return lambda: self._loss(network, self.inputs, error, batch)
 
     def draw_mini_batches(
         self, batch_size: int, rng: np.random.Generator
@@ -450,56 +406,49 @@ class NetworkObjective:
 
     def mini_batch_loss(self, network: Network, batch: Batch) -> ValueAndGradient:
         """Return the loss of a batch and its gradient."""
-        rows, delta, i, j, signs, labelled, indicators = batch
-        links = LinkedPairs(i, j, signs)
-        labels = LabelledRows(labelled, indicators)
-        x, h = self.inputs.take(rows)
+        delta = batch.delta
         if delta is None:
-            n = len(rows) - 2 * len(i) - len(labelled)
-            delta = self.conflicts_among(rows[:n])
-        return self._loss(
-            network, x, h, partial(self._batch_error, delta), links, labels
-        )
+            n = len(batch.rows) - 2 * len(batch.i) - len(batch.labelled)
+            delta = self.conflicts_among(batch.rows[:n])
+        error = partial(self._batch_error, delta)
+        return self._loss(network, self.inputs, error, batch)
 
     def streamed_loss(
         self, network: Network, batch: tuple[np.ndarray, NetworkInputs]
     ) -> ValueAndGradient:
         """Return the loss of a batch that was read from blocks, without constraints and labels."""
         rows, inputs = batch
-        x, h = inputs.take(slice(None))
         source = self.targets.source
         if source.is_euclidean:
-            every = slice(None)
-            delta = self.arrays.conflict_function(rows, decay(self.d0))(every)
+            delta = self.arrays.conflict_function(rows, decay(self.d0))(slice(None))
         else:
             delta = self._conflicts_at(source.between(rows, rows))
-        return self._loss(network, x, h, partial(self._batch_error, delta))
+        return self._loss(network, inputs, partial(self._batch_error, delta))
 
     def validation_error(
         self, network: Network, pairs: WeightedPairs
     ) -> Callable[[], float]:
         """Return a function that computes the mean squared error of the conflicts of pairs."""
+        arrays = self.arrays
         rows, position = np.unique(
             np.concatenate([pairs.i, pairs.j]), return_inverse=True
         )
-        i, j = (self.arrays.integers(ends) for ends in np.split(position, 2))
-        delta = self.arrays.array(
-            to_conflict(pairs.dissimilarity.astype(float), self.d0)
-        )
-        x, h = self.inputs.take(self.arrays.integers(rows))
+        i, j = map(arrays.integers, np.split(position, 2))
+        delta = arrays.array(to_conflict(pairs.dissimilarity.astype(float), self.d0))
+        x, h = self.inputs.take(arrays.integers(rows))
 
         def error() -> float:
             masses, _ = network.forward_backward(x, h)
-            return float(pairs_value(masses, i, j, delta, self.conflict))
+            conflicts, _ = _bilinear_forms(masses, self.conflict, i, j)
+            return float(_mean_square(conflicts - delta))
 
         return error
 
     def _batch_error(self, delta: Array, masses: Array) -> ValueAndGradient:
         """Return the error of the first rows of a batch, whose target conflicts are ``delta``."""
         n = len(delta)
-        value, of_pairs = all_pairs_error(
-            masses[:n], delta, self.conflict, _sum_of_squares(delta)
-        )
+        squares = _sum_of_squares(delta)
+        value, of_pairs = all_pairs_error(masses[:n], delta, self.conflict, squares)
         if n == len(masses):
             return value, of_pairs
         gradient = zeros(tuple(masses.shape), masses)
@@ -509,21 +458,23 @@ class NetworkObjective:
     def _loss(
         self,
         network: Network,
-        x: Array,
-        h: Array | None,
+        inputs: NetworkInputs,
         error: Callable[[Array], ValueAndGradient],
-        links: LinkedPairs | None = None,
-        labels: LabelledRows | None = None,
+        batch: Batch | None = None,
     ) -> ValueAndGradient:
-        """Return the loss and its gradient, given the error of the conflicts between masses."""
-        masses, backward = network.forward_backward(x, h)
+        """Return the loss and its gradient, given the error of the conflicts between masses.
+
+        Without a batch, all inputs are used, without constraints and labels.
+        """
+        rows = slice(None) if batch is None else batch.rows
+        masses, backward = network.forward_backward(*inputs.take(rows))
         value, of_masses = error(masses)
-        if self.nu and labels is not None:
-            misfit, of_misfit = labels_error(masses, labels, self.membership)
+        if self.nu and batch is not None:
+            misfit, of_misfit = labels_error(masses, batch, self.membership)
             value = (1 - self.nu) * value + self.nu * misfit
             of_masses = (1 - self.nu) * of_masses + self.nu * of_misfit
-        if self.xi > 0 and links is not None and len(links.i):
-            violation, of_violation = links_error(masses, links, self.link_form)
+        if self.xi > 0 and batch is not None and len(batch.i):
+            violation, of_violation = links_error(masses, batch, self.link_form)
             value = value + self.xi * violation
             of_masses = of_masses + self.xi * of_violation
         gradient = backward(of_masses)
@@ -558,5 +509,4 @@ def draw_batches(n: int, batch_size: int, rng: np.random.Generator) -> np.ndarra
 
 def _draw_some(n: int, steps: int, rng: np.random.Generator) -> np.ndarray:
     """Draw some of n constraints or labeled rows for each batch, shape (steps, number)."""
-    drawn = [rng.permutation(n)[:_MAX_EXTRA_ROWS] for _ in range(steps)]
-    return np.stack(drawn)
+    return np.stack([rng.permutation(n)[:_MAX_EXTRA_ROWS] for _ in range(steps)])

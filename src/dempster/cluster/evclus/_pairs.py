@@ -21,6 +21,7 @@ from dempster.dissimilarity.sources import DissimilaritySource
 from dempster.dissimilarity.transform import sample_pairs
 from dempster.optimize.row_fit import (
     descend_all_pairs,
+    descend_near_pairs,
     descend_rows,
     descend_some_pairs,
     is_simple_family,
@@ -100,6 +101,9 @@ def link_form(family: FocalSets) -> np.ndarray:
 
 # ---- problems ------------------------------------------------------------------------------------
 
+# With more clusters, an object has masses only on some of them, which costs accuracy.
+_MAX_CLUSTERS_PER_ROW = 100
+_FAR = 0.95  # Objects with at least this target conflict are distant.
 _ROWS_PER_BLOCK = (
     1024  # number of objects whose conflicts with all objects are computed at once
 )
@@ -202,6 +206,62 @@ class SomePairs(ConflictProblem):
         *adjacency, which = symmetric_pairs(n, pairs, weights)
         self.arrays = *adjacency, np.asarray(delta, dtype=float)[which]
         self.total = float(np.sum(weights * delta**2))
+
+    def descend(
+        self,
+        masses: np.ndarray,
+        family: FocalSets,
+        order: np.ndarray,
+        max_iter: int,
+        tol: float,
+        links: Links,
+        xi: float,
+    ) -> tuple[np.ndarray, np.ndarray, bool]:
+        is_simple = is_simple_family(np.array(family.conflict))
+        has_few = family.n_clusters <= _MAX_CLUSTERS_PER_ROW
+        if has_few or len(links) or not is_simple:
+            return super().descend(masses, family, order, max_iter, tol, links, xi)
+        sets = self._near_sets(masses)
+        is_set = sets >= 0
+        few = np.where(is_set, np.take_along_axis(masses, sets, axis=1), 0)
+        history, converged = descend_rows(
+            descend_near_pairs,
+            few,
+            sets,
+            len(family),
+            *self.arrays,
+            order,
+            max_iter,
+            tol,
+            max_iter=max_iter,
+        )
+        masses = np.zeros_like(masses)
+        rows = np.nonzero(is_set)[0]
+        masses[rows, sets[is_set]] = few[is_set]
+        return masses, history / self.total, converged
+
+    def _near_sets(self, masses: np.ndarray) -> np.ndarray:
+        """Return the sets on which each object may have mass, as described in `row_fit`.
+
+        They are the sets on which the object or a near object has mass.
+        """
+        n, n_sets = masses.shape
+        indptr, indices, _, delta = self.arrays
+        near = sparse.csr_array((delta < _FAR, indices, indptr), shape=(n, n))
+        used = sparse.csr_array(masses > 0)
+        near_sets = (near + sparse.eye_array(n, dtype=bool)) @ used
+        near_sets.eliminate_zeros()
+        near_sets.sort_indices()
+        rows = np.repeat(np.arange(n), np.diff(near_sets.indptr))
+        is_single = (near_sets.indices > 0) & (near_sets.indices < n_sets - 1)
+        rows = rows[is_single]
+        counts = np.bincount(rows, minlength=n)
+        sets = np.full((n, counts.max() + 3), -1, np.int32)
+        places = np.arange(len(rows)) - np.repeat(counts.cumsum() - counts, counts)
+        sets[rows, places + 2] = near_sets.indices[is_single]
+        sets[:, 0] = 0
+        sets[np.arange(n), counts + 2] = n_sets - 1
+        return sets
 
     def squares(self, masses: np.ndarray, family: FocalSets) -> float:
         conflict = np.array(family.conflict)

@@ -121,9 +121,8 @@ class TorchNetwork(MassNetwork, nn.Module):
         self.matrix = None
         dtype = next((p.dtype for p in body.parameters()), torch.float64)
         if layer.detector:
-            self.coefficients = nn.Parameter(
-                torch.tensor(layer.first_coefficients, dtype=dtype)
-            )
+            coefficients = torch.tensor(layer.first_coefficients, dtype=dtype)
+            self.coefficients = nn.Parameter(coefficients)
         if matrix is not None:
             self.matrix = nn.Parameter(torch.tensor(matrix, dtype=dtype))
 
@@ -192,10 +191,7 @@ class TorchNetwork(MassNetwork, nn.Module):
 
         Zero without penalty.
         """
-        shares = {
-            id(parameter): torch.zeros_like(parameter)
-            for parameter in self.parameters()
-        }
+        shares = {id(p): torch.zeros_like(p) for p in self.parameters()}
         for layer in self.body.modules():
             own = [p for p in layer.parameters(recurse=False) if p.requires_grad]
             for parameter in own:

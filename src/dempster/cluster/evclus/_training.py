@@ -1,7 +1,7 @@
 """Training of the networks of NN-EVCLUS: solvers, the training loop and pretraining.
 
-A `Solver` minimizes the loss of a network in rounds. `train` runs the rounds and records them in
-`TrainingProgress`, from which a training can be continued.
+A `Solver` minimizes the loss of a network in rounds. `TrainingProgress` records the rounds, and a
+training can be continued from it.
 """
 
 from __future__ import annotations
@@ -27,9 +27,8 @@ _MAX_MEMORY = 40
 _MIN_MEMORY = 10
 _MAX_MEMORY_NUMBERS = 2_000_000
 _GRADIENT_TOLERANCE = 1e-12
-_GAIN_DECAY = (
-    0.9  # factor by which earlier gains are multiplied in the running mean of the gain
-)
+# factor by which earlier gains are multiplied in the running mean of the gain
+_GAIN_DECAY = 0.9
 # values recommended by Kingma and Ba (2015)
 _ADAM_BETA1 = 0.9
 _ADAM_BETA2 = 0.999
@@ -149,9 +148,8 @@ class AdaptiveSteps(Solver):
             self.steps = 0.5 * self.steps
             network.weights = self.point
         else:
-            self.gain = _GAIN_DECAY * self.gain + (1 - _GAIN_DECAY) * abs(
-                self.value - value
-            )
+            gain = abs(self.value - value)
+            self.gain = _GAIN_DECAY * self.gain + (1 - _GAIN_DECAY) * gain
             same_sign = gradient * self.gradient >= 0
             steps = 1.2 * self.steps * same_sign + 0.8 * self.steps * ~same_sign
             self.steps = steps.clip(1e-6, 1e4)
@@ -241,9 +239,8 @@ class RMSprop(MiniBatchSolver):
         value, gradient = self.loss(batch)
         self.square = RMSPROP_RHO * self.square + (1 - RMSPROP_RHO) * gradient**2
         size = self.square**0.5 + RMSPROP_DELTA
-        self.network.weights = (
-            self.network.weights - self.learning_rate * gradient / size
-        )
+        step = self.learning_rate * gradient / size
+        self.network.weights = self.network.weights - step
         return value
 
 
@@ -260,7 +257,7 @@ def loss_of_weights(
     return evaluate
 
 
-# ---- the training loop ---------------------------------------------------------------------------
+# ---- progress ------------------------------------------------------------------------------------
 
 
 class TrainingProgress:
@@ -284,8 +281,8 @@ class TrainingProgress:
 
         The training converged if the loss is stable, or the error in ``patience`` rounds.
         """
-        self.history.append(float(result.loss))
-        value = self.history[-1]
+        value = result.loss
+        self.history.append(value)
         if error is not None:
             value = error
             self.validation.append(error)
@@ -299,13 +296,6 @@ class TrainingProgress:
         )
         self.is_finished = self.is_converged or result.is_last
 
-    @property
-    def n_kept_rounds(self) -> int:
-        """Number of the best round if there are validation pairs, else of the last round."""
-        if self.validation:
-            return self.best_round
-        return len(self.history)
-
     def get_state(self) -> dict[str, Any]:
         """Return the state as nested dictionaries of lists, arrays and numbers."""
         return {**vars(self), "network": self.network.get_state()}
@@ -314,32 +304,13 @@ class TrainingProgress:
         self.network.restore(state["best"])
         self.best = self.network.get_state()
         self.network.restore(state["network"])
-        self.history = [float(loss) for loss in state["history"]]
-        self.validation = [float(error) for error in state["validation"]]
+        self.history = list(map(float, state["history"]))
+        self.validation = list(map(float, state["validation"]))
         self.best_value = float(state["best_value"])
         self.best_round = int(state["best_round"])
         self.solver = dict(state["solver"])
         self.is_finished = bool(state["is_finished"])
         self.is_converged = bool(state["is_converged"])
-
-
-def train(
-    progress: TrainingProgress,
-    solver: Solver,
-    validation_error: Callable[[], float] | None,
-    *,
-    patience: float,
-    save: Callable[[TrainingProgress], None],
-) -> None:
-    """Run the solver until the training is finished, and save the progress after each round."""
-    while not progress.is_finished:
-        result = solver.run_round(len(progress.history))
-        progress.solver = solver.get_state()
-        error = None
-        if validation_error is not None:
-            error = validation_error()
-        progress.end_round(result, error, patience)
-        save(progress)
 
 
 # ---- pretraining ---------------------------------------------------------------------------------

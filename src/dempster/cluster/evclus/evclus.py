@@ -111,7 +111,8 @@ _REFINEMENT_OBJECTS = 2000  # number of objects for the second fit of the landma
 _LANDMARK_TOLERANCE = 1e-5
 # tolerance of the fit of landmarks if there are many clusters
 _MANY_CLUSTERS_TOLERANCE = 1e-3
-# quantile of the dissimilarities that is used as d0 if there are many clusters, times their number
+# largest quantile of the dissimilarities that is used as d0 if there are many clusters, times their
+# number
 _MANY_CLUSTERS_QUANTILE = 5
 # tolerances for the comparison of starts
 _START_TOLERANCE = 1e-5
@@ -220,7 +221,9 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         self.compares_nearest = nearest and self.pairs.sampling == "landmarks"
         quantile = params.d0_quantile
         if self.compares_nearest and quantile is None:
-            quantile = _MANY_CLUSTERS_QUANTILE / self.n_clusters
+            # In few dimensions, a larger d0 would join clusters.
+            dimension = self.pairs.dimension(self.rng)
+            quantile = min(1 + dimension / 2, _MANY_CLUSTERS_QUANTILE) / self.n_clusters
         scale = candidate_scales(self.pairs, params.d0, quantile, self.rng)
         self.scale_search = ScaleSearch(self.pairs, scale, self.rng)
         self.has_landmarks = len(self.pairs.fitted) < len(self.distinct.positions)
@@ -571,15 +574,15 @@ class EvclusMethod(Method[Start, ObjectMasses]):
     def _radii(self) -> np.ndarray:
         """Radii of the references in `approach_known_masses`."""
         positions = self.pairs.references
-        stored = self.pairs.stored
-        if stored is not None:
-            least = np.full(self.n, np.inf)
-            differ = stored.dissimilarity > 0
-            for ends in (stored.i, stored.j):
-                np.minimum.at(least, ends[differ], stored.dissimilarity[differ])
-            return approach_radii(least[positions])
-        source = cast(DissimilaritySource, self.objects).subset(positions)
-        return approach_radii(separations(source))
+        if self.pairs.stored is None and not self.compares_nearest:
+            source = cast(DissimilaritySource, self.objects).subset(positions)
+            return approach_radii(separations(source))
+        pairs = self.pairs.weighted_pairs
+        least = np.full(len(self.pairs.fitted), np.inf)
+        differ = pairs.dissimilarity > 0
+        for ends in (pairs.i, pairs.j):
+            np.minimum.at(least, ends[differ], pairs.dissimilarity[differ])
+        return approach_radii(least[self.pairs.reference_places])
 
     def _add_doubt(
         self, fit: EvclusModel, constrained: np.ndarray | None = None
@@ -611,15 +614,15 @@ class EvclusMethod(Method[Start, ObjectMasses]):
             masses[self._revised_positions] = revision.masses
         return model, masses
 
-    def _reference_blocks(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield indices of reference objects, and their dissimilarities to all of them."""
+    def _reference_blocks(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Yield indices of reference objects, all indices, and the dissimilarities."""
         positions = self.pairs.references
         objects = cast(DissimilaritySource, self.objects)
         for start, stop in row_blocks(len(positions), 1024, most=None):
             block = objects.block(positions[start:stop], positions)
             D = np.array(block, dtype=float, order="C")
             D[np.arange(stop - start), np.arange(start, stop)] = 0
-            yield np.arange(start, stop), D
+            yield np.arange(start, stop), np.arange(len(positions)), D
 
     @property
     def _revised_positions(self) -> np.ndarray:
@@ -629,7 +632,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
 
     def _revise(self, fit: EvclusModel) -> Revision:
         """Add masses on pairs, and revise the plausibilities by the constraints."""
-        D = np.concatenate([D for _, D in self._reference_blocks()])
+        D = np.concatenate([D for *_, D in self._reference_blocks()])
         positions = self._revised_positions
         references = positions[: len(D)]
         places = np.full(self.n, -1)
@@ -647,7 +650,9 @@ class EvclusMethod(Method[Start, ObjectMasses]):
             for rows in blocks
         )
         model = DoubtModel.from_fit(
-            fit, lambda: [(np.arange(len(D)), D)], np.empty(0, dtype=np.int64)
+            fit,
+            lambda: [(np.arange(len(D)), np.arange(len(D)), D)],
+            np.empty(0, dtype=np.int64),
         )
         links = self.links.among(positions)
         return Revision.from_constraints(model, D, outside, links, self.params.xi)
@@ -770,7 +775,8 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
     clusters and ``focal_sets="auto"``, each landmark is compared with the 40 nearest landmarks and
     with 40 random ones, which have a larger weight, so that the stress estimates that of all pairs.
     For Euclidean distances, the other objects are then compared only with the landmarks of the
-    clusters around the nearest landmark.
+    clusters around the nearest mean of a cluster. With more than 100 clusters, a landmark has
+    masses only on the clusters of its neighbors.
 
     Parameters
     ----------
@@ -1086,7 +1092,7 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
                 self.metric, symmetrize=self.symmetrize, sparse=True, fewest=2
             )
         if self._stays_on_device(X):
-            values = validate_tensor(self, X, reset=reset, fewest=2 if reset else 1)
+            values = validate_tensor(self, X, reset=reset, min_rows=2 if reset else 1)
             if reset:
                 return TensorSource(values)
             return values

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -82,7 +81,6 @@ from dempster.cluster.evclus._training import (
     Solver,
     TrainingProgress,
     fit_masses,
-    train,
 )
 from dempster.cluster.evclus.evclus import EVCLUS, LINK_FACTORS
 from dempster.constraints import Constraints
@@ -161,9 +159,7 @@ MAX_LAYER_UNITS = 1_000_000
 def _are_layer_sizes(network: Any) -> bool:
     is_vector = isinstance(network, np.ndarray) and network.ndim == 1
     sizes = network if is_vector or isinstance(network, list | tuple) else [network]
-    return all(
-        rule.is_integer(size) and 1 <= int(size) <= MAX_LAYER_UNITS for size in sizes
-    )
+    return all(map(rule.integer(1, MAX_LAYER_UNITS).test, sizes))
 
 
 def _is_module(network: Any) -> bool:
@@ -186,9 +182,8 @@ class Preparation:
     mean: np.ndarray
     scale: np.ndarray
     detector: Any = None
-    detector_scale: float = (
-        1.0  # standard deviation of the decision values of the training rows
-    )
+    # standard deviation of the decision values of the training rows
+    detector_scale: float = 1.0
 
     def standardize(self, X: Array) -> Array:
         return (X - to_device_of(self.mean, X)) / to_device_of(self.scale, X)
@@ -202,9 +197,7 @@ class Preparation:
             return None
         flat = to_host(inputs).reshape(len(inputs), -1)
         blocks = row_blocks(len(flat), _MAX_DETECTOR_ROWS, most=None)
-        parts = [
-            self.detector.decision_function(flat[start:stop]) for start, stop in blocks
-        ]
+        parts = [self.detector.decision_function(flat[a:b]) for a, b in blocks]
         return np.concatenate(parts).astype(float).reshape(-1) / self.detector_scale
 
     def held_out_decision_values(self, inputs: np.ndarray) -> np.ndarray:
@@ -217,11 +210,12 @@ class Preparation:
         order = order_along_line(flat)
         parts = []
         for fold in range(_N_FOLDS):
-            held_out = flat[order[fold::_N_FOLDS]]
-            others = flat[np.delete(order, np.s_[fold::_N_FOLDS])]
+            held_out = np.s_[fold::_N_FOLDS]
+            others = flat[np.delete(order, held_out)]
             every = -(-len(others) // _MAX_DETECTOR_ROWS)
             detector = clone(self.detector).fit(others[::every])
-            parts.append(detector.decision_function(held_out).reshape(-1))
+            values = detector.decision_function(flat[order[held_out]])
+            parts.append(values.reshape(-1))
         return np.concatenate(parts) / self.detector_scale
 
     def inputs(self, X: Array, arrays: Arrays) -> NetworkInputs:
@@ -238,7 +232,7 @@ class Preparation:
         X: Array,
         detector: Any,
         rng: np.random.Generator,
-        moments: tuple[np.ndarray, np.ndarray] | None = None,
+        moments: tuple[np.ndarray, np.ndarray] | None,
     ) -> Preparation:
         """Fit the standardization and the detector to training rows.
 
@@ -312,18 +306,16 @@ def read_epochs(
     """Yield the mini-batches of each epoch; one pass over the blocks reads several epochs."""
     width = blocks.values.shape[1]
     while epochs:
-        indices: list[list[np.ndarray]] = []  # row indices of the epochs of this pass
+        indices: list[np.ndarray] = []  # row indices of the epochs of this pass
         n_cells = 0
         for epoch in epochs:
             rng = np.random.default_rng([seed, epoch])
-            batches = list(draw_batches(len(blocks), batch_size, rng))
-            n_cells += width * sum(map(len, batches))
+            batches = draw_batches(len(blocks), batch_size, rng)
+            n_cells += width * batches.size
             if indices and n_cells > _MAX_CACHED_CELLS:
                 break
             indices.append(batches)
-        needed = np.unique(
-            np.concatenate([rows for batches in indices for rows in batches])
-        )
+        needed = np.unique(np.stack(indices))
         last = epochs[0] + len(indices)
         values = blocks.take(needed, f"the objects of epochs {epochs[0] + 1} to {last}")
         for batches in indices:
@@ -365,8 +357,8 @@ def compute_doubt_targets(
     D = (D + D.T) / 2
     reference_labels = predict(references)
 
-    def blocks() -> list[tuple[np.ndarray, np.ndarray]]:
-        return [(np.arange(len(D)), D)]
+    def blocks() -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        return [(np.arange(len(D)), np.arange(len(D)), D)]
 
     family = neighboring_clusters(blocks, reference_labels, n_clusters)
     surroundings = Surroundings.from_dissimilarities(blocks, len(D), None, n_clusters)
@@ -380,9 +372,7 @@ def compute_doubt_targets(
         block = rows[start:stop]
         distances = np.ascontiguousarray(source.block(block, references), dtype=float)
         contour, near = affinity.by_distances(distances, own_reference[block])
-        outlying = None
-        if outliers:
-            outlying = surroundings.outlying(near)
+        outlying = surroundings.outlying(near) if outliers else None
         masses[start:stop] = masses_from_plausibilities(contour, family, outlying)
     return family, rows, masses
 
@@ -413,7 +403,7 @@ def fence_coefficients(layer: MassLayer, decision: np.ndarray | None) -> np.ndar
     lowest, low, high = np.quantile(decision, [_MAX_OUTLIER_SHARE, 0.25, 0.75])
     width = max(float(high - low), _MIN_RANGE)
     fence = max(low - _FENCE * width, lowest)
-    slope = _STEEPNESS / width * (-1 if layer.convention == "program" else 1)
+    slope = _STEEPNESS / width * layer.first_coefficients[1]
     half = np.log(np.expm1(1))  # argument at which softplus is 1
     return np.array([half - slope * fence, slope])
 
@@ -428,9 +418,8 @@ class NetworkModel:
     family: FocalSets
     network: FeedForward | Any  # or a TorchNetwork
     preparation: Preparation
-    validation: tuple[
-        float, ...
-    ] = ()  # errors on the validation pairs during the training
+    # errors on the validation pairs during the training
+    validation: tuple[float, ...] = ()
 
     def masses(self, values: Array, apply: Apply, device: Any = "cpu") -> Array:
         """Return the masses of n rows, shape (n, f), in the precision and on the device of X.
@@ -468,20 +457,19 @@ _LARGE_LEARNING_RATE = 0.01
 _MAX_INITIAL_ROWS = 100_000
 _MAX_DOUBT_ROWS = 2000
 _MAX_DOUBT_ROWS_OF_MODULES = 20_000
-_QUANTILE_FOR_FEW = (
-    0.62  # quantile of the dissimilarities used as d0 for three or four clusters
-)
+# quantile of the dissimilarities used as d0 for three or four clusters
+_QUANTILE_FOR_FEW = 0.62
 _SCALE_PAIRS = 100_000
 _ASSESSMENT_PAIRS = 200_000
 # parameters that do not change the training, or whose effect on it is among the data of the fit
-_IRRELEVANT_PARAMS = (
+_IRRELEVANT_PARAMS = {
     "checkpoint",
     "metric",
     "n_jobs",
     "outlier_detector",
     "random_state",
     "verbose",
-)
+}
 
 
 @dataclass(frozen=True)
@@ -496,47 +484,36 @@ class InitialMasses:
     evclus: EVCLUS | None = None  # model that computed the masses
 
 
-@dataclass(frozen=True)
-class TrainedNetwork:
-    """Trained network with the focal sets of its outputs and the progress of its training."""
-
-    family: FocalSets
-    network: Network
-    progress: TrainingProgress
-
-
 Start = tuple[int, int]
 """Number of a training (from 0), and the seed of its initial weights and its batches."""
 
 
-class NetworkMethod(Method[Start, TrainedNetwork]):
+class NetworkMethod(Method[Start, NetworkModel]):
     """Algorithm of NN-EVCLUS."""
 
     def __init__(
-        self,
-        params: NNEVCLUS,
-        sample: Sample[np.ndarray],
-        targets: NetworkTargets,
-        first: InitialMasses,
-        rng: np.random.Generator,
-        device: str,
-        apply: Apply,
+        self, params: NNEVCLUS, sample: Sample[np.ndarray], request: FitRequest
     ):
         self.params = params
-        self.targets = targets
-        self.first = first
-        self.rng = rng
-        self.device = device
-        self.apply = apply
-        self.family = first.family
+        self.apply = request.apply
+        self.rng = rng = as_generator(params.random_state)
+        self.training = training = params.training or Training()
+        # Networks of the user and all computations on a device use torch; everything else uses
+        # NumPy.
+        self.module = params.network if _is_module(params.network) else None
+        self.device = device = self._select_device(sample)
+        self.uses_torch = self.module is not None or device != "cpu"
+        if self.uses_torch:
+            import_torch(device, "a network of your own" if self.module else None)
+        self._set_targets(to_host(sample.values), request)
+        self.family = self.first.family
         if params.outlier_detector is not None and self.family.empty_index is None:
             must = "contain the empty set if there is an outlier_detector"
             raise InvalidParameterError("focal_sets", must=must)
-        self.training = training = params.training or Training()
         self.blocks = sample.blocks
         if self.blocks is not None and self.blocks.are_in_memory:
             self.blocks = None
-        is_small = len(targets) <= MAX_ALL_PAIRS_ROWS and self.blocks is None
+        is_small = len(self.targets) <= MAX_ALL_PAIRS_ROWS and self.blocks is None
         self.is_full_batch = training.solver in ("lbfgs", "adaptive-steps") or (
             training.solver == "auto" and is_small
         )
@@ -549,12 +526,6 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
                 raise InvalidParameterError("training", must=must)
             sums = self.blocks.moments
             moments = sums.mean, np.sqrt(sums.scatter / sums.weight)
-        # Networks of the user and all computations on a device use torch; everything else uses
-        # NumPy.
-        self.module = None
-        if _is_module(params.network):
-            self.module = params.network
-        self.uses_torch = self.module is not None or device != "cpu"
         self.batch_size = _BATCH_SIZE
         if training.batch_size != "auto":
             self.batch_size = int(training.batch_size)
@@ -562,13 +533,10 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
             self.batch_size = _LARGE_BATCH_SIZE
         arrays: Arrays
         if self.uses_torch:
-            from dempster.cluster.evclus._torch_network import (
-                DeviceArrays,
-                select_dtype,
-            )
+            from dempster.cluster.evclus import _torch_network as networks
 
-            dtype = select_dtype(self.module, is_full_batch=self.is_full_batch)
-            arrays = DeviceArrays(dtype, device)
+            dtype = networks.select_dtype(self.module, is_full_batch=self.is_full_batch)
+            arrays = networks.DeviceArrays(dtype, device)
         else:
             # Full batches use double precision, which L-BFGS needs.
             arrays = HostArrays(
@@ -583,9 +551,9 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         )
         self.inputs = self.preparation.inputs(self.values, arrays)
         self.objective = NetworkObjective(
-            targets,
+            self.targets,
             self.family,
-            first.d0,
+            self.first.d0,
             self.inputs,
             arrays,
             xi=LINK_FACTORS[params.convention] * params.xi,
@@ -593,13 +561,15 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
             regularization=params.regularization,
         )
         self.seeds = rng.integers(0, 2**31, params.n_init)
-        self.held_out = targets.draw_validation_pairs(rng)
+        self.held_out = self.targets.draw_validation_pairs(rng)
         self.pairs = None  # all pairs
         if self.is_full_batch and (
             params.n_partners is not None or training.early_stopping
         ):
             held_out = self.held_out if training.early_stopping else None
-            self.pairs = targets.draw_training_pairs(params.n_partners, held_out, rng)
+            self.pairs = self.targets.draw_training_pairs(
+                params.n_partners, held_out, rng
+            )
         # model before pairs were added
         self._before_pairs: NetworkModel | None = None
         fingerprint = ""
@@ -607,24 +577,43 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
             fingerprint = self._compute_fingerprint()
         self.checkpoint = Checkpoint(params.checkpoint, fingerprint)
 
+    def _select_device(self, sample: Sample[np.ndarray]) -> str:
+        if sample.device is None:
+            return self.params.device
+        # For few rows, the CPU is faster, and the result is the same as for a NumPy array.
+        is_small = len(sample.values) <= MAX_ALL_PAIRS_ROWS and self.module is None
+        if sample.device.type == "cpu" or is_small:
+            return "cpu"
+        return str(sample.device)
+
+    def _set_targets(self, X: np.ndarray, request: FitRequest) -> None:
+        """Set the initial masses, and the targets for the rows of X."""
+        params = self.params
+        c = request.n_clusters
+        targets = build_targets(X, params.metric, request)
+        self.first = params._initialize(targets, c, self.rng)
+        peaks = fit_source_peaks(
+            params.init, targets.source, c, params.random_state, params.n_jobs
+        )
+        if peaks is not None:
+            # The density peaks become labeled rows.
+            labels = targets.labels.copy()
+            labels[peaks.peak_indices_] = np.arange(c)
+            targets = replace(targets, labels=labels)
+        self.targets = targets
+
     def _compute_fingerprint(self) -> str:
         """Return a hash of the parameters and the data of the fit, for its checkpoint."""
         import joblib
 
         params = self.params.get_params(deep=False)
-        settings = {
-            k: repr(v) for k, v in params.items() if k not in _IRRELEVANT_PARAMS
-        }
         seed = self.params.random_state
-        metric = self.targets.source.metric
         parts = [
-            settings,
-            int(seed) if isinstance(seed, Integral) else None,
+            {k: repr(v) for k, v in params.items() if k not in _IRRELEVANT_PARAMS},
+            seed if isinstance(seed, int) else None,
             self.device,
             repr(list(self.family)),
-            metric
-            if isinstance(metric, str)
-            else getattr(metric, "__qualname__", None),
+            self.held_out.dissimilarity,
             to_host(self.values),
             self.targets.labels,
             self.targets.table,
@@ -646,7 +635,7 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
     def draw_starts(self, family: FocalSets) -> list[Start]:
         return [(number, int(seed)) for number, seed in enumerate(self.seeds)]
 
-    def run_start(self, start: Start) -> Run[TrainedNetwork]:
+    def run_start(self, start: Start) -> Run[NetworkModel]:
         """Train a network, or continue a training that was saved to a checkpoint."""
         number, seed = start
         network = self._new_network(seed)
@@ -661,28 +650,31 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
                 progress.restore(saved)
         if not progress.is_finished:
             self._train(progress, number, seed)
-        history = progress.history[: progress.n_kept_rounds]
+        # With validation pairs, the best round is kept.
+        n_kept = progress.best_round if progress.validation else len(progress.history)
+        history = progress.history[:n_kept]
         if not history or not np.isfinite(history[-1]):
             raise InvalidInputError(
                 "the loss of the network is NaN or infinite; scale X or use another random_state"
             )
         network.restore(progress.best)
-        trained = TrainedNetwork(self.family, network, progress)
-        return Run(trained, history, progress.is_converged)
+        validation = tuple(progress.validation[:n_kept])
+        model = self._make_model(self.family, network, validation)
+        return Run(model, history, progress.is_converged)
 
     def select_run(
-        self, runs: Iterable[Run[TrainedNetwork]], tol: float
-    ) -> Run[TrainedNetwork]:
+        self, runs: Iterable[Run[NetworkModel]], tol: float
+    ) -> Run[NetworkModel]:
         """Select the run with the smallest validation error or, without validation pairs, loss."""
-        return min(runs, key=lambda run: run.model.progress.best_value)
+        return min(runs, key=lambda run: (run.model.validation or run.history)[-1])
 
-    def add_neighbor_pairs(self, run: Run[TrainedNetwork]) -> Run[TrainedNetwork]:
+    def add_neighbor_pairs(self, run: Run[NetworkModel]) -> Run[NetworkModel]:
         """Train a network that has outputs for pairs of neighboring clusters instead of the frame.
 
         The target masses include these pairs, except for rows with labels or constraints, whose
         targets are the masses of the first training.
         """
-        self._before_pairs = self._make_model(run)
+        self._before_pairs = run.model
         seed = int(self.seeds[0])
         rng = np.random.default_rng([seed, 1])
         has_detector = self.inputs.decision is not None
@@ -709,8 +701,11 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         coefficients = fence_coefficients(layer, decision)
         matrix = score_matrix(self.family, family)
         network = run.model.network.widen(matrix, layer, coefficients)
+        if isinstance(network, FeedForward):
+            network = network.with_weights(self.arrays.array(network.weights))
         self._pretrain(network, rows, masses, seed, rng)
-        return replace(run, model=replace(run.model, family=family, network=network))
+        model = self._make_model(family, network, run.model.validation)
+        return replace(run, model=model)
 
     def _new_network(self, seed: int) -> Network:
         arrays = self.arrays
@@ -718,11 +713,11 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         has_detector = self.inputs.decision is not None
         layer = MassLayer(self.family.empty_index, has_detector, self.params.convention)
         f = len(self.family)
-        hidden = [max(20, 3 * f)]
-        if _are_layer_sizes(self.params.network):
-            hidden = [int(size) for size in np.atleast_1d(self.params.network)]
-        sizes = [int(np.prod(shape)), *hidden, f]
         if self.module is None:
+            hidden = [max(20, 3 * f)]
+            if _are_layer_sizes(self.params.network):
+                hidden = [int(size) for size in np.atleast_1d(self.params.network)]
+            sizes = [int(np.prod(shape)), *hidden, f]
             return FeedForward(sizes, layer, arrays, np.random.default_rng(seed))
         from dempster.cluster.evclus._torch_network import TorchNetwork, validate_module
 
@@ -738,16 +733,14 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
         rng: np.random.Generator,
     ) -> None:
         """Train the network to return the given masses for rows."""
-        arrays = self.arrays
-        values = self.inputs.values[rows]
-        with arrays.session(seed):
+        problem = network, self.arrays, self.inputs.values[rows], masses
+        with self.arrays.session(seed):
             if self.module is None:
-                fit_masses(network, arrays, values, masses, rng)
+                fit_masses(*problem, rng)
                 return
             from dempster.cluster.evclus._torch_training import fit_masses_in_batches
 
-            size = self.batch_size
-            fit_masses_in_batches(network, arrays, values, masses, size, rng)
+            fit_masses_in_batches(*problem, self.batch_size, rng)
 
     def _match_labels(self, masses: np.ndarray) -> np.ndarray:
         """Return the initial masses, renumbered to match the labels if the family allows it."""
@@ -782,12 +775,15 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
                 with self.checkpoint.restoring():
                     solver.restore(progress.solver)
             with self.params._open_progress(n_rounds, "rounds") as advance:
-
-                def save(state: TrainingProgress) -> None:
-                    self.checkpoint.save(number, state)
-                    advance(f"loss {state.history[-1]:.6g}")
-
-                train(progress, solver, validation_error, patience=patience, save=save)
+                while not progress.is_finished:
+                    result = solver.run_round(len(progress.history))
+                    progress.solver = solver.get_state()
+                    error = None
+                    if validation_error is not None:
+                        error = validation_error()
+                    progress.end_round(result, error, patience)
+                    self.checkpoint.save(number, progress)
+                    advance(f"loss {progress.history[-1]:.6g}")
 
     def _make_solver(self, progress: TrainingProgress, seed: int) -> tuple[Solver, int]:
         """Return the solver and its maximum number of rounds."""
@@ -842,25 +838,23 @@ class NetworkMethod(Method[Start, TrainedNetwork]):
 
     # ---- results ---------------------------------------------------------------------------------
 
-    def _make_model(self, run: Run[TrainedNetwork]) -> NetworkModel:
-        trained = run.model
-        network = trained.network
+    def _make_model(
+        self, family: FocalSets, network: Network, validation: tuple[float, ...]
+    ) -> NetworkModel:
         if isinstance(network, FeedForward):
             network = network.with_weights(to_host(network.weights))
-        validation = tuple(trained.progress.validation[: len(run.history)])
-        return NetworkModel(trained.family, network, self.preparation, validation)
+        return NetworkModel(family, network, self.preparation, validation)
 
     def _masses_before_pairs(self, rows: np.ndarray) -> np.ndarray:
         """Return the masses of rows before pairs were added."""
         assert self._before_pairs is not None
         return to_host(self._before_pairs.masses(self.values[rows], self.apply))
 
-    def result(self, run: Run[TrainedNetwork]) -> FitResult:
-        model = self._make_model(run)
+    def result(self, run: Run[NetworkModel]) -> FitResult:
         if self._before_pairs is None:
-            self._before_pairs = model
-        masses = model.masses(self.values, self.apply)
-        return FitResult(run, model, masses, self.targets.warnings)
+            self._before_pairs = run.model
+        masses = run.model.masses(self.values, self.apply)
+        return FitResult(run, run.model, masses, self.targets.warnings)
 
     def assess(self) -> Assessment:
         """Compare the conflicts between rows with the dissimilarities.
@@ -1093,8 +1087,6 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         "init": rule.choice("evclus", "random")
         | PEAKS_RULE
         | rule.kind(CredalPartition),
-        "checkpoint": rule.choice(None) | rule.kind(str, Path, words="a path"),
-        "device": rule.kind(str, words="the name of a device"),
     }
     _min_rows = 2
     _support = Support(blocks=True, tensors=True)
@@ -1178,7 +1170,9 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         -------
         self
         """
-        return self._fit(X, y, constraints=constraints, dissimilarities=dissimilarities)
+        return self._fit(
+            X, y=y, constraints=constraints, dissimilarities=dissimilarities
+        )
 
     def score(self, X: TableLike, y: None = None) -> float:
         """Return minus the mean of (conflict - delta)^2 over pairs of rows of X.
@@ -1263,50 +1257,22 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
 
         The progress bar counts rounds, not starts.
         """
-        method = self._make_method(sample, request)
+        method = NetworkMethod(self, sample, request)
         families = Families(method.family, neighbors=self.focal_sets == "auto")
         quiet = replace(
             search, progress=partial(progress_bar, type(self).__name__, shown=False)
         )
         return method, quiet.run(method, families)
 
-    def _make_method(
-        self, sample: Sample[np.ndarray], request: FitRequest
-    ) -> NetworkMethod:
-        is_module = _is_module(self.network)
-        device = self.device
-        if sample.device is not None:
-            device = str(sample.device)
-            # For few rows, the CPU is faster, and the result is the same as for a NumPy array.
-            is_small = len(sample.values) <= MAX_ALL_PAIRS_ROWS and not is_module
-            if sample.device.type == "cpu" or is_small:
-                device = "cpu"
-        if is_module or device != "cpu":
-            import_torch(device, "a network of your own" if is_module else None)
-        c = request.n_clusters
-        rng = as_generator(self.random_state)
-        targets = build_targets(to_host(sample.values), self.metric, request)
-        first = self._initialize(targets, c, rng)
-        peaks = fit_source_peaks(
-            self.init, targets.source, c, self.random_state, self.n_jobs
-        )
-        if peaks is not None:
-            # The density peaks become labeled rows.
-            labels = targets.labels.copy()
-            labels[peaks.peak_indices_] = np.arange(c)
-            targets = replace(targets, labels=labels)
-        return NetworkMethod(self, sample, targets, first, rng, device, request.apply)
-
     def _initialize(
         self, targets: NetworkTargets, c: int, rng: np.random.Generator
     ) -> InitialMasses:
         """Return the initial masses, with their focal sets and d0."""
+        quantile = default_quantile(c)
         if not isinstance(self.d0_quantile, str):
             quantile = float(self.d0_quantile)
         elif c in (3, 4):
             quantile = _QUANTILE_FOR_FEW
-        else:
-            quantile = default_quantile(c)
         if isinstance(self.init, str) and self.init == "evclus":
             return self._fit_evclus(targets, c, quantile, rng)
         families = self._resolve_families(c)
@@ -1317,17 +1283,18 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
             if families.select is not None:
                 family = families.select(self.init, None)
             if families.neighbors:
-                masses = project_partition(self.init, family).to_numpy().masses
+                masses = project_partition(self.init, family).masses
             else:
                 masses = self.init.to_family(family).to_numpy().masses
         elif families.select is not None:
             expected = "'evclus' or a CredalPartition if focal_sets='selected'"
             raise InvalidParameterError("init", expected, self.init)
-        if self.d0 is not None:
-            return InitialMasses(family, float(self.d0), masses)
-        rows = np.arange(len(targets))
-        pairs = WeightedPairs.from_source(targets.source, rows, _SCALE_PAIRS, rng)
-        return InitialMasses(family, scale_at(pairs.dissimilarity, quantile), masses)
+        d0 = self.d0
+        if d0 is None:
+            rows = np.arange(len(targets))
+            pairs = WeightedPairs.from_source(targets.source, rows, _SCALE_PAIRS, rng)
+            d0 = scale_at(pairs.dissimilarity, quantile)
+        return InitialMasses(family, float(d0), masses)
 
     def _fit_evclus(
         self,
