@@ -111,7 +111,7 @@ def test_summary_says_that_clusters_are_not_separated(method):
     noise = np.random.default_rng(2).uniform(size=(100, 2))
     summary = method(3, random_state=0).fit(noise).credal_partition_.summary()
     assert text in str(summary)
-    assert text in summary.to_html()
+    assert text in summary._repr_html_()
     blobs = make_blobs(100, centers=3, cluster_std=0.4, random_state=0)[0]
     summary = method(3, random_state=0).fit(blobs).credal_partition_.summary()
     assert text not in str(summary)

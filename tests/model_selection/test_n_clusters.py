@@ -9,6 +9,7 @@ from sklearn.cluster import KMeans
 from dempster import CredalPartition, FocalSets
 from dempster.cluster import ECM
 from dempster.model_selection import NClustersCurve, n_clusters_curve
+from dempster.model_selection.n_clusters import _clone_for_candidates
 
 
 def ring(n_clusters, n=30, spread=0.8, seed=0):
@@ -40,55 +41,36 @@ def test_minimum_is_at_the_true_number(n_clusters):
 def test_result_does_not_depend_on_the_threads():
     X = pd.DataFrame(ring(3), index=[f"row {i}" for i in range(90)])
     model = ECM(n_init=2, random_state=7, n_jobs=2)
-    alone = n_clusters_curve(model, X, [2, 3, 4], n_jobs=1, return_estimators=True)
-    together = n_clusters_curve(model, X, [2, 3, 4], n_jobs=2, return_estimators=True)
+    alone = n_clusters_curve(model, X, [2, 3, 4], n_jobs=1)
+    together = n_clusters_curve(model, X, [2, 3, 4], n_jobs=2)
     np.testing.assert_array_equal(alone.nonspecificity, together.nonspecificity)
     np.testing.assert_array_equal(alone.objective, together.objective)
-    for a, b, fitted in zip(
-        alone.partitions, together.partitions, together.estimators, strict=True
-    ):
+    for a, b in zip(alone.partitions, together.partitions, strict=True):
         np.testing.assert_array_equal(a.masses, b.masses)
         assert list(b.index) == list(X.index)
-        assert fitted.n_jobs == 2  # as in the estimator, although it used one thread
-        np.testing.assert_array_equal(fitted.predict_mass(X).masses, b.masses)
+    assert model.n_jobs == 2
 
 
 def test_each_candidate_has_its_own_seed():
     X = ring(3, spread=4)
-    few = n_clusters_curve(
-        ECM(n_init=1, init="random", random_state=3), X, [4], return_estimators=True
-    )
-    many = n_clusters_curve(
-        ECM(n_init=1, init="random", random_state=3),
-        X,
-        [5, 4, 2],
-        return_estimators=True,
-    )
+    model = ECM(n_init=1, init="random", random_state=3)
+    few = n_clusters_curve(model, X, [4])
+    many = n_clusters_curve(model, X, [5, 4, 2])
     np.testing.assert_array_equal(few.partitions[0].masses, many.partitions[1].masses)
-    seeds = [one.random_state for one in many.estimators]
+    seeds = [one.random_state for one in _clone_for_candidates(model, [5, 4, 2])]
     assert len(set(seeds)) == 3
-    other = n_clusters_curve(
-        ECM(n_init=1, random_state=4), X, [2], return_estimators=True
-    )
-    assert other.estimators[0].random_state not in seeds
-    refitted = (
-        many.estimators[2].fit(X).credal_partition_
-    )  # The estimator has the seed.
-    np.testing.assert_array_equal(refitted.masses, many.partitions[2].masses)
+    [other] = _clone_for_candidates(ECM(n_init=1, random_state=4), [2])
+    assert other.random_state not in seeds
 
 
 def test_random_state_objects():
     X = ring(2)
-    curves = [
-        n_clusters_curve(
-            ECM(n_init=1, random_state=np.random.RandomState(s)),
-            X,
-            [2],
-            return_estimators=True,
-        )
+    seeds = [
+        _clone_for_candidates(ECM(random_state=np.random.RandomState(s)), [2])[
+            0
+        ].random_state
         for s in (0, 0, 1)
     ]
-    seeds = [curve.estimators[0].random_state for curve in curves]
     assert seeds[0] == seeds[1] != seeds[2]
     n_clusters_curve(ECM(n_init=1), X, [2])
 
@@ -116,10 +98,9 @@ def test_kind_of_focal_sets(given, candidates, used):
 def test_estimator_is_not_changed():
     model = ECM(2, random_state=0, n_init=1)
     before = dict(model.get_params())
-    curve = n_clusters_curve(model, ring(2), [2, 3])
+    n_clusters_curve(model, ring(2), [2, 3])
     assert model.get_params() == before
     assert not hasattr(model, "credal_partition_")
-    assert curve.estimators is None
 
 
 def test_fit_parameters_are_passed():
@@ -176,17 +157,6 @@ def test_table_and_text():
     assert len(curve) == 2
 
 
-def test_progress_bar(capsys):
-    n_clusters_curve(
-        ECM(n_init=1, random_state=0, verbose=1), ring(2), [2, 3], verbose=1
-    )
-    shown = capsys.readouterr().err
-    assert "ECM, number of clusters: 100%" in shown
-    assert "starts" not in shown  # no nested bars
-    n_clusters_curve(ECM(n_init=1, random_state=0), ring(2), [2, 3])
-    assert capsys.readouterr().err == ""
-
-
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_convergence():
     curve = n_clusters_curve(ECM(n_init=1, max_iter=1, random_state=0), ring(2), [2, 3])
@@ -196,7 +166,7 @@ def test_convergence():
 @pytest.mark.parametrize(
     ("candidates", "error", "words"),
     [
-        (5, TypeError, "n_clusters must be .* got 5"),
+        (5, TypeError, "n_clusters must .* got 5"),
         (range(5, 2), ValueError, "n_clusters .* got range"),
         ([2, 2.5], TypeError, "n_clusters .* integers"),
         ([True, 2], TypeError, "n_clusters .* integers"),

@@ -83,7 +83,7 @@ def test_weights():
 @pytest.mark.parametrize(
     ("options", "error", "words"),
     [
-        ({"candidates": 3}, TypeError, "candidates must be"),
+        ({"candidates": 3}, TypeError, "candidates must"),
         ({"candidates": [1, 2]}, ValueError, "candidates must"),
         ({"candidates": [50]}, ValueError, "candidates must contain"),
         ({"metric": 3}, ValueError, "metric must be .* got 3"),

@@ -30,6 +30,20 @@ def count_boundaries(
     return (nearest.T.astype(float) @ near.astype(float)).toarray()
 
 
+def count_nearest(
+    nearest: np.ndarray, weights: np.ndarray, n_clusters: int
+) -> np.ndarray:
+    """Return the result of `count_boundaries`, without ties.
+
+    ``nearest`` contains the nearest and the second nearest cluster of each object, shape (n, 2).
+    """
+    first, second = nearest.T
+    size = (n_clusters, n_clusters)
+    shared = sparse.coo_array((weights, (first, second)), size).toarray()
+    np.fill_diagonal(shared, np.bincount(first, weights, n_clusters))
+    return shared
+
+
 def neighbor_family(
     counts: np.ndarray, *, empty: bool = True, omega: bool = False
 ) -> FocalSets:

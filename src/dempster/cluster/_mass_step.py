@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -20,10 +21,21 @@ from scipy import sparse
 from dempster._arrays import Array
 from dempster._errors import InvalidParameterError
 from dempster._native import kernel
+from dempster._random import as_random_state
 from dempster.belief import FocalSets
 from dempster.belief.focal_sets import has_many_clusters
+from dempster.cluster._base import FitRequest
+from dempster.cluster._boundaries import count_boundaries, neighbor_family
+from dempster.cluster._search import Method, Model, Sample, Start, require_singletons
+from dempster.cluster._starts import (
+    draw_centers,
+    outlier_cost,
+    outlier_distance,
+    resolve_beta,
+    without_isolated,
+)
 from dempster.optimize.blocks import Apply, row_blocks
-from dempster.optimize.descent import solve_normal_equations
+from dempster.optimize.descent import Run, descend, solve_normal_equations
 from dempster.partition import CredalPartition
 
 # Write the masses for given costs to ``masses`` and ``empty``, and return the objective. ``delta2``
@@ -45,6 +57,9 @@ class MassStep:
     delta2: float  # cost delta^2 of the empty set
     zero: float  # largest cost that counts as zero
 
+    def __post_init__(self) -> None:
+        require_singletons(self.family)
+
     @cached_property
     def sets(self) -> np.ndarray:
         """Indicators of the c clusters in the g nonempty sets, shape (g, c)."""
@@ -62,11 +77,9 @@ class MassStep:
         with np.errstate(over="ignore"):
             factor = (size**self.alpha).astype(dtype)
         if not np.isfinite(factor).all():
-            penalty = f"the penalty of the largest set, {size.max():g}^alpha"
-            message = (
-                f"alpha={self.alpha:g} is too large: {penalty}, exceeds the range of "
-            )
-            raise InvalidParameterError("alpha", message=f"{message}{np.dtype(dtype)}")
+            problem = f"{size.max():g}^alpha exceeds the range of {np.dtype(dtype)}"
+            message = f"alpha={self.alpha:g} is too large: {problem}"
+            raise InvalidParameterError("alpha", message=message)
         return (
             factor,
             size.astype(np.int64),
@@ -78,9 +91,8 @@ class MassStep:
     def columns(self) -> tuple[np.ndarray, int]:
         """Return the indices of the nonempty sets and of the empty set (-1 if absent)."""
         empty = self.family.empty_index
-        return np.flatnonzero(
-            self.family.cardinality > 0
-        ), -1 if empty is None else empty
+        columns = np.flatnonzero(self.family.cardinality > 0)
+        return columns, -1 if empty is None else empty
 
     def nonempty_masses(
         self, costs: np.ndarray, weights: np.ndarray, apply: Apply
@@ -124,6 +136,110 @@ class MassStep:
         return solve_normal_equations(
             H, (self.sets.T * size ** (self.alpha - 1)) @ first
         )
+
+
+@dataclass(frozen=True)
+class StepModel:
+    """Base class of the models whose masses are computed by a `MassStep`."""
+
+    step: MassStep
+
+    @property
+    def family(self) -> FocalSets:
+        return self.step.family
+
+
+class MassMethod(Method[Start, Model]):
+    """Base class of the algorithms whose models are `StepModel`."""
+
+    distance_power = 2.0  # The costs are distances to this power.
+    zero: float  # largest cost that counts as zero
+    # complete rows of a sample, from which initial prototypes are drawn, and their weights
+    points: np.ndarray
+    sample_weights: np.ndarray
+
+    def __init__(self, estimator: Any, sample: Sample[Any], request: FitRequest):
+        self.estimator = estimator
+        self.n_clusters = request.n_clusters
+        self.apply = request.apply
+        # name of an initialization, or initial prototypes or masses
+        self.init: Any = estimator.init
+        self.beta = resolve_beta(estimator.beta, estimator.n_features_in_)
+        self._delta2: float | None = None  # estimated if ``delta`` is "auto"
+        if estimator.delta != "auto":
+            self._delta2 = float(estimator.delta) ** 2
+
+    @cached_property
+    def rng(self) -> np.random.RandomState:
+        return as_random_state(self.estimator.random_state)
+
+    @property
+    def has_user_start(self) -> bool:
+        return not isinstance(self.init, str)
+
+    @property
+    def delta2(self) -> float:
+        """Cost of the empty set."""
+        if self._delta2 is None:
+            self._delta2 = self._outlier_cost()
+        return self._delta2
+
+    @property
+    def delta(self) -> float:
+        return float(np.sqrt(self.delta2))
+
+    def _outlier_cost(self) -> float:
+        """Return the cost of the empty set for delta="auto", if it is needed before the fit."""
+        return outlier_cost(self.points, self.sample_weights, self.n_clusters, self.rng)
+
+    def _mass_step(self, family: FocalSets) -> MassStep:
+        delta2 = np.inf if family.empty_index is None else self.delta2
+        return MassStep(family, self.estimator.alpha, self.beta, delta2, self.zero)
+
+    def _neighbor_step(self, costs: np.ndarray, weights: np.ndarray) -> MassStep:
+        """Return the step for the pairs of neighboring clusters, given the costs of clusters.
+
+        If delta is "auto" and not estimated yet, estimate it from the costs.
+        """
+        if self._delta2 is None:
+            nearest = np.maximum(costs.min(axis=1), 0) ** (1 / self.distance_power)
+            self._delta2 = outlier_distance(nearest, weights) ** self.distance_power
+        return self._mass_step(neighbor_family(count_boundaries(costs, weights)))
+
+    def draw_starts(self, family: FocalSets) -> list[Start]:
+        if self.has_user_start:
+            return [self._user_start(family)]
+        size = self.estimator.n_init
+        seeds = self.rng.randint(np.iinfo(np.int32).max, size=size)
+        return [self._draw_start(family, np.random.RandomState(s)) for s in seeds]
+
+    def _user_start(self, family: FocalSets) -> Start:
+        """Return the initial state that the parameter ``init`` contains."""
+        raise NotImplementedError
+
+    def _draw_start(self, family: FocalSets, rng: np.random.RandomState) -> Start:
+        """Return a random initial state."""
+        raise NotImplementedError
+
+    @cached_property
+    def _weights_without_isolated(self) -> np.ndarray:
+        return without_isolated(self.points, self.sample_weights, self.n_clusters)
+
+    def _draw_centers(
+        self, family: FocalSets, rng: np.random.RandomState
+    ) -> np.ndarray:
+        """Draw initial prototypes; without the empty set, outliers would remain prototypes."""
+        weights = self.sample_weights
+        if family.empty_index is None:
+            weights = self._weights_without_isolated
+        return draw_centers(self.points, weights, self.n_clusters, self.init, rng)
+
+    def _descend(
+        self, step: Callable[[Model], tuple[float, Model]], start: Model
+    ) -> Run[Model]:
+        """Iterate ``step`` until convergence."""
+        limits = {"max_iter": self.estimator.max_iter, "tol": self.estimator.tol}
+        return descend(step, start, **limits)
 
 
 MIN_STORED_MASS = 1e-6  # smaller masses are left out of compressed rows
@@ -175,6 +291,13 @@ def nearest_clusters(
     near = find_smallest(costs, k)
     gaps = X[:, None] - centers[near]
     return near, np.einsum("ikd,ikd->ik", gaps, gaps).astype(float)
+
+
+def find_nearest_clusters(X: np.ndarray, centers: np.ndarray, k: int) -> np.ndarray:
+    """Return up to k nearest of c centers of many rows, computed in blocks."""
+    k = min(k, len(centers))
+    blocks = row_blocks(len(X), NEAREST_ROWS, None)
+    return np.concatenate([nearest_clusters(X[a:b], centers, k)[0] for a, b in blocks])
 
 
 def collect_masses(

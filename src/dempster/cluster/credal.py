@@ -3,13 +3,15 @@
 The rule, on a sample of the rows:
 
 1. The number of clusters has the largest support (see `number_of_clusters`), unless it is given.
-2. Compact and elongated clusters are fitted to the sample. Elongated clusters get the larger weight
-   if the information criterion (BIC) is larger for own covariances of the clusters than for a
-   common one. Otherwise both are also fitted to halves of the sample, and the weight of a candidate
-   is the square of its reproducibility, the agreement of the clusters of two halves.
+2. Compact and elongated clusters are fitted to the sample. Elongated clusters are selected if the
+   information criterion (BIC) is larger for own covariances of the clusters than for a common one,
+   and if the sample has a row for each parameter of the covariances. Otherwise both are also fitted
+   to halves of the sample, and the weight of a candidate is the square of its reproducibility, the
+   agreement of the clusters of two halves.
 3. Connected clusters, parts of a density tree, exclude all candidates with different clusters if
    they are prominent in the tree and separate far fewer nearest neighbors. They are selected if no
-   candidate is left. A number that the tree separates very clearly replaces that of step 1.
+   candidate is left. A number that the tree separates very clearly replaces that of step 1, and
+   one that it separates clearly replaces a single cluster.
 
 `ComparedRows` fits the candidates, and `select` applies the rule. `CredalClustering` fits the
 candidates to all rows, and averages their plausibilities.
@@ -77,15 +79,13 @@ _N_NEIGHBORS = 10  # neighbors of an object that should have its label
 _MAX_DISCRETE = 10
 # Connected clusters exclude a candidate whose clusters are different (adjusted Rand index below
 # _SAME) if the least prominent of them has this prominence per object of an average cluster, and if
-# the disagreement of neighbors is smaller by this factor. The density tree selects the number if
-# the next part of the tree is less prominent by the factor _MIN_RATIO.
+# the disagreement of neighbors is smaller by this factor. The next part of the tree must be less
+# prominent by the factor _MIN_RATIO; with _CLEAR_RATIO, the tree selects the number.
 _MIN_PROMINENCE = 0.5
 _MAX_ERROR = 0.65
 _SAME = 0.8
-_MIN_RATIO = 3.0
-# weight of elongated clusters if their covariances are different. Labels are as good as with the
-# weight 1, and objects about which compact clusters disagree remain ambiguous.
-_OWN_WEIGHT = 0.6
+_MIN_RATIO = 1.5
+_CLEAR_RATIO = 3.0
 _REG_COVAR = 1e-3  # of elongated clusters
 _TOL = 1e-6  # of elongated clusters, larger than the default of EGMM
 _SCALED = "The attributes were divided by their spreads, which differ clearly."
@@ -235,17 +235,18 @@ class ComparedRows:
             shapes = ["compact"]
         estimators = [self.make_estimator(shape, n_clusters) for shape in shapes]
         compared = estimators.copy()
-        if len(shapes) > 1:
+        may_prefer_own = len(shapes) > 1 and self._estimates_covariances(n_clusters)
+        if may_prefer_own:
             compared.append(clone(estimators[1]).set_params(covariance="tied"))
         _LOG.info("CredalClustering: candidates with %d clusters", n_clusters)
         trials = self._try_parts(compared, [np.arange(len(self))])
         prefers_own = False
-        if len(shapes) > 1:
+        if may_prefer_own:
             _, own, common = trials[0]
             prefers_own = own.criterion > common.criterion
             prefers_own &= len(np.unique(own.labels)) == n_clusters
-            if not prefers_own:
-                trials += self._try_parts(estimators, self.halves)
+        if len(shapes) > 1 and not prefers_own:
+            trials += self._try_parts(estimators, self.halves)
         candidates = []
         for place, shape in enumerate(shapes):
             first, *others = [found[place] for found in trials]
@@ -268,7 +269,7 @@ class ComparedRows:
             reproducibility *= len(np.unique(one.labels)) / n_clusters
             weight = (reproducibility + _MIN_REPRODUCIBILITY) ** 2
             if prefers_own:
-                weight = _OWN_WEIGHT if shape == "elongated" else 1 - _OWN_WEIGHT
+                weight = float(shape == "elongated")
             candidates.append(replace(one, weight=weight))
             self.advance(f"{shape}, {n_clusters} clusters")
         return candidates
@@ -282,6 +283,11 @@ class ComparedRows:
             return False
         n_attributes = self.source.objects.shape[1]
         return len(self) > 2 * n_clusters * n_attributes
+
+    def _estimates_covariances(self, n_clusters: int) -> bool:
+        """Return whether there is a row for each parameter of the covariances of the clusters."""
+        n_attributes = self.source.objects.shape[1]
+        return len(self) >= n_clusters * n_attributes * (n_attributes + 1) / 2
 
     def cut_tree(self, n_clusters: int) -> Candidate:
         """Return the connected clusters of the density tree."""
@@ -317,7 +323,8 @@ class ComparedRows:
         """Return whether the density tree has this number of prominent parts."""
         if not 2 <= n_clusters <= self._max_connected:
             return False
-        return self.tree.support(n_clusters)[0] >= _MIN_PROMINENCE
+        prominence, ratio = self.tree.support(n_clusters)
+        return prominence >= _MIN_PROMINENCE and ratio >= _MIN_RATIO
 
     def _try_parts(
         self, estimators: list[Any], parts: list[np.ndarray]
@@ -343,9 +350,9 @@ class ComparedRows:
             labels = fitted.labels_
             if len(rows) < len(self):
                 labels = fitted.predict(self._objects(rows))
-            means = getattr(fitted, "means_", None)
             criterion = getattr(fitted, "ebic_", np.nan)
             seconds = time.perf_counter() - began
+            means = getattr(fitted, "means_", None)
             trials.append(Trial(labels, means, criterion, seconds))
         return trials
 
@@ -386,9 +393,12 @@ def select(
     candidates: list[Candidate] = []
     if n_clusters > 1:
         candidates = rows.fit(n_clusters)
-    if shape != "auto":
+    is_line = rows.is_euclidean and rows.source.objects.shape[1] == 1
+    if shape != "auto" or is_line:  # On a line, connected clusters are compact.
         return tuple(candidates)
-    clearest = rows.tree_number(_MIN_RATIO) if is_open else None
+    clearest = None
+    if is_open:
+        clearest = rows.tree_number(_MIN_RATIO if n_clusters == 1 else _CLEAR_RATIO)
     for k in dict.fromkeys((clearest or n_clusters, n_clusters)):
         if rows.has_connected(k):
             found = _compare_connected(rows, candidates, k, is_new=k != n_clusters)
@@ -425,6 +435,8 @@ def _compare_connected(
     excluded = [*candidates, *unlike] if is_new else unlike
     if alike:  # A simpler shape describes the connected clusters.
         connected = replace(connected, weight=0.0)
+    if not any(one.weight for one in alike):
+        alike = [replace(one, weight=1.0) for one in alike]
     return [*alike, connected, *(replace(one, weight=0.0) for one in excluded)]
 
 
@@ -458,6 +470,14 @@ def _plausibilities(model: Any, rows: ComparedRows, apply: Apply) -> np.ndarray:
     return masses.astype(float) @ model.family.membership
 
 
+def _pool_masses(model: Any, members: list[Any], apply: Apply) -> Any:
+    """Return the masses of the training objects, computed from those of the fitted members."""
+    parts = [member.credal_partition_.stored_masses for member in members]
+    if isinstance(model, PooledModel):
+        return model.pool(parts, apply)
+    return parts[0]
+
+
 def _has_empty_cluster(contour: np.ndarray) -> bool:
     """Return whether a cluster is the most plausible one of no object."""
     return len(np.unique(contour.argmax(axis=1))) < contour.shape[1]
@@ -484,25 +504,26 @@ class CredalClustering(EvidentialClusterer):
     - *Number of clusters*: the number with the largest support (see
       `dempster.model_selection.number_of_clusters`).
     - *Compact or elongated*: elongated clusters are selected if the Bayesian information criterion
-      of the mixture is larger with a covariance of each cluster than with a common covariance.
-      Otherwise both are also fitted to the halves of two random splits of the sample. The
-      reproducibility of a candidate is the mean adjusted Rand index between the clusters of two
-      halves, times the share of clusters that contain objects; the candidate with the larger one is
-      selected.
+      of the mixture is larger with a covariance of each cluster than with a common covariance, and
+      if the sample has a row for each parameter of the covariances. Otherwise both are also fitted
+      to the halves of two random splits of the sample. The reproducibility of a candidate is the
+      mean adjusted Rand index between the clusters of two halves, times the share of clusters that
+      contain objects; the candidate with the larger one is selected.
     - *Connected*: selected if the clusters are prominent in a tree of the densities, if far fewer
       nearest neighbors have different labels than with the other candidates, and if no other
       candidate finds nearly the same clusters. A number of connected clusters that the tree
-      separates very clearly replaces the number of compact ones.
+      separates very clearly replaces the number of compact ones; a single cluster is also replaced
+      by a number that the tree separates clearly.
 
-    Compact and elongated candidates are then fitted to all objects. The relative plausibility of
-    each cluster is the weighted mean over the candidates. Elongated clusters selected by their
-    covariances have the weight 0.6, and compact ones 0.4; otherwise, the weights are proportional
-    to the squares of the reproducibilities. An object about which reproducible candidates disagree
-    therefore gets mass on a pair of clusters. An object has as much mass on the empty set as in the
-    candidate that regards it most as an outlier. Connected clusters, and the clusters of a single
-    candidate, are not averaged. Elongated clusters are not fitted if most attributes are discrete
-    (at most ten different values), or if a half of the sample has no more rows per cluster than
-    attributes.
+    Elongated clusters selected by their covariances, or compact and elongated clusters, are then
+    fitted to all objects. The relative plausibility of each cluster is the mean over both, with
+    weights proportional to the squares of the reproducibilities. An object about which reproducible
+    candidates disagree therefore gets mass on a pair of clusters. The ratios of the plausibilities
+    of elongated clusters are first raised to the power 1/4, because a mixture is too certain if the
+    clusters are only roughly like its distributions. An object has as much mass on the empty set as
+    in the candidate that regards it most as an outlier. Connected clusters are not averaged.
+    Elongated clusters are not fitted if most attributes are discrete (at most ten different
+    values), or if a half of the sample has no more rows per cluster than attributes.
 
     Parameters
     ----------
@@ -584,7 +605,7 @@ class CredalClustering(EvidentialClusterer):
     (0.95).
     """
 
-    _model: DoubtModel | EvclusModel | EvidentialMixture | PooledModel
+    _model: DoubtModel | EvclusModel | PooledModel
     _input: Annotated[DissimilarityInput, ".unit n_features"]
     _candidates: list[dict[str, Any]]
     candidate_labels_: MaybeUnset[Annotated[np.ndarray, "m n:int"]]
@@ -723,8 +744,7 @@ class CredalClustering(EvidentialClusterer):
                 auto_params["scale"] = _SCALED
             masses = None
             if sample.blocks is None:
-                parts = [member.credal_partition_.stored_masses for member in members]
-                masses = model.pool(parts, apply) if len(models) > 1 else parts[0]
+                masses = _pool_masses(model, members, apply)
             fitted = members[selected]
             run = Run(model, fitted.history_.tolist(), fitted.converged_)
             is_separated = self._defer_separation(sample)
@@ -739,7 +759,7 @@ class CredalClustering(EvidentialClusterer):
         self, rows: ComparedRows, models: list[Any], shares: np.ndarray, apply: Apply
     ) -> tuple[Any, np.ndarray]:
         """Return the model that averages the plausibilities, and the weights of the models."""
-        if len(models) == 1:
+        if len(models) == 1 and not isinstance(models[0], EvidentialMixture):
             return models[0], shares
         selected = int(shares.argmax())
         contours = [_plausibilities(one, rows, apply) for one in models]

@@ -39,7 +39,7 @@ from dempster.cluster._mass_step import (
     nearest_doubt,
     sum_nearest,
 )
-from dempster.cluster._online import CHECKPOINT_RULE, DEVICE_RULE, OnlineClusterer
+from dempster.cluster._online import OnlineClusterer
 from dempster.cluster._search import (
     Families,
     FitResult,
@@ -48,10 +48,10 @@ from dempster.cluster._search import (
     require_singletons,
     resolve_families,
 )
-from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, centers_from_peaks
+from dempster.cluster.belief_peaks import INIT_RULE, BeliefPeaks, centers_from_peaks
 from dempster.cluster.explanation import ClusterEvidence, quadratic_parts
 from dempster.data.rows import Rows
-from dempster.optimize.blocks import Apply, block_map, row_blocks, sum_blocks
+from dempster.optimize.blocks import Apply, Sums, block_map, row_blocks, sum_blocks
 from dempster.optimize.descent import Run, descend, solve_normal_equations
 from dempster.partition import CredalPartition
 
@@ -93,9 +93,8 @@ class EvidentialMixture:
     # covariance (scale matrix of t distributions) of all components or of each cluster, divided by
     # unit^2
     covariance: Annotated[np.ndarray, "p p", "c p p"]
-    weights: Annotated[
-        np.ndarray, "g"
-    ]  # weights of the components, one for each nonempty set
+    # weights of the components, one for each nonempty set
+    weights: Annotated[np.ndarray, "g"]
     # subtracted from X; None if X is already centered and scaled
     origin: Annotated[np.ndarray, "p"] | None = None
     unit: float = 1.0  # divisor of X - origin
@@ -299,65 +298,6 @@ class EvidentialMixture:
         )
         return np.concatenate(parts)
 
-    def sums(self, X: Array, weights: Array | None, apply: Apply) -> MixtureSums:
-        """Compute the sums over rows for one EM step.
-
-        ``weights`` is empty or None if all rows have the same weight.
-        """
-        components = self.round_components()
-        if is_tensor(X):
-            return MixtureSums(*_device.mixture_sums(components, X, weights))
-        assert weights is not None
-        densities = self._densities(components, nearest=self.has_many_components)
-        p = X.shape[1]
-        nu = self.degrees_of_freedom
-
-        def sums_of_rows(
-            near: np.ndarray | None, masses: np.ndarray, rows: np.ndarray
-        ) -> tuple[np.ndarray, np.ndarray]:
-            if near is None:
-                return masses.sum(axis=0), masses.T @ rows
-            return sum_nearest(near, masses, rows, len(self.means))
-
-        def sum_block(start: int, stop: int) -> MixtureSums:
-            rows = X[start:stop]
-            masses, logs, empty, squares, near = densities(rows)
-            if empty is None:
-                empty = np.zeros(len(rows))
-            if len(weights):
-                w = weights[start:stop]
-                masses *= w[:, None]
-                likelihood = logs @ w
-                background = empty @ w
-            else:
-                likelihood = logs.sum()
-                background = empty.sum()
-            total, first = sums_of_rows(near, masses, rows)
-            precision = total
-            if not self.is_gaussian:
-                assert squares is not None
-                masses *= (nu + p) / (squares + nu)
-                precision, first = sums_of_rows(near, masses, rows)
-            if not self.is_tied:
-                second = [(rows.T * m) @ rows for m in masses.T]
-            elif self.is_gaussian:
-                second = []
-            else:
-                second = [(rows.T * masses.sum(axis=1)) @ rows]
-            return MixtureSums(
-                float(likelihood),
-                total,
-                precision,
-                first,
-                np.reshape(second, (-1, p, p)),
-                float(background),
-            )
-
-        if self.has_many_components:
-            with one_blas_thread():
-                return sum_blocks(sum_block, len(X), NEAREST_ROWS, apply)
-        return reduce(add, apply(sum_block, self._row_blocks(len(X))))
-
     def with_best_freedom(
         self, X: np.ndarray, weights: np.ndarray, apply: Apply
     ) -> EvidentialMixture:
@@ -494,8 +434,8 @@ class MixtureDensities(NamedTuple):
 
 
 @dataclass(frozen=True)
-class MixtureSums:
-    """Weighted sums over the rows of a block; the sums of several blocks can be added.
+class MixtureSums(Sums):
+    """Weighted sums over the rows of a block.
 
     A t distribution is a Gaussian whose precision is multiplied by a random number U, with the
     expected value u = (nu + p) / (nu + M) for a row with the squared distance M from the component.
@@ -511,16 +451,6 @@ class MixtureSums:
     second: Annotated[np.ndarray, "* * *"]
     background: float  # sum of the masses on the empty set
 
-    def __add__(self, other: MixtureSums) -> MixtureSums:
-        return MixtureSums(
-            **{name: value + vars(other)[name] for name, value in vars(self).items()}
-        )
-
-    def scaled(self, factor: float) -> MixtureSums:
-        return MixtureSums(
-            **{name: factor * value for name, value in vars(self).items()}
-        )
-
 
 def log_normalizer(degrees_of_freedom: float, p: int) -> float:
     """Return the logarithm of the density at the mean, in p dimensions, for the scale matrix I."""
@@ -532,10 +462,65 @@ def log_normalizer(degrees_of_freedom: float, p: int) -> float:
 
 
 def sum_masses(
-    rows: Array, weights: Array | None, model: EvidentialMixture, apply: Apply
+    X: Array, weights: Array | None, mixture: EvidentialMixture, apply: Apply
 ) -> MixtureSums:
-    """Compute the sums for an EM step over a block of rows."""
-    return model.sums(rows, weights, apply)
+    """Compute the sums over a block of rows for one EM step.
+
+    ``weights`` is empty or None if all rows have the same weight.
+    """
+    components = mixture.round_components()
+    if is_tensor(X):
+        return MixtureSums(*_device.mixture_sums(components, X, weights))
+    assert weights is not None
+    densities = mixture._densities(components, nearest=mixture.has_many_components)
+    p = X.shape[1]
+    nu = mixture.degrees_of_freedom
+
+    def sums_of_rows(
+        near: np.ndarray | None, masses: np.ndarray, rows: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        if near is None:
+            return masses.sum(axis=0), masses.T @ rows
+        return sum_nearest(near, masses, rows, len(mixture.means))
+
+    def sum_block(start: int, stop: int) -> MixtureSums:
+        rows = X[start:stop]
+        masses, logs, empty, squares, near = densities(rows)
+        if empty is None:
+            empty = np.zeros(len(rows))
+        if len(weights):
+            w = weights[start:stop]
+            masses *= w[:, None]
+            likelihood = logs @ w
+            background = empty @ w
+        else:
+            likelihood = logs.sum()
+            background = empty.sum()
+        total, first = sums_of_rows(near, masses, rows)
+        precision = total
+        if not mixture.is_gaussian:
+            assert squares is not None
+            masses *= (nu + p) / (squares + nu)
+            precision, first = sums_of_rows(near, masses, rows)
+        if not mixture.is_tied:
+            second = [(rows.T * m) @ rows for m in masses.T]
+        elif mixture.is_gaussian:
+            second = []
+        else:
+            second = [(rows.T * masses.sum(axis=1)) @ rows]
+        return MixtureSums(
+            float(likelihood),
+            total,
+            precision,
+            first,
+            np.reshape(second, (-1, p, p)),
+            float(background),
+        )
+
+    if mixture.has_many_components:
+        with one_blas_thread():
+            return sum_blocks(sum_block, len(X), NEAREST_ROWS, apply)
+    return reduce(add, apply(sum_block, mixture._row_blocks(len(X))))
 
 
 def sum_likelihood(
@@ -543,9 +528,9 @@ def sum_likelihood(
 ) -> float:
     """Compute the log-likelihood of a block of rows."""
     logs = to_host(model.log_densities(rows, apply))
-    return float(
-        logs.sum() if weights is None or len(weights) == 0 else logs @ to_host(weights)
-    )
+    if weights is None or len(weights) == 0:
+        return float(logs.sum())
+    return float(logs @ to_host(weights))
 
 
 @dataclass(frozen=True)
@@ -586,7 +571,7 @@ class OnlineMixture:
         """
         data = (X - to_device_of(self.origin, X)) / self.unit
         w = to_device_of(weights if len(weights) else np.ones(len(X)), X)
-        sums = self.model.sums(data, w, apply)
+        sums = sum_masses(data, w, self.model, apply)
         second = to_host((data.T * w) @ data)
         n = float(w.sum())
         if self.sums is not None:
@@ -640,23 +625,17 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
     """EM algorithm that fits an evidential mixture from several initial mixtures.
 
     The rows are centered to avoid rounding errors, and scaled so that relative changes of the
-    likelihood do not depend on the units of X. ``init`` is the name of an initialization, an array
-    of means, or a partition.
+    likelihood do not depend on the units of X.
     """
 
-    def __init__(
-        self,
-        estimator: EGMM,
-        sample: Sample[Any],
-        request: FitRequest,
-        init: str | ArrayLike | CredalPartition,
-    ):
+    def __init__(self, estimator: EGMM, sample: Sample[Any], request: FitRequest):
         self.estimator = estimator
         self.n_clusters = request.n_clusters
-        self.init = init
+        # name of an initialization, an array of means, or a partition
+        self.init = centers_from_peaks(estimator, sample.values, self.n_clusters)
         self.apply = request.apply
         self.rng = as_random_state(estimator.random_state)
-        self.has_user_start = not isinstance(init, str)
+        self.has_user_start = not isinstance(self.init, str)
         self.rows = sample.rows(request.apply, estimator.device, explicit_weights=True)
         self.origin = self.rows.mean()
         spread = self.rows.shift(self.origin).mean_squared_deviation()
@@ -719,7 +698,6 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         return start
 
     def _draw(self, family: FocalSets, seed: int) -> EvidentialMixture:
-        assert isinstance(self.init, str)
         rng = np.random.RandomState(seed)
         rows = (self.sample, self._start_weights)
         means = _starts.draw_centers(*rows, self.n_clusters, self.init, rng)
@@ -793,7 +771,8 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         ]
         ranges = quartiles[1] - quartiles[0]
         box = np.empty((2, len(ranges)))
-        for j, column in enumerate(self.sample.T.astype(float)):
+        rows = self.sample[self.sample_weights > 0]
+        for j, column in enumerate(rows.T.astype(float)):
             values = np.unique(column)
             if ranges[j] > 0:
                 below = values[:-1] < quartiles[0][j] - 1.5 * ranges[j]
@@ -812,38 +791,35 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
 
     # ---- runs ------------------------------------------------------------------------------------
 
-    def run_start(self, start: EvidentialMixture) -> Run[EvidentialMixture]:
-        if self.has_user_start and not self.estimator._estimates_freedom:
-            return self._run(start, self.shifted, self.second)
-        return self._run_sample(start, self._min_tols(start)[0])
+    @property
+    def _compares_starts(self) -> bool:
+        """Whether the iterations begin with a sample of the rows."""
+        return not self.has_user_start or self.estimator._estimates_freedom
 
-    def _run_sample(
-        self, start: EvidentialMixture, min_tol: float = 0.0
-    ) -> Run[EvidentialMixture]:
-        rows = Rows(self.sample, self.sample_weights, self.apply)
-        return self._run(start, rows, rows.scatter(), min_tol)
+    def run_start(self, start: EvidentialMixture) -> Run[EvidentialMixture]:
+        if not self._compares_starts:
+            return self._run(start)
+        return self._run(start, self._min_tols(start)[0], on_sample=True)
 
     def _min_tols(self, start: EvidentialMixture) -> tuple[float, float]:
         """Return smallest tolerances for the comparison of starts, and for all rows."""
         return _MIN_TOLERANCES if start.has_many_components else (0.0, 0.0)
 
     def refine(self, best: Run[EvidentialMixture]) -> Run[EvidentialMixture]:
-        if self.has_user_start and not self.estimator._estimates_freedom:
+        if not self._compares_starts:
             return best
         first_tol, tol = self._min_tols(best.model)
         if first_tol > self.estimator.tol:
-            run = self._run_sample(best.model)
+            run = self._run(best.model, on_sample=True)
             best = replace(run, history=best.history[:-1] + run.history)
         if self.shifted.are_all_in(self.sample):
             return best
-        return self._run(best.model, self.shifted, self.second, tol)
+        return self._run(best.model, tol)
 
     def extend(
         self, run: Run[EvidentialMixture], family: FocalSets
     ) -> Run[EvidentialMixture]:
-        return self._run(
-            self._from_means(family, run.model.means), self.shifted, self.second
-        )
+        return self._run(self._from_means(family, run.model.means))
 
     def add_neighbor_pairs(self, run: Run[EvidentialMixture]) -> Run[EvidentialMixture]:
         """Add the pairs of neighboring clusters to the sets that carry mass.
@@ -861,14 +837,17 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
     def _run(
         self,
         start: EvidentialMixture,
-        rows: Rows,
-        second: np.ndarray,
         min_tol: float = 0.0,
+        *,
+        on_sample: bool = False,
     ) -> Run[EvidentialMixture]:
         steps = count()
-        estimates_freedom = (
-            self.estimator._estimates_freedom and rows is not self.shifted
-        )
+        rows = self.shifted
+        second = self.second
+        if on_sample:
+            rows = Rows(self.sample, self.sample_weights, self.apply)
+            second = rows.scatter()
+        estimates_freedom = self.estimator._estimates_freedom and on_sample
 
         def step(mixture: EvidentialMixture) -> tuple[float, EvidentialMixture]:
             sums = rows.sum(sum_masses, mixture, MixtureSums)
@@ -887,11 +866,6 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
             return descend(step, start, max_iter=self.estimator.max_iter, tol=tol)
 
     # ---- results ---------------------------------------------------------------------------------
-
-    def partition(self, run: Run[EvidentialMixture]) -> CredalPartition:
-        return CredalPartition.unchecked(
-            run.model.masses(self.data, self.apply), run.model.family
-        )
 
     def result(self, run: Run[EvidentialMixture]) -> FitResult:
         model = replace(run.model, origin=self.origin, unit=self.unit, ridge=0.0)
@@ -1075,20 +1049,16 @@ class EGMM(OnlineClusterer):
 
     _rules = {
         **COMMON_RULES,
-        "checkpoint": CHECKPOINT_RULE,
         "covariance": rule.choice("tied", "own"),
         "distribution": rule.choice("gaussian", "t"),
         "degrees_of_freedom": rule.choice("auto") | rule.real(0, open_low=True),
         "reg_covar": rule.real(0),
-        "init": rule.choice("k-means++", "random")
-        | PEAKS_RULE
-        | rule.kind(CredalPartition)
-        | rule.array,
-        "device": DEVICE_RULE,
+        "init": INIT_RULE,
     }
     _model: EvidentialMixture
     _online: MaybeUnset[OnlineMixture]
     _support = replace(OnlineClusterer._support, products=True)
+    _method_type = EGMMMethod
 
     def __init__(
         self,
@@ -1164,12 +1134,6 @@ class EGMM(OnlineClusterer):
             expected = "'auto' or a FocalSets without sets of several clusters if covariance='own'"
             raise InvalidParameterError("focal_sets", expected, self.focal_sets)
         return families
-
-    def _make_method(
-        self, sample: Sample[np.ndarray], request: FitRequest
-    ) -> EGMMMethod:
-        init = centers_from_peaks(self, sample.values, request.n_clusters)
-        return EGMMMethod(self, sample, request, init)
 
     def _fitted_attributes(
         self, method: EGMMMethod | OnlineMixture, model: EvidentialMixture

@@ -73,7 +73,7 @@ _MIXING = 30
 _CONVERGED = 1e-3
 _REGULARIZATION = 1e-4  # of the common covariance, as a share of the variances
 # difference of two supports that divides the plausibility of a number of clusters by e
-_DOUBT = 0.065
+_DOUBT = 0.08
 # Let L be the logarithm of the distance from a row to its _NEAREST-th nearest neighbor. A row is an
 # outlier if its L exceeds the third quartile by more than _FENCE interquartile ranges (an
 # interquartile range is at least _MIN_RANGE).
@@ -81,6 +81,10 @@ _NEAREST = 5
 _FENCE = 4.0
 _MIN_RANGE = 0.1
 _WIDE_FENCE = 6.0  # The fits leave out fewer rows than the comparison of numbers.
+# Rows are also isolated if the distance to this neighbor exceeds this quantile of all distances.
+# Logarithms of the distances in clusters of different densities vary too much to find them.
+_LARGE_DISTANCE = 0.85
+_MAX_ISOLATED = 0.1  # If this leaves out a larger share, only logarithms are compared.
 # Isolated rows among more than _LARGE rows are found by a third of the sample, in blocks.
 _LARGE = 20_000
 _BLOCK_ROWS = 1 << 14
@@ -173,7 +177,7 @@ class NumberOfClusters:
         }
         return pd.DataFrame(columns, index=pd.Index(self.n_clusters, name="n_clusters"))
 
-    def plot(self, *, ax: Any = None, **options: Any) -> Any:
+    def plot(self, *, ax: Any = None, title: str | None = None) -> Any:
         """Draw the support of each number of clusters as bars, and each criterion as a thin line.
 
         The bar of the best number is dark. A high bar on which all criteria agree is a reliable
@@ -184,8 +188,7 @@ class NumberOfClusters:
         ----------
         ax : Matplotlib axes, optional
             By default the axes of a new figure.
-        **options
-            ``color`` of the bars, whether to draw a ``legend``, and the ``title``.
+        title : str, optional
 
         Returns
         -------
@@ -197,7 +200,7 @@ class NumberOfClusters:
             NumberOfClustersDisplay,
         )  # needs matplotlib
 
-        return NumberOfClustersDisplay(self).plot(ax=ax, **options)
+        return NumberOfClustersDisplay(self).plot(ax=ax, title=title)
 
     def reasons(self) -> str:
         """Return a text with the best number, that of each criterion, and the other plausible ones.
@@ -445,6 +448,17 @@ def _nearest_distances(D: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return D[rows, nearest[rows, place]]
 
 
+def _leave_out_isolated(
+    are_near: np.ndarray, counts: np.ndarray, most: float
+) -> np.ndarray:
+    """Return the counts of the rows, zero for rows with too few others near them."""
+    while True:
+        left = np.where(are_near @ counts > most, counts, 0)
+        if np.array_equal(left, counts):
+            return left
+        counts = left
+
+
 def find_isolated(
     source: DissimilaritySource,
     weights: np.ndarray | None,
@@ -458,12 +472,17 @@ def find_isolated(
     size = _SAMPLE_SIZE if len(source) <= _LARGE else _SAMPLE_SIZE // 3
     which, counts = _draw_rows(source, weights, rng, size)
     D = _symmetric_dissimilarities(source.subset(which))
-    fence = _fence(D, counts, _WIDE_FENCE)
     most = min(_NEAREST, counts.sum() - 1)
+    wide = _fence(D, counts, _WIDE_FENCE)
+    fence = min(wide, float(np.quantile(D, _LARGE_DISTANCE)))
+    left = _leave_out_isolated(fence >= D, counts, most)
+    if left.sum() < (1 - _MAX_ISOLATED) * counts.sum():
+        fence = wide
+        left = counts
 
     def are_isolated(start: int, stop: int) -> np.ndarray:
         near = source.block(np.arange(start, stop), which) <= fence
-        return near @ counts <= most
+        return near @ left <= most
 
     blocks = row_blocks(len(source), _BLOCK_ROWS, most=None)
     return np.concatenate(apply(are_isolated, blocks))

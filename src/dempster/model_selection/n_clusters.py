@@ -16,15 +16,12 @@ from dempster._random import as_integer_seed
 from dempster._types import ArrayLike, Metric, Seed, TableLike
 from dempster._validation import (
     as_list,
-    check,
-    check_flags,
     is_estimator,
     is_integer,
     reorder_like,
     row_index,
     validate_weights,
     validating_table,
-    verbosity,
 )
 from dempster.belief import FocalSets
 from dempster.cluster.number_of_clusters import NumberOfClusters, compare_numbers
@@ -37,7 +34,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-_MAX_CANDIDATES = 100_000
 _RULES = {"metric": METRIC_RULE, "random_state": rule.seed, "n_jobs": rule.n_jobs}
 _MIN_ROWS = 6  # Three objects in each of two clusters.
 # If a cluster is split in two, the pair of its two parts gets mass, so that focal sets with all
@@ -51,23 +47,11 @@ def _check_candidates(candidates: Any, name: str) -> list[int]:
 
     Raise an error if they are not distinct integers greater than or equal to 2.
     """
-    if not isinstance(candidates, Iterable):
-        raise InvalidParameterError(
-            name, "a range or a sequence of integers", candidates
-        )
     values = as_list(candidates, name, "integers")
-    if not 1 <= len(values) <= _MAX_CANDIDATES:
-        raise InvalidParameterError(
-            name, must=f"contain 1 to {_MAX_CANDIDATES:,} numbers", value=candidates
-        )
-    if not all(is_integer(c) and c >= 2 for c in values) or len(set(values)) < len(
-        values
-    ):
-        raise InvalidParameterError(
-            name,
-            must="contain distinct integers greater than or equal to 2",
-            value=values,
-        )
+    is_valid = all(is_integer(c) and c >= 2 for c in values)
+    if not is_valid or not 0 < len(values) == len(set(values)):
+        must = "contain distinct integers greater than or equal to 2"
+        raise InvalidParameterError(name, must=must, value=candidates)
     return sorted(map(int, values))
 
 
@@ -88,8 +72,6 @@ class NClustersCurve:
         Whether each fit converged.
     partitions : list of k CredalPartition
         Partition into each number of clusters.
-    estimators : list of k fitted estimators, or None
-        Fitted estimators, if ``return_estimators=True``.
     """
 
     n_clusters: np.ndarray
@@ -97,7 +79,6 @@ class NClustersCurve:
     objective: np.ndarray
     converged: np.ndarray
     partitions: list[CredalPartition]
-    estimators: list[Any] | None = None
 
     @property
     def best(self) -> int:
@@ -123,7 +104,7 @@ class NClustersCurve:
         }
         return pd.DataFrame(columns, index=pd.Index(self.n_clusters, name="n_clusters"))
 
-    def plot(self, *, ax: Any = None, **options: Any) -> Any:
+    def plot(self, *, ax: Any = None, title: str | None = None) -> Any:
         """Plot the nonspecificity against the number of clusters, with a ring around the minimum.
 
         A clear minimum indicates a good number of clusters. If the curve has no minimum, choose the
@@ -133,8 +114,7 @@ class NClustersCurve:
         ----------
         ax : Matplotlib axes, optional
             By default the axes of a new figure.
-        **options
-            ``color`` and ``label`` of the curve, and the ``title``.
+        title : str, optional
 
         Returns
         -------
@@ -145,7 +125,7 @@ class NClustersCurve:
         # This module needs matplotlib.
         from dempster.plot.number_of_clusters import NonspecificityDisplay
 
-        return NonspecificityDisplay(self).plot(ax=ax, **options)
+        return NonspecificityDisplay(self).plot(ax=ax, title=title)
 
     def __len__(self) -> int:
         return len(self.n_clusters)
@@ -164,8 +144,6 @@ def n_clusters_curve(
     n_clusters: Iterable[int] = range(2, 11),
     *,
     n_jobs: int | None = -1,
-    verbose: int = 0,
-    return_estimators: bool = False,
     **fit_params: Any,
 ) -> NClustersCurve:
     """Fit an estimator with each number of clusters and compute the nonspecificity.
@@ -203,10 +181,6 @@ def n_clusters_curve(
         Number of threads, each of which fits one estimator. -1 uses all processors; None uses one
         unless `joblib.parallel_config` sets another number. With more than one thread, the
         estimators use ``n_jobs=1``.
-    verbose : int, default=0
-        1 shows a progress bar.
-    return_estimators : bool, default=False
-        Whether to keep the fitted estimators.
     **fit_params
         Arguments of ``estimator.fit``, such as ``sample_weight``.
 
@@ -251,22 +225,14 @@ def n_clusters_curve(
             "n_clusters", f"at most the number of objects in X, {n}", candidates[-1]
         )
     models = _clone_for_candidates(estimator, candidates)
-    check_flags(return_estimators=return_estimators)
-    check(verbose, "verbose", verbosity)
     threads = min(n_threads(n_jobs), len(candidates))
-    # Nested threads would compete for the processors, and nested progress bars would write to the
-    # same line.
-    settings = {"verbose": 0}
-    if threads > 1:
-        settings["n_jobs"] = 1
-    jobs = ((model, settings, X, fit_params, return_estimators) for model in models)
-    fits = run_fits_in_threads(_fit_candidate, jobs, threads)
-    if verbose:
-        from tqdm.auto import tqdm
-
-        title = f"{type(estimator).__name__}, number of clusters"
-        fits = tqdm(fits, total=len(models), desc=title, unit="fit")
-    partitions, objectives, converged, fitted = map(list, zip(*fits, strict=True))
+    if threads > 1 and "n_jobs" in estimator.get_params(deep=False):
+        # Nested threads would compete for the processors.
+        models = [model.set_params(n_jobs=1) for model in models]
+    fits = run_fits_in_threads(
+        _fit_candidate, ((model, X, fit_params) for model in models), threads
+    )
+    partitions, objectives, converged = map(list, zip(*fits, strict=True))
     return NClustersCurve(
         n_clusters=np.array(candidates),
         nonspecificity=np.array(
@@ -275,25 +241,14 @@ def n_clusters_curve(
         objective=np.array(objectives, dtype=float),
         converged=np.array(converged, dtype=bool),
         partitions=partitions,
-        estimators=fitted if return_estimators else None,
     )
 
 
 def _fit_candidate(
-    model: Any,
-    settings: dict[str, Any],
-    X: Any,
-    fit_params: dict[str, Any],
-    return_estimator: bool,
-) -> tuple[CredalPartition, float, bool, Any]:
-    """Fit a clusterer.
-
-    Return the partition, the objective, whether it converged and, if required, the estimator.
-    """
-    parameters = model.get_params(deep=False)
-    changed = {name: value for name, value in settings.items() if name in parameters}
-    model.set_params(**changed).fit(X, **fit_params)
-    model.set_params(**{name: parameters[name] for name in changed})
+    model: Any, X: Any, fit_params: dict[str, Any]
+) -> tuple[CredalPartition, float, bool]:
+    """Fit a clusterer, and return the partition, the objective and whether it converged."""
+    model.fit(X, **fit_params)
     partition = getattr(model, "credal_partition_", None)
     if not isinstance(partition, CredalPartition):
         raise InvalidParameterError(
@@ -302,12 +257,7 @@ def _fit_candidate(
         )
     objective = float(getattr(model, "objective_", np.nan))
     converged = bool(getattr(model, "converged_", True))
-    return (
-        partition.to_numpy(),
-        objective,
-        converged,
-        model if return_estimator else None,
-    )
+    return partition.to_numpy(), objective, converged
 
 
 def _clone_for_candidates(estimator: Any, candidates: list[int]) -> list[Any]:
