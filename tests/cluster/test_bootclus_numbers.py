@@ -160,7 +160,7 @@ def test_exact_intervals_are_recovered():
     relations = truth.relational().to_dense()
     posterior = truth.pignistic()
     family = PairFamily.from_focal_sets(FOCAL_3)
-    masses = family.initial_masses(posterior).masses
+    masses = family.initial_masses(posterior)
     history, _ = descend_intervals(
         masses,
         problem(relations[1], 1 - relations[2]),

@@ -69,7 +69,7 @@ def test_one_step_agrees_with_the_reference(reference, name):
     statistics = statistics_of(X, case["mass"][:, 1:])
     if p["distance"]:
         start = replace(model, metrics=np.stack([np.eye(X.shape[1])] * p["c"]))
-        model = start.update(statistics, move_centers=False)
+        model = start.update_metrics(statistics)
         sets = model.step.sets
         case.assert_equal(
             "step_S",
@@ -101,8 +101,8 @@ def test_mass_step_agrees_with_the_reference(reference, name):
         * (1 - p["xi"])
         / (n * f)
     )
-    linked = LinkedObjects(X, known)
-    link_costs = LinkCosts.from_program(family, known, p["xi"], 0.0)
+    linked = LinkedObjects(X, known, 0.0)
+    link_costs = LinkCosts.from_parameters(family, known, p["xi"], "program")
     weights = 1 / costs
     masses = weights / weights.sum(
         axis=1, keepdims=True

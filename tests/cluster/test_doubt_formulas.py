@@ -154,8 +154,8 @@ def test_credal_clustering():
         for part, one, order in zip(parts, pool.models, pool.orders, strict=True)
     ]
     pooled = sum(
-        w * pl / np.maximum(pl.max(axis=1, keepdims=True), 1e-30)
-        for w, pl in zip(pool.weights, contours, strict=True)
+        w * (pl / np.maximum(pl.max(axis=1, keepdims=True), 1e-30)) ** a
+        for w, a, pl in zip(pool.weights, (1, 1 / 4), contours, strict=True)
     )
     sets = [np.flatnonzero(row) for one, order in zip(pool.models, pool.orders, strict=True)
             for row in one.family.membership[:, order] if row.sum() == 2]  # fmt: skip

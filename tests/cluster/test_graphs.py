@@ -321,7 +321,7 @@ def test_init():
     model = EKNNClus(init=y % 2 * 7).fit(A)
     assert len(model.objectives_found_) == 1
     assert EKNNClus(init=5, n_init=3, random_state=0).fit(A).n_clusters_ == 3
-    with pytest.raises(ValueError, match="init must not be 'sample'"):
+    with pytest.raises(ValueError, match="init='sample' needs attributes"):
         EKNNClus(init="sample").fit(A)
 
 

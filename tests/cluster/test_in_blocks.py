@@ -186,9 +186,11 @@ def test_options_of_lazy_methods(lazily):
         np.asarray(lazy.nonspecificity()), memory.nonspecificity(), atol=1e-14
     )
     rule = "interval_dominance"
-    np.testing.assert_array_equal(
-        np.asarray(lazy.assignment(rule)), memory.assignment(rule)
-    )
+    for keep in (True, False):
+        np.testing.assert_array_equal(
+            np.asarray(lazy.assignment(rule, keep_outliers=keep)),
+            memory.assignment(rule, keep_outliers=keep),
+        )
     for k in range(3):
         np.testing.assert_array_equal(lazy.lower(k).compute(), memory.lower(k))
         np.testing.assert_array_equal(

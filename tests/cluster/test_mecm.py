@@ -59,7 +59,8 @@ def test_objective_never_increases(seed, family, beta, alpha, gamma):
     X = rng.normal(size=(40, 2)) + 3 * rng.integers(0, 3, (40, 1))
     D = pairwise_distances(X)
     model = MECM(
-        3, metric="precomputed", focal_sets=family, beta=beta, alpha=alpha, gamma=gamma, eta=0.7, init="random",
+        3, metric="precomputed", focal_sets=family, beta=beta, alpha=alpha, gamma=gamma, eta=0.7,
+        init=rng.choice(40, 3, replace=False),
         n_init=1, max_iter=20, random_state=seed,
     )  # fmt: skip
     with warnings.catch_warnings():

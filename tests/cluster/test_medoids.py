@@ -166,10 +166,7 @@ def test_starts(method, blobs):
     assert (
         method(4, init=CredalPartition.from_hard(y)).fit(X).labels_ == y
     ).mean() > 0.9
-    one, many = (
-        method(4, init="random", n_init=n, random_state=5, delta=5.0).fit(X)
-        for n in (1, 10)
-    )
+    one, many = (method(4, n_init=n, random_state=5, delta=5.0).fit(X) for n in (1, 10))
     assert many.objective_ <= one.objective_ * (1 + 1e-6)
 
 

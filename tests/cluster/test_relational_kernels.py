@@ -130,7 +130,8 @@ def test_iteration_equals_its_steps(shift, alpha, beta, weighted):
 
 def test_cluster_without_mass_keeps_its_prototype():
     D = np.array([[0.0, 1e12], [1e12, 0.0]])
-    P = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
-    step = MassStep(FocalSets([[1, 0, 0], [0, 1, 0]]), 1.0, 2.0, 1.0, 1e-12)
+    P = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
+    family = FocalSets([[1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    step = MassStep(family, 1.0, 2.0, 1.0, 1e-12)
     _, _, following = WeightedMeans(step, P).iterate(D, np.empty(0), inline)
     np.testing.assert_allclose(following.weights, P, atol=1e-12)

@@ -104,27 +104,20 @@ def test_checkpoint_of_another_fit(tmp_path):
         ECM(**{**settings, "checkpoint": tmp_path / "no" / "fit"}).fit([X])
 
 
-def test_incomplete_record_is_computed_again(tmp_path):
+def test_damaged_checkpoint(tmp_path):
     path = tmp_path / "fit"
-    settings = {
-        "n_clusters": 3,
-        "random_state": 3,
-        "checkpoint": path,
-        "max_iter": 6,
-        "tol": 0,
-    }
-    expected = ECM(**settings).fit([X])
+    settings = {"n_clusters": 3, "random_state": 3, "checkpoint": path, "max_iter": 6}
+    ECM(**settings).fit([X])
     data = path.read_bytes()
     for end in (0, 7, 60, 83, 90, len(data) // 2, len(data) - 1):
         path.write_bytes(data[:end])
-        np.testing.assert_array_equal(
-            ECM(**settings).fit([X]).history_, expected.history_
-        )
-        assert path.read_bytes() == data
+        with pytest.raises(ValueError, match="is not a checkpoint"):
+            ECM(**settings).fit([X])
     damaged = bytearray(data)
     damaged[len(data) // 2] ^= 1
     path.write_bytes(damaged)
-    np.testing.assert_array_equal(ECM(**settings).fit([X]).history_, expected.history_)
+    with pytest.raises(ValueError, match="is not a checkpoint"):
+        ECM(**settings).fit([X])
 
 
 _PROGRAM = """

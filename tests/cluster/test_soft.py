@@ -77,7 +77,7 @@ def test_possibilistic_c_means():
         V = (T**1.8).T @ X / (T**1.8).sum(axis=0)[:, None]
     np.testing.assert_allclose(model.cluster_centers_, V, atol=1e-5)
     np.testing.assert_allclose(model.credal_partition_.contour, T, atol=1e-5)
-    expected = CredalPartition.from_possibilistic(T).to_family(model.focal_sets_)
+    expected = CredalPartition.from_contour(T).to_family(model.focal_sets_)
     np.testing.assert_allclose(
         model.credal_partition_.masses, expected.masses, atol=1e-5
     )

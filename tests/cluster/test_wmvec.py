@@ -238,7 +238,7 @@ def test_attributes_as_views():
     )
     model = WMVEC(3, views="attributes", random_state=0).fit(X)
     assert model.view_names_ == list("abcdefghi")
-    assert model.attribute_weights_[:3].min() > 1.5 * model.attribute_weights_[3:].max()
+    assert model.view_weights_[:3].min() > 1.5 * model.view_weights_[3:].max()
     assert (
         adjusted_rand_score(y, model.labels_)
         > adjusted_rand_score(y, ECM(3, random_state=0).fit(X).labels_) - 0.01

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from html import escape
 from pathlib import Path
 from typing import Any, Self
 
@@ -23,7 +24,6 @@ from dempster._arrays import (
     is_sparse,
     is_tensor,
     row_argmax,
-    select_columns,
     to_device_of,
     to_host,
 )
@@ -38,6 +38,7 @@ from dempster._validation import (
     reorder_like,
     row_index,
     validate_features,
+    validate_tensor,
     validate_weights,
 )
 from dempster.belief import FocalSets
@@ -77,19 +78,26 @@ from dempster.optimize.descent import Run
 from dempster.partition import CredalPartition, LazyCredalPartition
 from dempster.partition.credal_partition import Deferred, compute_labels
 
+MISSING_RULE = rule.choice("refuse", "partial")
+FUZZINESS_RULE = rule.real(1, 50, open_low=True)
+# Rules of all parameters that several clusterers have. Only parameters of the constructor are
+# validated.
 COMMON_RULES: Mapping[str, rule.Rule] = {
     "n_clusters": rule.choice("auto") | rule.integer(1),
     "focal_sets": rule.choice(*FAMILY_NAMES) | rule.kind(FocalSets),
+    "alpha": rule.real(0),
+    "beta": rule.choice("auto") | FUZZINESS_RULE,
+    "delta": rule.choice("auto") | rule.real(0, open_low=True),
+    "missing": MISSING_RULE,
     "n_init": rule.repetitions(),
     "max_iter": rule.iterations(),
     "tol": rule.real(0),
+    "checkpoint": rule.choice(None) | rule.kind(str, Path, words="a path"),
+    "device": rule.kind(str, words="the name of a device"),
     "random_state": rule.seed,
     "n_jobs": rule.n_jobs,
     "verbose": rule.verbosity,
 }
-MISSING_RULE = rule.choice("refuse", "partial")
-BETA_RULE = rule.choice("auto") | rule.real(1, 50, open_low=True)
-DELTA_RULE = rule.choice("auto") | rule.real(0, open_low=True)
 # A column whose spread is a larger multiple of the median spread decides alone.
 _MAX_SPREAD_RATIO = 100.0
 _MAX_SPREAD_ROWS = 1000  # rows from which the spreads are computed
@@ -124,33 +132,13 @@ class FitRequest:
     dissimilarities: ArrayLike = None
 
 
-class SummarizedEstimator(BaseEstimator):
-    """Estimator whose HTML representation, scikit-learn's diagram, ends with a summary."""
-
-    def _repr_html_inner(self) -> str:
-        return super()._repr_html_inner() + self._result_html()
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        bundle = super()._repr_mimebundle_(**kwargs)
-        if "text/html" in bundle:
-            bundle["text/html"] += self._result_html()
-        return bundle
-
-    def _result_html(self) -> str:
-        """Return the summary as HTML, which follows scikit-learn's diagram, unless it is lazy."""
-        partition = getattr(self, "credal_partition_", None)
-        if isinstance(partition, CredalPartition):
-            return partition.summary().to_html()
-        return ""
-
-
 class EvidentialClusterer(
-    ClusterMixin, TransformerMixin, DocumentedEstimator, SummarizedEstimator
+    ClusterMixin, TransformerMixin, DocumentedEstimator, BaseEstimator
 ):
     """Base class of the clusterers.
 
     A subclass defines the constructor, the rules that validate its parameters (`_rules`), a `fit`
-    that calls `_fit`, the algorithm (`_make_method`) and its own fitted attributes
+    that calls `_fit`, the algorithm (`_method_type`) and its own fitted attributes
     (`_fitted_attributes`). If X is not an array of attributes, it also overrides `_read`. The base
     class implements everything else, for X in memory, in blocks or on a device.
     """
@@ -174,6 +162,7 @@ class EvidentialClusterer(
         "focal_sets_",
         "n_features_in_",
     )
+    _method_type: type[Any] = Method  # class of the algorithm
     _model: MassModel[Any]
     focal_sets_: FocalSets
     number_: MaybeUnset[NumberOfClusters]
@@ -218,10 +207,9 @@ class EvidentialClusterer(
         ``options`` are passed to scikit-learn's ``validate_data``.
         """
         min_rows = self._min_rows if reset else 1
-        stay = self._stays_on_device(X)
-        return validate_features(
-            self, X, reset=reset, min_rows=min_rows, stay=stay, **options
-        )
+        if self._stays_on_device(X):
+            return validate_tensor(self, X, reset=reset, min_rows=min_rows, **options)
+        return validate_features(self, X, reset=reset, min_rows=min_rows, **options)
 
     def _stays_on_device(self, X: TableLike) -> bool:
         """Return whether the results for X stay on its device (scikit-learn's array API)."""
@@ -252,7 +240,7 @@ class EvidentialClusterer(
         self, sample: Sample[Any], request: FitRequest
     ) -> Method[Any, Any]:
         """Return the algorithm object that fits the rows in ``sample``."""
-        raise NotImplementedError
+        return self._method_type(self, sample, request)
 
     def _fitted_attributes(self, method: Any, model: Any) -> dict[str, Any]:
         """Return the names and values of the fitted attributes that only this class has."""
@@ -269,22 +257,13 @@ class EvidentialClusterer(
     # ---- fitting ---------------------------------------------------------------------------------
 
     def _fit(
-        self,
-        X: TableLike,
-        labels: ArrayLike = None,
-        *,
-        sample_weight: ArrayLike = None,
-        constraints: Constraints | None = None,
-        dissimilarities: ArrayLike = None,
+        self, X: TableLike, sample_weight: ArrayLike = None, **per_row: Any
     ) -> Self:
-        """Fit the estimator; an error or an interrupt leaves it unchanged."""
-        result = self._fit_silently(
-            X,
-            sample_weight,
-            y=labels,
-            constraints=constraints,
-            dissimilarities=dissimilarities,
-        )
+        """Fit the estimator; an error or an interrupt leaves it unchanged.
+
+        ``per_row`` contains further arguments of `fit`: y, constraints or dissimilarities.
+        """
+        result = self._fit_silently(X, sample_weight, **per_row)
         name = type(self).__name__
         for message in (*result.warnings, *_outlier_warnings(result)):
             warnings.warn(f"{name}: {message}", UserWarning, stacklevel=3)
@@ -296,20 +275,9 @@ class EvidentialClusterer(
         return self
 
     def _fit_silently(
-        self,
-        X: TableLike,
-        sample_weight: ArrayLike,
-        *,
-        y: ArrayLike = None,
-        constraints: Constraints | None = None,
-        dissimilarities: ArrayLike = None,
+        self, X: TableLike, sample_weight: ArrayLike, **per_row: Any
     ) -> FitResult:
         """Fit the estimator without warnings."""
-        per_row = {
-            "constraints": constraints,
-            "dissimilarities": dissimilarities,
-            "y": y,
-        }
         with fit_transaction(self) as draft:
             return draft._fit_draft(X, sample_weight, per_row)
 
@@ -335,17 +303,18 @@ class EvidentialClusterer(
         `fit_transaction` restores the parameters that this method changes.
         """
         self._check_parameters()
+        self.__dict__.pop("_online", None)  # sums of earlier calls of `partial_fit`
         with (
             block_map(self.n_jobs) as apply,
             open_sample(self, X, sample_weight, per_row, apply) as sample,
         ):
-            constraints = per_row["constraints"]
+            constraints = per_row.get("constraints")
             if constraints is not None:
                 constraints = validate_constraints(
                     constraints, len(sample.values), sample.index
                 )
-            labels = reorder_like(per_row["y"], sample.index)
-            dissimilarities = reorder_like(per_row["dissimilarities"], sample.index)
+            labels = reorder_like(per_row.get("y"), sample.index)
+            dissimilarities = reorder_like(per_row.get("dissimilarities"), sample.index)
             n_clusters = self._find_n_clusters(sample, apply)
             request = FitRequest(
                 n_clusters, labels, constraints, apply, dissimilarities
@@ -357,10 +326,10 @@ class EvidentialClusterer(
             search = Search(self.tol, apply, self._open_progress, self.n_jobs)
             method, run = self._run_search(search, sample, request)
             result = method.result(run)
+            if result.is_separated is not None:
+                is_separated = result.is_separated
             found = (*result.warnings, *_unit_warnings(sample.values))
-            result = replace(result, warnings=found)
-            if result.is_separated is None:
-                result = replace(result, is_separated=is_separated)
+            result = replace(result, warnings=found, is_separated=is_separated)
             self._model = result.model
             auto_params = {}
             if "number_" in vars(self):
@@ -388,31 +357,31 @@ class EvidentialClusterer(
         ``n_iter`` is the number of iterations, by default the length of the history.
         """
         run = result.run
-        is_lazy = isinstance(result.masses, Blocks)
-        if result.masses is not None and not is_lazy:
-            check_masses(result.masses)
+        masses = result.masses
+        is_lazy = isinstance(masses, Blocks)
+        if masses is not None and not is_lazy:
+            check_masses(masses)
         if not np.isfinite(run.objective):
             message = f"the objective is {run.objective}; scale X or use less extreme parameters"
             raise InvalidParameterError("X", message=message)
         self._model = result.model
-        self.focal_sets_ = result.model.family
-        self.n_clusters_ = self.focal_sets_.n_clusters
+        family = result.model.family
+        self.focal_sets_ = family
+        self.n_clusters_ = family.n_clusters
         self.objective_ = run.objective
         self.history_ = np.asarray(run.history)
         self.n_iter_ = len(run.history) if n_iter is None else n_iter
         self.converged_ = bool(run.converged)
         metadata = _make_metadata(self, auto_params, result.is_separated)
-        masses = result.masses
         if masses is None:
             return metadata
         if is_lazy:
-            family = self.focal_sets_
             self.credal_partition_ = LazyCredalPartition(masses, family, metadata)
             return metadata
         if sample.device is not None and not is_sparse(masses):
             masses = to_tensor(masses, sample.device)
         partition = CredalPartition.unchecked(
-            masses, self.focal_sets_, sample.index, metadata=metadata
+            masses, family, sample.index, metadata=metadata
         )
         compute_labels(partition, apply)
         labels = partition.labels
@@ -443,9 +412,12 @@ class EvidentialClusterer(
             return int(n_clusters)
         if isinstance(self.focal_sets, FocalSets):
             return self.focal_sets.n_clusters
-        source = self._open_comparison(sample)
         self.number_ = compare_numbers(
-            source, sample.weights, None, self.random_state, apply
+            self._open_comparison(sample),
+            sample.weights,
+            None,
+            self.random_state,
+            apply,
         )
         return self.number_.best
 
@@ -478,16 +450,16 @@ class EvidentialClusterer(
         if isinstance(values, DissimilaritySource):
             return values
         rows = to_host(values)
-        flat = rows.reshape(len(rows), -1)  # Images have more dimensions.
-        return AttributeSource(flat)
+        return AttributeSource(rows.reshape(len(rows), -1))  # for images
 
     def _resolve_families(self, n_clusters: int) -> Families:
         return resolve_families(self.focal_sets, n_clusters)
 
     def _check_parameters(self) -> None:
-        rule.check_parameters(self, self._rules)
-        requested = self._requested_clusters()
+        for name, value in self.get_params(deep=False).items():
+            rule.check(value, name, self._rules[name])
         if isinstance(self.focal_sets, FocalSets):
+            requested = self._requested_clusters()
             n_clusters = self.focal_sets.n_clusters
             if requested not in (None, n_clusters):
                 must = f"have n_clusters={requested} clusters, got {n_clusters}"
@@ -502,6 +474,20 @@ class EvidentialClusterer(
         self, total: int | None, unit: str
     ) -> AbstractContextManager[Advance]:
         return progress_bar(type(self).__name__, total, unit, shown=bool(self.verbose))
+
+    def _repr_html_inner(self) -> str:
+        """Return scikit-learn's diagram and the summary of the partition, unless it is lazy."""
+        page = super()._repr_html_inner()
+        partition = getattr(self, "credal_partition_", None)
+        if isinstance(partition, CredalPartition):
+            page += f"<pre>{escape(str(partition.summary()))}</pre>"
+        return page
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] = self._repr_html_inner()
+        return bundle
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -658,13 +644,8 @@ def _outlier_warnings(result: FitResult) -> list[str]:
     empty = result.model.family.empty_index
     if empty is None or result.masses is None:
         return []
-    masses = result.masses
-    n, n_sets = masses.shape
-    # The largest mass is at least 1 / n_sets; argmax is slow for millions of short rows.
-    empty_masses = select_columns(masses, np.array([empty]))
-    if float((empty_masses > 0.9 / n_sets).sum()) <= 0.5 * n:
-        return []
-    share = float((row_argmax(masses) == empty).sum()) / n
+    are_outliers = row_argmax(result.masses) == empty
+    share = float(are_outliers.sum()) / len(are_outliers)
     if share <= 0.5:
         return []
     problem = f"{share:.0%} of the objects are outliers (largest mass on the empty set)"

@@ -90,7 +90,8 @@ class CommunityGraph(NeighborGraph):
             merged.data,
             np.bincount(labels, self.strengths),
             np.setdiff1d(np.arange(merged.shape[0]), labels[is_known]),
-            symmetric=True,
+            True,
+            np.arange(merged.shape[0]),
         )
 
 
@@ -116,10 +117,10 @@ def encode_known_labels(y: ArrayLike, names: Sequence[Hashable]) -> np.ndarray:
         return known
     if isinstance(y, Mapping):
         nodes = set(names)
-        if unknown := [name for name in y if name not in nodes]:
-            raise InvalidParameterError(
-                "y", must=f"contain nodes of the graph, got {unknown[0]!r}"
-            )
+        for name in y:
+            if name not in nodes:
+                must = f"contain nodes of the graph, got {name!r}"
+                raise InvalidParameterError("y", must=must)
         labels = [y.get(name) for name in names]
     else:
         labels = np.asarray(y, dtype=object).tolist()
@@ -190,7 +191,8 @@ class Edges:
             evidence.scale * self.adjacency.data,
             evidence.strength * self.degrees,
             np.flatnonzero(self.known < 0),
-            symmetric=True,
+            True,
+            np.arange(len(self.known)),
         )
 
     def select_evidence(
@@ -222,9 +224,8 @@ class Edges:
         while found.n_clusters > 2 and found.merging_resolution > 0:
             tried = min(tried, found.merging_resolution) / _RESOLUTION_STEP
             starts = (found.labels, distinct)
-            found = max(
-                [search(tried, labels) for labels in starts], key=lambda each: each.rank
-            )
+            trials = [search(tried, labels) for labels in starts]
+            found = max(trials, key=lambda trial: trial.rank)
             if found.rank < best.rank:
                 break
             best = found
@@ -403,39 +404,27 @@ class NestedMasses:
 
     def masses(self, family: FocalSets) -> np.ndarray:
         """Return the masses on the sets of a family."""
-        n, _ = self.values.shape
-        c = family.n_clusters
-        masses = np.zeros((n, len(family)))
-        if c == 1:
-            masses[:, -1] = 1
-            return masses
-        nodes = np.arange(n)
+        nodes = np.arange(len(self.values))
+        masses = np.zeros((len(nodes), len(family)))
         frame = len(family) - 1
+        if family.n_clusters == 1:
+            masses[:, frame] = 1
+            return masses
+        first = np.where(self.clusters[:, 0] < 0, frame, self.clusters[:, 0])
         masses[:, frame] = self.values[:, 2]
-        has_first = self.clusters[:, 0] >= 0
-        masses[nodes[has_first], self.clusters[has_first, 0]] += self.values[
-            has_first, 0
-        ]
-        masses[nodes[~has_first], frame] += self.values[~has_first, 0]
-        sets = self._find_pairs(family)
-        np.add.at(masses, (nodes, sets), self.values[:, 1])
+        masses[nodes, first] += self.values[:, 0]
+        masses[nodes, self._find_pairs(family)] += self.values[:, 1]
         return masses
 
     def _find_pairs(self, family: FocalSets) -> np.ndarray:
         """Return the set of the pair of each node in the family, or the frame."""
         c = family.n_clusters
         frame = len(family) - 1
-        members = family.membership[c:frame]
-        ends = np.array([np.flatnonzero(row) for row in members]).reshape(-1, 2)
-        keys = ends[:, 0] * c + ends[:, 1]
-        pair = np.sort(self.clusters[:, :2], axis=1)
-        wanted = pair[:, 0] * c + pair[:, 1]
+        ends = np.nonzero(family.membership[c:frame])[1].reshape(-1, 2)
+        keys = np.append(ends @ (c, 1), c * c)  # larger than the key of any pair
+        wanted = np.sort(self.clusters[:, :2], axis=1) @ (c, 1)
         place = np.searchsorted(keys, wanted)
-        place = np.minimum(place, max(len(keys) - 1, 0))
-        is_found = np.zeros(len(wanted), dtype=bool)
-        if len(keys):
-            is_found = (keys[place] == wanted) & (pair[:, 0] >= 0)
-        return np.where(is_found, c + place, frame)
+        return np.where(keys[place] == wanted, c + place, frame)
 
 
 def _expand_masses(block: np.ndarray, family: FocalSets, apply: Apply) -> np.ndarray:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from dempster._arrays import Array, concatenate_rows, precision_of
+from dempster._arrays import Array, concatenate_rows, precision_of, to_host
 from dempster.belief import FocalSets
 from dempster.cluster._expressions import (
     RoundComponents,
@@ -231,9 +231,9 @@ def prototype_sums(
             ).double()
     return (
         float(objective),
-        total.cpu().numpy(),
-        first.cpu().numpy(),
-        second.cpu().numpy(),
+        to_host(total),
+        to_host(first),
+        to_host(second),
     )
 
 
@@ -271,9 +271,9 @@ def _compress_rows(masses: Any) -> sparse.csr_array:
     masses = masses.masked_fill(masses < MIN_STORED_MASS, 0)
     masses /= masses.sum(dim=1, keepdim=True)
     kept = masses > 0
-    ends = kept.sum(dim=1).cumsum(dim=0).cpu().numpy()
-    columns = kept.nonzero()[:, 1].int().cpu().numpy()
-    cells = masses[kept].cpu().numpy(), columns, np.append(0, ends)
+    ends = to_host(kept.sum(dim=1).cumsum(dim=0))
+    columns = to_host(kept.nonzero()[:, 1].int())
+    cells = to_host(masses[kept]), columns, np.append(0, ends)
     return sparse.csr_array(cells, shape=tuple(masses.shape))
 
 
@@ -342,10 +342,10 @@ def mixture_sums(
             second[j] += (rows.double().T * masses[:, j]) @ rows.double()
     return (
         float(likelihood),
-        total.cpu().numpy(),
-        precision.cpu().numpy(),
-        first.cpu().numpy(),
-        second.cpu().numpy(),
+        to_host(total),
+        to_host(precision),
+        to_host(first),
+        to_host(second),
         float(background),
     )
 

@@ -19,7 +19,6 @@ from dempster.data.sampling import order_along_line, sample_in_order
 from dempster.dissimilarity.partial import impute_missing, squared_distances_to_points
 from dempster.dissimilarity.sources import (
     AttributeSource,
-    DissimilaritySource,
     GowerSource,
 )
 from dempster.optimize.k_means import k_means
@@ -40,34 +39,24 @@ def add_within_variances(sample: Sample[Any], n_clusters: int) -> Sample[Any]:
 
     A precomputed matrix does not change.
     """
-    values = sample.values
-    if isinstance(values, GowerSource):
-        return replace(sample, values=_with_usual_differences(values, n_clusters))
+    values = add_usual_differences(sample.values, n_clusters)
     if isinstance(values, AttributeSource):
         within = estimate_within_variances(values.objects, sample.weights, n_clusters)
-        source = AttributeSource(
+        values = AttributeSource(
             values.objects, values.metric, values.parameters, within
         )
-        return replace(sample, values=source)
     if isinstance(values, np.ndarray):
-        return replace(
-            sample, within=estimate_within_variances(values, sample.weights, n_clusters)
-        )
-    return sample
+        within = estimate_within_variances(values, sample.weights, n_clusters)
+        return replace(sample, within=within)
+    return replace(sample, values=values)
 
 
-def add_usual_differences(source: DissimilaritySource) -> DissimilaritySource:
-    """Add the contributions of missing values to a Gower source; others do not change.
-
-    The number of clusters is not known yet, so the estimate assumes five clusters.
-    """
+def add_usual_differences(source: Any, n_clusters: int = _DEFAULT_CLUSTERS) -> Any:
+    """Add the contributions of missing values to a Gower source; others do not change."""
     if isinstance(source, GowerSource):
-        return _with_usual_differences(source, _DEFAULT_CLUSTERS)
+        differences = estimate_usual_differences(source, n_clusters)
+        return GowerSource(source.objects, differences)
     return source
-
-
-def _with_usual_differences(source: GowerSource, n_clusters: int) -> GowerSource:
-    return GowerSource(source.objects, estimate_usual_differences(source, n_clusters))
 
 
 def estimate_usual_differences(source: GowerSource, n_clusters: int) -> np.ndarray:

@@ -9,7 +9,6 @@ c-means the objects have a nonzero additional coordinate.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Annotated, Self
 
 import numpy as np
@@ -18,7 +17,7 @@ from dempster._arrays import Array, library_of, zeros
 from dempster._types import ArrayLike
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
-from dempster.cluster._starts import k_means_distances, outlier_distance
+from dempster.cluster._starts import outlier_cost
 from dempster.cluster.ecm import PrototypeMethod, PrototypeModel, Statistics
 from dempster.cluster.explanation import ClusterEvidence
 from dempster.data.blocks import Blocks
@@ -83,16 +82,23 @@ class SpatialModel(PrototypeModel):
 class SpatialMethod(LiftedMethod):
     """Spatial evidential c-means."""
 
-    def _draw(self, family: FocalSets, seed: int) -> PrototypeModel:
-        model = super()._draw(family, seed)
+    model_type = SpatialModel
+
+    def _draw_start(
+        self, family: FocalSets, rng: np.random.RandomState
+    ) -> PrototypeModel:
+        model = super()._draw_start(family, rng)
         return replace(model, centers=lift(model.centers[:, :-1]))
 
-    def _outlier_distance(self) -> float:
-        weights = self.sample_weights
-        X = self.sample[:, :-1]
-        squares, which = k_means_distances(X, weights, self.n_clusters, self.rng)
-        squares += np.square(self.sample[which, -1], dtype=float)
-        return outlier_distance(np.sqrt(squares), weights[which])
+    def _outlier_cost(self) -> float:
+        X = self.sample
+        return outlier_cost(
+            X[:, :-1],
+            self.sample_weights,
+            self.n_clusters,
+            self.rng,
+            np.square(X[:, -1], dtype=float),
+        )
 
 
 @dataclass(frozen=True)
@@ -152,7 +158,7 @@ class AdaptiveSpatialModel(PrototypeModel):
         second[row, column] = (means[:, row] * means[:, column] + X[:, p:]).T @ powers
         return Statistics(objective, powers.sum(axis=0), means.T @ powers, second)
 
-    def update(self, statistics: Statistics, *, move_centers: bool = True) -> Self:
+    def update(self, statistics: Statistics) -> Self:
         moved = self.core.update(statistics)
         centers = pad(moved.centers, self.centers.shape[1])
         return replace(self, centers=centers, metrics=moved.metrics)
@@ -174,6 +180,8 @@ class AdaptiveSpatialMethod(PrototypeMethod):
     The estimator stores the number of channels.
     """
 
+    model_type = AdaptiveSpatialModel
+
     @property
     def n_channels(self) -> int:
         return self.estimator.n_features_in_
@@ -183,8 +191,7 @@ class AdaptiveSpatialMethod(PrototypeMethod):
         """Number of covariances."""
         return self.original.values.shape[1] - self.n_channels
 
-    @cached_property
-    def points(self) -> np.ndarray:
+    def _find_points(self) -> np.ndarray:
         return self.sample[:, : self.n_channels]
 
     def _identity_metrics(self) -> np.ndarray:
@@ -199,13 +206,9 @@ class AdaptiveSpatialMethod(PrototypeMethod):
         centers = _starts.validate_centers(init, (self.n_clusters, self.n_channels))
         return pad(centers, self.rows.values.shape[1])
 
-    def _outlier_distance(self) -> float:
-        weights = self.sample_weights
-        p = self.n_channels
-        squares, which = k_means_distances(
-            self.points, weights, self.n_clusters, self.rng
+    def _outlier_cost(self) -> float:
+        row, column = np.tril_indices(self.n_channels)
+        traces = self.sample[:, self.n_channels :][:, row == column].sum(axis=1)
+        return outlier_cost(
+            self.points, self.sample_weights, self.n_clusters, self.rng, traces
         )
-        row, column = np.tril_indices(p)
-        # traces of the covariance matrices
-        squares += self.sample[which, p:][:, row == column].sum(axis=1)
-        return outlier_distance(np.sqrt(squares), weights[which])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,26 +12,26 @@ import numpy as np
 
 from dempster import _validation as rule
 from dempster._errors import InvalidParameterError
-from dempster._random import as_random_state
 from dempster._types import ArrayLike, Metric, TableLike
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
 from dempster.cluster._base import (
     COMMON_RULES,
-    MISSING_RULE,
+    FUZZINESS_RULE,
     EvidentialClusterer,
     FitRequest,
 )
-from dempster.cluster._boundaries import count_boundaries, neighbor_family
 from dempster.cluster._mass_step import (
+    MassMethod,
     MassStep,
+    StepModel,
     interpolate_plausibilities,
     masses_from_plausibilities,
 )
 from dempster.cluster._medoid_starts import medoid_starts
-from dempster.cluster._search import FitResult, Method, Sample, require_singletons
-from dempster.cluster._starts import outlier_distance, too_few_objects_error
-from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, fit_source_peaks
+from dempster.cluster._search import FitResult, Sample
+from dempster.cluster._starts import too_few_objects_error
+from dempster.cluster.belief_peaks import PEAKS_RULE, Init, fit_source_peaks
 from dempster.cluster.explanation import ClusterEvidence
 from dempster.data import sampling
 from dempster.data.sampling import order_along_line
@@ -82,6 +82,8 @@ class ComparedObjects:
     Objects of weight 0 are never medoids.
     """
 
+    candidates: Any = None  # objects that may have weights in `WECMdd`
+
     def __init__(self, source: DissimilaritySource, power: float, weights: np.ndarray):
         self.source = source
         self.power = power
@@ -120,9 +122,7 @@ class ComparedObjects:
         They are exactly zero between equal objects.
         """
         if self.source.matrix is not None:
-            return np.ascontiguousarray(
-                raise_to_power(self.source.matrix[objects].T, self.power)
-            )
+            return np.ascontiguousarray(self.block(objects).T)
         out = np.empty((len(self), len(objects)))
         if len(objects) == 0:  # scikit-learn's metrics reject an empty table
             return out
@@ -137,13 +137,12 @@ class ComparedObjects:
 
         None selects all objects.
         """
-        if columns is not None and len(columns) == len(self):
-            columns = None
+        which: Any = columns
+        if columns is None or len(columns) == len(self):
+            which = slice(None)
         if self.matrix is None:
-            which = slice(None) if columns is None else columns
             return raise_to_power(self.source.block(rows, which), self.power)
-        block = self.matrix[rows]
-        return block if columns is None else block[:, columns]
+        return self.matrix[rows][:, which]
 
     def sums(self, weights: np.ndarray, candidates: np.ndarray | None) -> np.ndarray:
         """Return the sums over objects i of weights[i] d(i, o), shape (c, k).
@@ -155,16 +154,15 @@ class ComparedObjects:
                 return weights.T @ self.matrix
             candidates = np.arange(len(self))
         blocks = split_rows(len(candidates), len(self))
-        return np.concatenate(
-            [self.block(candidates[a:b]) @ weights for a, b in blocks]
-        ).T
+        parts = [self.block(candidates[a:b]) @ weights for a, b in blocks]
+        return np.concatenate(parts).T
 
 
 # ---- models --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class MedoidModel(ABC):
+class MedoidModel(StepModel):
     """Fitted model in which reference objects represent clusters or sets of clusters.
 
     ``gaps`` (c, c) contains the differences between the costs of two clusters at their medoids,
@@ -172,26 +170,21 @@ class MedoidModel(ABC):
     the costs of pairs.
     """
 
-    step: MassStep
     references: References
     power: float  # exponent of the dissimilarities
     gaps: Annotated[np.ndarray, "c c"] | None = field(default=None, kw_only=True)
 
     @property
-    def family(self) -> FocalSets:
-        return self.step.family
-
-    @property
-    @abstractmethod
     def medoid_positions(self) -> np.ndarray:
         """Index, in the training data, of the object that represents each cluster best.
 
         Shape (c,).
         """
+        raise NotImplementedError
 
-    @abstractmethod
     def costs(self, near: np.ndarray) -> np.ndarray:
         """Return the costs of the g nonempty sets, shape (n, g), from powers of dissimilarities."""
+        raise NotImplementedError
 
     @property
     def coefficients(self) -> np.ndarray:
@@ -261,7 +254,7 @@ State = TypeVar("State", bound=Representatives)
 # ---- methods -------------------------------------------------------------------------------------
 
 
-class MedoidMethod(Method[State, State], Generic[State]):
+class MedoidMethod(MassMethod[State, State], Generic[State]):
     """Base class of the algorithms that represent clusters by objects (medoids)."""
 
     cost_power = 1  # exponent of the dissimilarities in the costs
@@ -274,12 +267,10 @@ class MedoidMethod(Method[State, State], Generic[State]):
         sample: Sample[DissimilaritySource],
         request: FitRequest,
     ):
-        self.params: Any = params
+        super().__init__(params, sample, request)
         self.source = sample.values
-        self.apply = request.apply
-        self.n_clusters = request.n_clusters
         self.init = params._resolve_init(self.source, self.n_clusters)
-        self.rng = as_random_state(params.random_state)
+        self.distance_power = self.cost_power * params.power
         n = len(self.source)
         weights = np.ones(n) if sample.weights is None else sample.weights
         whole = ComparedObjects(self.source, params.power, weights)
@@ -304,34 +295,18 @@ class MedoidMethod(Method[State, State], Generic[State]):
         self.unit = float(
             share @ D @ share
         )  # mean dissimilarity between weighted objects
-        self._delta2 = (
-            None if isinstance(params.delta, str) else float(params.delta) ** 2
-        )
 
     @property
     def _sample_matrix(self) -> np.ndarray:
         assert self.part.matrix is not None
         return self.part.matrix
 
-    @property
-    def delta(self) -> float:
-        return float(np.sqrt(self.delta2))
-
-    @property
-    def delta2(self) -> float:
-        """Cost of the empty set, estimated if ``delta`` is "auto"."""
-        if self._delta2 is None:
-            large = pair_quantile(
-                self._sample_matrix, self.part.weights, _DELTA_SHARE, self.rounding
-            )
-            # If all objects are equal, any positive value is valid.
-            self._delta2 = large**self.cost_power or 1.0
-        return self._delta2
-
-    def _mass_step(self, family: FocalSets) -> MassStep:
-        require_singletons(family)
-        delta2 = np.inf if family.empty_index is None else self.delta2
-        return MassStep(family, self.params.alpha, self.params.beta, delta2, self.zero)
+    def _outlier_cost(self) -> float:
+        large = pair_quantile(
+            self._sample_matrix, self.part.weights, _DELTA_SHARE, self.rounding
+        )
+        # If all objects are equal, any positive value is valid.
+        return large**self.cost_power or 1.0
 
     # ---- steps of a method -----------------------------------------------------------------------
 
@@ -355,7 +330,7 @@ class MedoidMethod(Method[State, State], Generic[State]):
 
     def count_candidates(self, objects: ComparedObjects, default: int) -> int:
         """Return the number of candidates, ``default`` if "auto" and the matrix is not kept."""
-        size = self.params.n_candidates
+        size = self.estimator.n_candidates
         if size == "auto":
             size = default if objects.matrix is None else None
         return len(objects) if size is None else int(size)
@@ -408,54 +383,47 @@ class MedoidMethod(Method[State, State], Generic[State]):
 
     def draw_starts(self, family: FocalSets) -> list[State]:
         step = self._mass_step(family)
-        if isinstance(self.init, str):
-            return [
-                self.start(self.part, step, medoids) for medoids in self._draw_medoids()
-            ]
-        return [self.start(self.whole, step, self._user_medoids(self.init))]
+        if self.has_user_start:
+            return [self.start(self.whole, step, self._user_medoids())]
+        return [
+            self.start(self.part, step, medoids) for medoids in self._draw_medoids()
+        ]
 
-    def _user_medoids(self, init: ArrayLike | CredalPartition) -> np.ndarray:
+    def _user_medoids(self) -> np.ndarray:
+        init = self.init
         n = len(self.source)
         c = self.n_clusters
         if isinstance(init, CredalPartition):
             _starts.check_partition(init, n, c)
             return self.central_objects(
-                self.whole, init.pignistic() ** self.params.beta
+                self.whole, init.pignistic() ** self.estimator.beta
             )
         medoids = _starts.validate_positions(init, n, c)
         equal = np.argwhere(np.tril(self.whole.columns(medoids)[medoids] <= 0, -1))
         if len(equal):
             a, b = medoids[equal[0]]
-            raise InvalidParameterError(
-                "init",
-                must=f"select different objects, but objects {b} and {a} are equal",
-            )
+            must = f"select different objects, but objects {b} and {a} are equal"
+            raise InvalidParameterError("init", must=must)
         return medoids
 
     def _draw_medoids(self) -> list[np.ndarray]:
         """Draw sets of initial medoids, independently of the order of the rows."""
-        n_init = self.params.n_init
+        n_init = self.estimator.n_init
         objects = self.part
         order = objects.order[objects.weights[objects.order] > 0]
         D = np.ascontiguousarray(self._sample_matrix[np.ix_(order, order)])
         weights = objects.weights[order]
         rng = np.random.default_rng(self.rng.randint(np.iinfo(np.int32).max))
-        if self.init == "medoids":
-            starts = medoid_starts(D, self.n_clusters, n_init, rng, weights)
-        else:
-            starts = [
-                _draw_distinct(D, weights, self.n_clusters, self.rounding, rng)
-                for _ in range(n_init)
-            ]
+        starts = medoid_starts(D, self.n_clusters, n_init, rng, weights)
         return [order[which] for which in starts]
 
     # ---- runs ------------------------------------------------------------------------------------
 
     def run_start(self, start: State) -> Run[State]:
-        return self.run(self.part if isinstance(self.init, str) else self.whole, start)
+        return self.run(self.whole if self.has_user_start else self.part, start)
 
     def refine(self, best: Run[State]) -> Run[State]:
-        if not isinstance(self.init, str) or self.part is self.whole:
+        if self.has_user_start or self.part is self.whole:
             return best
         return self.run(self.whole, self.enlarge(best.model))
 
@@ -464,20 +432,14 @@ class MedoidMethod(Method[State, State], Generic[State]):
 
     def add_neighbor_pairs(self, run: Run[State]) -> Run[State]:
         model = self.fitted_model(run.model)
-        costs = model.predict_costs(self._values)
-        if self._delta2 is None:
-            power = self.cost_power * self.params.power
-            nearest = costs.min(axis=1) ** (1 / power)
-            self._delta2 = outlier_distance(nearest, self.whole.weights) ** power
-        costs = model.cluster_costs(costs)
-        family = neighbor_family(count_boundaries(costs, self.whole.weights))
+        costs = model.cluster_costs(model.predict_costs(self._values))
+        step = self._neighbor_step(costs, self.whole.weights)
         medoids = model.medoid_positions
         gaps = None
         if not self.pairs_can_win:
             costs = model.cluster_costs(model.predict_costs(self._values[medoids]))
             excess = costs - np.diagonal(costs)[:, None]
             gaps = np.maximum((excess + excess.T) / 2, 0)
-        step = self._mass_step(family)
         return replace(run, model=replace(run.model, step=step, gaps=gaps))
 
     def result(self, run: Run[State]) -> FitResult:
@@ -504,24 +466,6 @@ class IndexMedoidMethod(MedoidMethod[Medoids]):
         return replace(state, positions=self.positions[state.positions])
 
 
-def _draw_distinct(
-    D: np.ndarray,
-    weights: np.ndarray,
-    n_objects: int,
-    zero: float,
-    rng: np.random.Generator,
-) -> np.ndarray:
-    """Draw the indices of different objects, with probabilities proportional to their weights."""
-    chances = weights.copy()
-    drawn = np.empty(n_objects, dtype=np.intp)
-    for k in range(n_objects):
-        reach = np.cumsum(chances)
-        row = np.searchsorted(reach, rng.random() * reach[-1], side="right")
-        drawn[k] = min(int(row), len(D) - 1)
-        chances[D[drawn[k]] <= zero] = 0
-    return drawn
-
-
 def check_distinct_objects(
     dissimilarities: Callable[[int], np.ndarray],
     weights: np.ndarray,
@@ -543,8 +487,6 @@ def check_distinct_objects(
 _ROUNDED = (
     1 - 1e-12
 )  # factor that prevents rounding errors from increasing the rank of a quantile
-_N_PROBES = 20_000  # number of values from which the range of a quantile is estimated
-_MARGIN = 0.02  # half the width of the range of a quantile, as a share of all values
 
 
 def pair_quantile(
@@ -563,34 +505,12 @@ def pair_quantile(
         rank = max(int(np.ceil(share * len(values) * _ROUNDED)) - 1, 0)
         return float(np.partition(values, rank)[rank])
     pair_weights = np.outer(weights, weights)[positive]
-    if pair_weights.any():
-        return _weighted_quantile(values, pair_weights, share)
-    return 0.0
-
-
-def _weighted_quantile(values: np.ndarray, weights: np.ndarray, share: float) -> float:
-    """Return a weighted quantile.
-
-    Only the values in a range around it, estimated from a subset, are sorted.
-    """
-    target = share * weights.sum() * _ROUNDED
-    step = max(1, len(values) // _N_PROBES)
-    probes = np.argsort(values[::step]) * step
-    reach = np.cumsum(weights[probes])
-    bounds = np.array([share - _MARGIN, share + _MARGIN]) * reach[-1]
-    low, high = values[probes[np.searchsorted(reach, bounds).clip(max=len(probes) - 1)]]
-    below = float(weights[values < low].sum())
-    near = (values >= low) & (values <= high)
-    if not below < target <= below + weights[near].sum():
-        below = 0.0
-        near = np.ones(len(values), dtype=bool)
-    values = values[near]
-    weights = weights[near]
+    if not pair_weights.any():
+        return 0.0
     order = np.argsort(values, kind="stable")
-    reach = below + np.cumsum(weights[order])
-    return float(
-        values[order[min(int(np.searchsorted(reach, target)), len(order) - 1)]]
-    )
+    reach = np.cumsum(pair_weights[order])
+    rank = int(np.searchsorted(reach, share * reach[-1] * _ROUNDED))
+    return float(values[order[min(rank, len(order) - 1)]])
 
 
 # ---- estimators ----------------------------------------------------------------------------------
@@ -599,15 +519,12 @@ RELATIONAL_RULES = {
     **COMMON_RULES,
     "metric": METRIC_RULE,
     "symmetrize": rule.flag,
-    "alpha": rule.real(0),
-    "beta": rule.real(1, 50, open_low=True),
-    "delta": rule.choice("auto") | rule.real(0, open_low=True),
-    "missing": MISSING_RULE,
 }
 MEDOID_RULES = {
     **RELATIONAL_RULES,
+    "beta": FUZZINESS_RULE,
     "n_candidates": rule.choice("auto") | rule.choice(None) | rule.integer(1),
-    "init": rule.choice("medoids", "random")
+    "init": rule.choice("medoids")
     | rule.kind(CredalPartition)
     | rule.array
     | PEAKS_RULE,
@@ -619,7 +536,7 @@ class RelationalClusterer(EvidentialClusterer):
 
     metric: Metric
     symmetrize: bool
-    init: str | BeliefPeaks | ArrayLike | CredalPartition
+    init: Init
     _input: Annotated[DissimilarityInput, ".origin n_features"]
 
     def fit(
@@ -670,12 +587,6 @@ class MedoidClusterer(RelationalClusterer):
     n_init: int
     max_iter: int
     power = 1.0  # default for clusterers without this parameter
-    _method_type: type[MedoidMethod[Any]]
-
-    def _make_method(
-        self, sample: Sample[DissimilaritySource], request: FitRequest
-    ) -> MedoidMethod[Any]:
-        return self._method_type(self, sample, request)
 
     def _fitted_attributes(self, method: Any, model: Any) -> dict[str, Any]:
         medoids = model.medoid_positions

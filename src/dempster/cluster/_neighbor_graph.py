@@ -62,19 +62,12 @@ def symmetrize_graph(
     _transposed_rows(indptr, indices, weights, *transposed)
     sizes = np.empty(n, dtype)
     blocks = row_blocks(n)
-    apply(
-        _union_sizes,
-        [(indptr, indices, *transposed[:2], a, b, sizes) for a, b in blocks],
-    )
-    union = np.concatenate([[0], np.cumsum(sizes)]).astype(dtype)
+    pattern = indptr, indices, *transposed[:2]
+    apply(_union_sizes, [(*pattern, *block, sizes) for block in blocks])
+    union = np.append(0, np.cumsum(sizes)).astype(dtype)
     entries = np.empty(union[-1], dtype), np.empty(union[-1])
-    apply(
-        _union_rows,
-        [
-            (indptr, indices, weights, *transposed, mean, a, b, union, *entries)
-            for a, b in blocks
-        ],
-    )
+    graph = indptr, indices, weights, *transposed, mean
+    apply(_union_rows, [(*graph, *block, union, *entries) for block in blocks])
     return union, *entries
 
 
@@ -84,7 +77,7 @@ class NeighborGraph:
 
     The neighbors of row i of the graph are ``indices[indptr[i]:indptr[i + 1]]``. The rows of the
     graph may be sorted so that neighbors are close in memory, which makes sweeps faster. Row i of
-    the graph is then row ``order[i]`` of X; ``order`` is None if the rows are not sorted.
+    the graph is row ``order[i]`` of X.
     """
 
     indptr: np.ndarray
@@ -95,7 +88,7 @@ class NeighborGraph:
     )  # strengths[i] * strengths[j] is evidence against a common cluster
     movable: np.ndarray  # rows whose labels are not known
     symmetric: bool
-    order: np.ndarray | None = None
+    order: np.ndarray
 
     @classmethod
     def from_weights(
@@ -109,15 +102,17 @@ class NeighborGraph:
 
         ``graph`` is the parameter ``neighbor_graph`` of `EKNNClus`.
         """
+        n = weights.shape[0]
         indices = weights.indices
-        if order is not None:
-            rank = _ranks(order).astype(indices.dtype)
+        if order is None:
+            order = np.arange(n)
+        else:
+            rank = np.argsort(order).astype(indices.dtype)
             weights = weights[order]
             indices = rank[weights.indices]
         parts = weights.indptr, indices, weights.data
         if graph != "directed":
             parts = symmetrize_graph(*parts, graph == "mean", apply)
-        n = weights.shape[0]
         return cls(*parts, np.zeros(n), np.arange(n), graph != "directed", order)
 
     def __len__(self) -> int:
@@ -125,25 +120,13 @@ class NeighborGraph:
 
     def agreement(self, labels: np.ndarray) -> float:
         """Return the sum of weights inside clusters: the log-plausibility up to a constant."""
-        labels = self._to_graph_order(labels)
+        labels = labels[self.order]
         return float(agreement(self.indptr, self.indices, self.weights, labels))
 
     @cached_property
-    def _rank(self) -> np.ndarray | None:
-        """Index in the graph of each row of X; None if the rows of the graph are not sorted."""
-        if self.order is None:
-            return None
-        return _ranks(self.order)
-
-    def _to_graph_order(self, labels: np.ndarray) -> np.ndarray:
-        if self.order is None:
-            return labels
-        return labels[self.order]
-
-    def _to_row_order(self, labels: np.ndarray) -> np.ndarray:
-        if self._rank is None:
-            return labels
-        return labels[self._rank]
+    def _rank(self) -> np.ndarray:
+        """Index in the graph of each row of X."""
+        return np.argsort(self.order)
 
     def search(
         self, labels: np.ndarray, rng: np.random.Generator, max_iter: int
@@ -158,7 +141,7 @@ class NeighborGraph:
         """
         labels = renumber(labels)
         agreement = self.agreement(labels)
-        labels = self._to_graph_order(labels)
+        labels = labels[self.order]
         gains, converged = self._relabel(
             labels, lambda: rng.permutation(self.movable), max_iter
         )
@@ -171,7 +154,7 @@ class NeighborGraph:
             )
             for gain in gains:
                 history[-1] += gain
-        return renumber(self._to_row_order(labels)), history, converged
+        return renumber(labels[self._rank]), history, converged
 
     def _relabel(
         self,
@@ -193,9 +176,7 @@ class NeighborGraph:
         gained = np.empty(1)
         gains = []
         for _ in range(max_iter):
-            order = next_order()
-            if self._rank is not None:
-                order = self._rank[order]
+            order = self._rank[next_order()]
             state = (labels, totals, awake, support)
             n_moves = relabel(*graph, order, *state, settle, gained)
             gains.append(float(gained[0]))
@@ -204,31 +185,36 @@ class NeighborGraph:
         return gains, False
 
     def masses(self, labels: np.ndarray, n_clusters: int, apply: Apply) -> np.ndarray:
-        """Return the masses of all rows on the empty set, the clusters and the frame.
-
-        Dempster's rule combines the evidence of the neighbors. Let r_k = exp(u_k) - 1, where u_k is
-        the sum of the weights of the neighbors in cluster k. Then m({k}) = r_k / (1 + sum r) and
-        m(frame) = 1 / (1 + sum r).
-        """
-        n = len(self)
-        out = np.empty((n, n_clusters + 2))
-        labels = self._to_graph_order(labels)
-
-        def write(start: int, stop: int) -> None:
-            first = self.indptr[start]
-            last = self.indptr[stop]
-            rows = self.indptr[start : stop + 1] - first
-            entries = self.indices[first:last], self.weights[first:last]
-            neighbor_masses(rows, *entries, labels, n_clusters, out[start:stop])
-
-        apply(write, row_blocks(n))
-        return self._to_row_order(out)
+        """Return the masses of all rows on the empty set, the clusters and the frame."""
+        edges = self.indptr, self.indices, self.weights
+        masses = combine_evidence(edges, labels[self.order], n_clusters, apply)
+        return masses[self._rank]
 
 
-def _ranks(order: np.ndarray) -> np.ndarray:
-    ranks = np.empty_like(order)
-    ranks[order] = np.arange(len(order))
-    return ranks
+def combine_evidence(
+    edges: tuple[np.ndarray, np.ndarray, np.ndarray],
+    labels: np.ndarray,
+    n_clusters: int,
+    apply: Apply,
+) -> np.ndarray:
+    """Return the masses of rows on the empty set, the clusters and the frame.
+
+    Dempster's rule combines the evidence of the neighbors. Let r_k = exp(u_k) - 1, where u_k is the
+    sum of the weights of the neighbors in cluster k. Then m({k}) = r_k / (1 + sum r) and m(frame) =
+    1 / (1 + sum r). ``edges`` is a matrix of weights in compressed rows, whose columns have labels.
+    """
+    indptr, indices, weights = edges
+    n = len(indptr) - 1
+    out = np.empty((n, n_clusters + 2))
+
+    def write(start: int, stop: int) -> None:
+        part = slice(indptr[start], indptr[stop])
+        rows = indptr[start : stop + 1] - indptr[start]
+        entries = rows, indices[part], weights[part]
+        neighbor_masses(*entries, labels, n_clusters, out[start:stop])
+
+    apply(write, row_blocks(n))
+    return out
 
 
 def renumber(labels: np.ndarray) -> np.ndarray:

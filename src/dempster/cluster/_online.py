@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -20,9 +19,6 @@ from dempster.cluster._search import FitResult, MassModel, Sample, Search
 from dempster.optimize.blocks import Apply, block_map
 from dempster.optimize.descent import Run
 
-CHECKPOINT_RULE = rule.choice(None) | rule.kind(str, Path, words="a path")
-
-DEVICE_RULE = rule.kind(str, words="the name of a device")
 _HALF_LIFE = rule.choice(None) | rule.real(0, open_low=True)
 
 
@@ -89,12 +85,6 @@ class OnlineClusterer(EvidentialClusterer):
         """
         return self._fit(X, sample_weight=sample_weight)
 
-    def _fit_draft(
-        self, X: TableLike, sample_weight: ArrayLike, per_row: dict[str, Any]
-    ) -> FitResult:
-        self.__dict__.pop("_online", None)  # sums of earlier calls of `partial_fit`
-        return super()._fit_draft(X, sample_weight, per_row)
-
     def _compute_masses(self, values: Array, apply: Apply) -> Array:
         if self.device == "cpu" or is_tensor(values):
             return super()._compute_masses(values, apply)
@@ -141,9 +131,7 @@ class OnlineClusterer(EvidentialClusterer):
         """
         rule.check(half_life, "half_life", _HALF_LIFE)
         rule.check_flags(update=update)
-        learner = copy.copy(
-            self
-        )  # An error or an interrupt must not change the estimator.
+        learner = copy.copy(self)  # An error must not change the estimator.
         learner._learn(X, sample_weight, half_life, update=bool(update))
         self.__dict__ = learner.__dict__
         return self
@@ -158,11 +146,8 @@ class OnlineClusterer(EvidentialClusterer):
     ) -> None:
         first = "_online" not in vars(self)
         if first:
-            self.__dict__ = {
-                name: value
-                for name, value in vars(self).items()
-                if not name.endswith("_")
-            }
+            for name in [name for name in vars(self) if name.endswith("_")]:
+                delattr(self, name)
             self.n_samples_seen_ = 0
             self.n_iter_ = 0
             self.history_ = np.empty(0)
@@ -173,19 +158,20 @@ class OnlineClusterer(EvidentialClusterer):
             sample = self._read_next(X, sample_weight)
         with block_map(self.n_jobs) as apply:
             learned = self._start_online(sample, apply) if first else self._online
+            values = sample.values
+            weights = sample.kernel_weights
             kept = 1.0
             if half_life is not None:
-                weights = sample.weights
-                amount = float(len(sample.values) if weights is None else weights.sum())
+                amount = float(weights.sum()) if len(weights) else len(values)
                 kept = 0.5 ** (amount / half_life)
             learned = learned.add_block(
-                sample.values, sample.kernel_weights, kept, update=update, apply=apply
+                values, weights, kept, update=update, apply=apply
             )
             self._online = learned
             model = learned.to_model()
             self._model = model
-            masses = self._compute_masses(sample.values, apply)
-            self.n_samples_seen_ += len(sample.values)
+            masses = self._compute_masses(values, apply)
+            self.n_samples_seen_ += len(values)
             history = [*to_host(self.history_), float(learned.objective)]
             result = FitResult(Run(model, history), model, masses)
             self._set_result(result, sample, {}, apply, self.n_iter_ + update)

@@ -42,21 +42,20 @@ _IRRELEVANT_PARAMS = (
 )  # parameters that do not change the result
 
 
-def check_enough_rows(n_rows: int, n_clusters: int | None) -> None:
-    if n_rows < (n_clusters or 1):
-        message = f"n_samples={n_rows} should be >= n_clusters={n_clusters}"
-        raise InvalidParameterError("n_clusters", message=message)
-
-
-def check_distinct_rows(
+def check_enough_rows(
     values: Any, n_clusters: int | None, weights: np.ndarray | None = None
 ) -> None:
     """Raise an error if a table, or the table of a source, has too few distinct rows.
 
     Objects of a matrix of dissimilarities are regarded as distinct.
     """
+    if n_clusters is None:
+        return
+    if len(values) < n_clusters:
+        message = f"n_samples={len(values)} should be >= n_clusters={n_clusters}"
+        raise InvalidParameterError("n_clusters", message=message)
     rows = getattr(values, "objects", values)
-    if n_clusters is not None and isinstance(rows, np.ndarray) and rows.ndim == 2:
+    if isinstance(rows, np.ndarray) and rows.ndim == 2:
         check_different_objects(rows, rows[: 4 * n_clusters], n_clusters, weights)
 
 
@@ -77,22 +76,18 @@ def open_sample(
             yield sample
         return
     if clusterer.checkpoint is not None and clusterer._support.passes:
-        must = f"be None if X is in memory, got {str(clusterer.checkpoint)!r}"
-        raise InvalidParameterError(
-            "checkpoint", must=f"{must}; pass [X] to fit X as one block"
-        )
+        expected = "None if X is in memory; pass [X] to fit X as one block"
+        raise InvalidParameterError("checkpoint", expected, clusterer.checkpoint)
     yield read_sample(clusterer, X, sample_weight)
 
 
 def read_sample(clusterer: Any, X: TableLike, sample_weight: ArrayLike) -> Sample[Any]:
     """Validate X in memory and the weights of its rows, and return them."""
     values = clusterer._read(X, reset=True)
-    check_enough_rows(len(values), clusterer._requested_clusters())
     names = clusterer._row_names(X)
-    weights = clusterer._validate_weights(
-        reorder_like(sample_weight, names), len(values)
-    )
-    check_distinct_rows(values, clusterer._requested_clusters(), weights)
+    aligned = reorder_like(sample_weight, names)
+    weights = clusterer._validate_weights(aligned, len(values))
+    check_enough_rows(values, clusterer._requested_clusters(), weights)
     device = X.device if clusterer._stays_on_device(X) else None
     return Sample(values, weights, names, device=device)
 
@@ -123,11 +118,7 @@ def align_init(clusterer: Any, index: Index) -> None:
 def move_results(clusterer: Any, X: Array) -> None:
     """Move the fitted arrays to the device of the tensor X."""
     for name, value in vars(clusterer).items():
-        if (
-            name.endswith("_")
-            and not name.startswith("_")
-            and isinstance(value, np.ndarray)
-        ):
+        if name.endswith("_") and isinstance(value, np.ndarray):
             setattr(clusterer, name, to_device_of(value, X))
 
 
@@ -198,7 +189,7 @@ def _open_block_sample(
             products=support.products,
             min_sample=clusterer._min_sample(),
         )
-        check_enough_rows(len(rows), clusterer._requested_clusters())
+        check_enough_rows(rows, clusterer._requested_clusters())
         values = clusterer._read(named_rows(rows.values, source), reset=True)
         yield Sample(values, rows.weights if len(rows.weights) else None, blocks=rows)
 
@@ -274,8 +265,7 @@ def _lazy_partition(
 ) -> LazyCredalPartition:
     family = clusterer.focal_sets_
     light = light_copy(clusterer, clusterer._prediction_state)
-    if hasattr(clusterer, "init"):
-        light.init = None  # ``init`` may be a large partition of all rows.
+    light.init = None  # ``init`` may be a large partition of all rows.
     return LazyCredalPartition(source, family, metadata, (_block_masses, light))
 
 

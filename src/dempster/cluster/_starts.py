@@ -16,7 +16,7 @@ from dempster._arrays import Array, to_host
 from dempster._blas import one_blas_thread
 from dempster._errors import InvalidParameterError
 from dempster._types import ArrayLike
-from dempster._validation import as_reals, check_size, validating
+from dempster._validation import as_floats, as_reals, check_size, validating
 from dempster.belief import FocalSets
 from dempster.data.sampling import systematic_draw
 from dempster.optimize.k_means import k_means
@@ -63,7 +63,7 @@ def check_partition(init: CredalPartition, n_objects: int, n_clusters: int) -> N
 
 def validate_centers(init: ArrayLike, shape: tuple[int, int]) -> np.ndarray:
     """Return ``init`` as a float array of distinct prototypes."""
-    centers = as_reals(init, "init").astype(float, copy=False)
+    centers = as_floats(init, "init")
     if centers.shape != shape:
         must = f"have shape {shape} (n_clusters, n_features), got {centers.shape}"
         raise InvalidParameterError("init", must=must)
@@ -276,6 +276,22 @@ def k_means_distances(
         centers, labels = k_means(data, n_clusters, rng, w)
         runs.append(np.square(data - centers[labels]).sum(axis=1))
     return min(runs, key=lambda squares: float(w @ squares)), which
+
+
+def outlier_cost(
+    X: np.ndarray,
+    weights: np.ndarray,
+    n_clusters: int,
+    rng: np.random.RandomState,
+    added: np.ndarray | float = 0.0,
+) -> float:
+    """Return the square of the value of delta="auto", estimated by k-means.
+
+    ``added`` contains terms of the squared distances that k-means does not use.
+    """
+    squares, which = k_means_distances(X, weights, n_clusters, rng)
+    squares += np.broadcast_to(added, len(X))[which]
+    return outlier_distance(np.sqrt(squares), weights[which]) ** 2
 
 
 def find_isolated(X: np.ndarray) -> np.ndarray:

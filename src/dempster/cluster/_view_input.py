@@ -99,25 +99,14 @@ class ViewInput:
 
     def read_new(self, estimator: BaseEstimator, X: TableLike) -> np.ndarray:
         """Validate new rows, and return one table with the columns of all views."""
-        split = split_tables(X)
+        names, tables = split_tables(X) or ([], [X])
+        is_named = isinstance(X, Mapping)
         n_views = max(len(self._readers), 1)
-        if split is None and n_views > 1:
-            raise InvalidParameterError(
-                "X",
-                must=f"be a list of {n_views} tables, one per view ({', '.join(self.names)})",
-            )
-        names, tables = split or ([], [X])
-        if len(tables) != n_views:
-            raise InvalidParameterError(
-                "X", must=f"have {n_views} views, like X in fit, got {len(tables)}"
-            )
-        if split is not None and isinstance(X, Mapping):
-            if sorted(names) != sorted(self.names):
-                raise InvalidParameterError(
-                    "X",
-                    must=f"have the same views as in fit, {', '.join(self.names)}, "
-                    f"got {', '.join(names)}",
-                )
+        if len(tables) != n_views or (is_named and set(names) != set(self.names)):
+            must = f"have the same {n_views} views as in fit, {', '.join(self.names)}"
+            found = ", ".join(names) or "a single table"
+            raise InvalidParameterError("X", must=f"{must}, got {found}")
+        if is_named:
             tables = [tables[names.index(name)] for name in self.names]
         return _join(self._read_tables(estimator, tables, reset=False))
 

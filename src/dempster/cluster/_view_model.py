@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import reduce
 from operator import add
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
 from dempster._native import kernel
-from dempster._random import as_random_state
-from dempster._types import ArrayLike
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
 from dempster.cluster._base import FitRequest
-from dempster.cluster._boundaries import count_boundaries, neighbor_family
-from dempster.cluster._mass_step import MassStep, project_masses
-from dempster.cluster._search import FitResult, Method, Sample, require_singletons
+from dempster.cluster._mass_step import MassMethod, StepModel, project_masses
+from dempster.cluster._search import FitResult, Sample
 from dempster.cluster._view_weights import WeightRule, shapeless_dispersion
 from dempster.cluster.explanation import ClusterEvidence
 from dempster.data import sampling
 from dempster.data.rows import Rows
-from dempster.optimize.blocks import Apply, row_blocks
-from dempster.optimize.descent import Run, descend
+from dempster.optimize.blocks import Apply, Sums, row_blocks
+from dempster.optimize.descent import Run
 from dempster.partition import CredalPartition
 
 # Up to this number of features, variances along principal axes are computed from the covariance
@@ -32,8 +29,6 @@ from dempster.partition import CredalPartition
 MAX_DENSE_FEATURES = 500
 # A view is constant if its dispersion divided by its squared mean is at most this number.
 _ROUNDING = 1e-28
-# A row with at most this cost coincides with a prototype (every view is scaled to dispersion 1).
-_ZERO = 1e-12
 _ONE_VIEW = 0.99  # A view with at least this weight causes a warning.
 
 _view_powers = kernel("""view_powers(
@@ -85,7 +80,8 @@ class Coordinates:
         return Z * self.unit[self.view] + self.origin
 
 
-class ViewSums(NamedTuple):
+@dataclass(frozen=True)
+class ViewSums(Sums):
     """Weighted sums over the rows x with masses m, from which the model is updated."""
 
     objective: float
@@ -97,19 +93,14 @@ class ViewSums(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ViewModel:
+class ViewModel(StepModel):
     """Fitted model of `WMVEC`, with c prototypes and the weights of V views."""
 
-    step: MassStep
     coordinates: Coordinates
     centers: Annotated[np.ndarray, "c p"]  # prototypes in standardized coordinates
     weights: Annotated[np.ndarray, "V"]  # weights of the views
     # shares of the dispersion within clusters, which determine the weights
     dispersion: Annotated[np.ndarray, "V"]
-
-    @property
-    def family(self) -> FocalSets:
-        return self.step.family
 
     @property
     def roots(self) -> np.ndarray:
@@ -173,8 +164,7 @@ class ViewModel:
             squares = np.einsum("i,id,id->d", powers @ factor, part, part)
             return ViewSums(objective, powers.sum(axis=0), powers.T @ part, squares)
 
-        blocks = apply(sum_block, row_blocks(len(Z)))
-        return ViewSums(*(reduce(add, parts) for parts in zip(*blocks, strict=True)))
+        return reduce(add, apply(sum_block, row_blocks(len(Z))))
 
     def update(self, sums: ViewSums, rule: WeightRule, total: float) -> ViewModel:
         """Return the model with optimal prototypes for fixed masses, then optimal view weights."""
@@ -191,22 +181,19 @@ class ViewModel:
         return replace(self, centers=centers, weights=weights, dispersion=dispersion)
 
 
-class ViewMethod(Method[ViewModel, ViewModel]):
+class ViewMethod(MassMethod[ViewModel, ViewModel]):
     """Algorithm that updates masses, prototypes and view weights in turn."""
 
-    def __init__(self, params: Any, sample: Sample[np.ndarray], request: FitRequest):
-        self.params = params
+    zero = 1e-12  # Every view is scaled to dispersion 1.
+
+    def __init__(self, estimator: Any, sample: Sample[np.ndarray], request: FitRequest):
+        super().__init__(estimator, sample, request)
         self.values = sample.values
-        self.apply = request.apply
-        self.n_clusters = request.n_clusters
-        self.rng = as_random_state(params.random_state)
-        self.view_names = params._input.names
-        self.beta = _starts.resolve_beta(params.beta, self.values.shape[1])
-        fixed_weights = params._fixed_weights()
-        self.init = params._resolve_init(sample.values, request.n_clusters)
-        self._delta = None if isinstance(params.delta, str) else float(params.delta)
+        self.view_names = estimator._input.names
+        fixed_weights = estimator._fixed_weights()
+        self.init = estimator._resolve_init(self.values, self.n_clusters)
         self.weights = sample.kernel_weights
-        view = params._input.of_column
+        view = estimator._input.of_column
         self.coordinates = Coordinates.from_rows(self.values, view, self.weights)
         self.data = self.coordinates.transform(self.values)
         self.rows = Rows(self.data, self.weights, self.apply)
@@ -224,47 +211,20 @@ class ViewMethod(Method[ViewModel, ViewModel]):
         )
         if fixed_weights is None:
             varies = self.coordinates.varies
-            evenness = float(params.evenness)
+            evenness = float(estimator.evenness)
             self.rule = WeightRule.from_dispersions(self.shapeless, varies, evenness)
         else:
             self.rule = WeightRule(fixed_weights, fixed_weights, None)
         self._first_roots = np.sqrt(self.rule.first)[view]
-        self._first_points = self.sample * self._first_roots
-
-    @property
-    def delta(self) -> float:
-        """Distance from each object to the empty set, estimated if ``delta`` is "auto"."""
-        if self._delta is None:
-            squares, which = _starts.k_means_distances(
-                self._first_points, self.sample_weights, self.n_clusters, self.rng
-            )
-            self._delta = _starts.outlier_distance(
-                np.sqrt(squares), self.sample_weights[which]
-            )
-        return self._delta
-
-    def _mass_step(self, family: FocalSets) -> MassStep:
-        require_singletons(family)
-        delta2 = np.inf if family.empty_index is None else self.delta**2
-        return MassStep(family, self.params.alpha, self.beta, delta2, _ZERO)
+        self.points = self.sample * self._first_roots
 
     def _model(self, family: FocalSets, centers: np.ndarray) -> ViewModel:
         first = self.rule.first
         step = self._mass_step(family)
         return ViewModel(step, self.coordinates, centers, first, np.ones(len(first)))
 
-    def draw_starts(self, family: FocalSets) -> list[ViewModel]:
-        if not isinstance(self.init, str):
-            return [self._user_start(family, self.init)]
-        seeds = self.rng.randint(np.iinfo(np.int32).max, size=self.params.n_init)
-        return [
-            self._draw_start(family, self.init, np.random.RandomState(seed))
-            for seed in seeds
-        ]
-
-    def _user_start(
-        self, family: FocalSets, init: ArrayLike | CredalPartition
-    ) -> ViewModel:
+    def _user_start(self, family: FocalSets) -> ViewModel:
+        init = self.init
         shape = (self.n_clusters, self.data.shape[1])
         if not isinstance(init, CredalPartition):
             centers = _starts.validate_centers(init, shape)
@@ -277,32 +237,18 @@ class ViewMethod(Method[ViewModel, ViewModel]):
         centers = model.step.best_prototypes(powers.sum(axis=0), powers.T @ self.data)
         return replace(model, centers=centers)
 
-    def _draw_start(
-        self, family: FocalSets, init: str, rng: np.random.RandomState
-    ) -> ViewModel:
-        weights = self.sample_weights
-        if family.empty_index is None:
-            weights = self._weights_without_outliers
-        centers = _starts.draw_centers(
-            self._first_points, weights, self.n_clusters, init, rng
-        )
+    def _draw_start(self, family: FocalSets, rng: np.random.RandomState) -> ViewModel:
+        centers = self._draw_centers(family, rng)
         roots = self._first_roots
         return self._model(family, centers / np.where(roots > 0, roots, 1.0))
 
-    @cached_property
-    def _weights_without_outliers(self) -> np.ndarray:
-        """Weights of the sampled rows; zero for isolated rows, where a prototype would remain."""
-        return _starts.without_isolated(
-            self._first_points, self.sample_weights, self.n_clusters
-        )
-
     def run_start(self, start: ViewModel) -> Run[ViewModel]:
-        if not isinstance(self.init, str):
+        if self.has_user_start:
             return self._run(start, self.data, self.weights)
         return self._run(start, self.sample, self.sample_weights)
 
     def refine(self, best: Run[ViewModel]) -> Run[ViewModel]:
-        if not isinstance(self.init, str) or self.rows.are_all_in(self.sample):
+        if self.has_user_start or self.rows.are_all_in(self.sample):
             return best
         return self._run(best.model, self.data, self.weights)
 
@@ -315,12 +261,7 @@ class ViewMethod(Method[ViewModel, ViewModel]):
         model = run.model
         centers = model.weighted_centers
         squares = cdist(self.sample * model.roots, centers, "sqeuclidean")
-        if self._delta is None:
-            self._delta = _starts.outlier_distance(
-                np.sqrt(squares.min(axis=1)), self.sample_weights
-            )
-        counts = count_boundaries(squares, self.sample_weights)
-        step = self._mass_step(neighbor_family(counts))
+        step = self._neighbor_step(squares, self.sample_weights)
         return replace(run, model=replace(model, step=step))
 
     def result(self, run: Run[ViewModel]) -> FitResult:
@@ -348,7 +289,7 @@ class ViewMethod(Method[ViewModel, ViewModel]):
             objective = sums.objective + total * self.rule.penalty(model.weights)
             return objective, model.update(sums, self.rule, total)
 
-        return descend(step, start, max_iter=self.params.max_iter, tol=self.params.tol)
+        return self._descend(step, start)
 
 
 def spectrum(X: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -14,10 +14,9 @@ from dempster._arrays import Array, to_host
 from dempster._errors import InvalidParameterError
 from dempster._fitting import fit_transaction
 from dempster._site import DocumentedEstimator
-from dempster._types import MaybeUnset, Metric, Seed, TableLike
+from dempster._types import ArrayLike, MaybeUnset, Metric, Seed, TableLike
 from dempster.cluster._base import COMMON_RULES
 from dempster.cluster._open_sample import (
-    check_distinct_rows,
     check_enough_rows,
     light_copy,
     named_rows,
@@ -169,7 +168,7 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
     }
     _input: Annotated[DissimilarityInput, ".origin n_features"]
     _references: Annotated[References, ".positions n_objects:int"]
-    _drawn_labels: MaybeUnset[Annotated[np.ndarray, "n_objects"]]
+    _drawn_labels: Annotated[np.ndarray, "n_objects"]  # of the rows in memory
     belief_: Annotated[np.ndarray, "n_objects"]
     delta_: Annotated[np.ndarray, "n_objects"]
     prominence_: Annotated[np.ndarray, "n_objects"]
@@ -247,31 +246,23 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
 
     def _nearest_labels(self, values: Any, apply: Apply) -> np.ndarray:
         index, _ = ReferenceFinder(self._references)(values, 1, apply)
-        labels = vars(self).get("_drawn_labels")
-        if labels is None:
-            labels = self.labels_
-        return labels[index[:, 0]]
+        return self._drawn_labels[index[:, 0]]
 
     def _block_labels(self, source: Blocks) -> Blocks:
         assert source.width is not None
-        # Check the columns.
-        self._input.new(
-            self, named_rows(np.zeros((1, source.width), source.dtype), source)
-        )
-        labels = "_drawn_labels" if "_drawn_labels" in vars(self) else "labels_"
-        state = ("_input", "_references", labels, "n_features_in_")
+        row = np.zeros((1, source.width), source.dtype)
+        self._input.new(self, named_rows(row, source))  # Check the columns.
+        state = ("_input", "_references", "_drawn_labels", "n_features_in_")
         return source.map(_label_block, light_copy(self, state), None, np.int64)
 
     def _set_attributes(self, X: TableLike) -> None:
         rule.check_parameters(self, self._rules)
-        self.__dict__.pop("_drawn_labels", None)  # of an earlier fit
         if not self._comes_in_blocks(X):
             self._fit_in_memory(X)
             return
         source = open_blocks(X, self.n_jobs)
         rows = sample_rows(source.count_rows(), SAMPLE_SIZE, self.random_state)
         self._fit_in_memory(named_rows(source.take(rows), source))
-        self._drawn_labels = self.labels_
         self.sample_indices_ = rows
         self.labels_ = self._block_labels(source).to_lazy()
 
@@ -281,9 +272,9 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
         )
         source = self._input.training(self, X)
         assert isinstance(source, DissimilaritySource)
-        check_enough_rows(len(source), self.n_clusters)
-        check_distinct_rows(source, self.n_clusters)
+        check_enough_rows(source, self.n_clusters)
         find = make_finder(source, self.neighbors, self.random_state, self.n_jobs)
+        n_neighbors = None if isinstance(self.n_neighbors, str) else self.n_neighbors
         with block_map(self.n_jobs) as apply:
             peaks = find_peaks(
                 source,
@@ -291,9 +282,7 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
                 apply,
                 self.q,
                 n_clusters=self.n_clusters,
-                n_neighbors=None
-                if isinstance(self.n_neighbors, str)
-                else self.n_neighbors,
+                n_neighbors=n_neighbors,
                 min_belief=self.min_belief,
                 min_delta=self.min_delta,
             )
@@ -306,6 +295,7 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
         self.n_neighbors_ = scores.n_neighbors
         self.peak_indices_ = peaks.indices
         self.labels_ = peaks.labels
+        self._drawn_labels = peaks.labels
         self.n_clusters_ = len(peaks.indices)
         self.min_belief_ = peaks.min_belief
         self.min_delta_ = peaks.min_delta
@@ -324,6 +314,8 @@ def _label_block(block: np.ndarray, peaks: BeliefPeaks, apply: Apply) -> np.ndar
     return peaks._nearest_labels(peaks._input.new(peaks, block), apply)
 
 
+Init = str | BeliefPeaks | ArrayLike | CredalPartition
+"""Type of the parameter ``init`` of most clusterers."""
 PEAKS_RULE = rule.choice("belief-peaks") | rule.kind(BeliefPeaks)
 INIT_RULE = (
     rule.choice("k-means++", "random")
@@ -353,13 +345,12 @@ def fit_peaks(
     Missing values are imputed first, because a peak that becomes a prototype must be complete. The
     function raises an error if the number of peaks is not ``n_clusters``.
     """
-    peaks = BeliefPeaks(
-        n_clusters, metric=metric, random_state=random_state, n_jobs=n_jobs
-    )
     if isinstance(init, BeliefPeaks):
         peaks = clone(init)
-        if peaks.n_clusters is None:
-            peaks.set_params(n_clusters=n_clusters)
+    else:
+        peaks = BeliefPeaks(metric=metric, random_state=random_state, n_jobs=n_jobs)
+    if peaks.n_clusters is None:
+        peaks.n_clusters = n_clusters
     peaks.fit(impute_missing(table) if isinstance(table, np.ndarray) else table)
     if n_clusters is not None and peaks.n_clusters_ != n_clusters:
         message = (
@@ -382,16 +373,14 @@ def fit_source_peaks(
     if isinstance(source, SparseSource):
         expected = "a method without belief peaks, which need all dissimilarities, for a sparse X"
         raise InvalidParameterError("init", expected, init)
-    table: Any
+    metric: Metric = "precomputed"
+    table = source.matrix
     if isinstance(source, AttributeSource):
         metric = source.metric
         table = to_host(source.objects)
-    else:
-        metric = "precomputed"
-        table = source.matrix
-        if table is None:
-            rows = np.arange(len(source))
-            table = source.block(rows, rows)
+    elif table is None:
+        rows = np.arange(len(source))
+        table = source.block(rows, rows)
     if isinstance(init, BeliefPeaks):
         init = clone(init).set_params(metric=metric)
     return fit_peaks(init, table, n_clusters, metric, random_state, n_jobs)

@@ -10,10 +10,10 @@ from __future__ import annotations
 import hashlib
 import pickle
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, islice, starmap
+from itertools import chain, islice
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -60,12 +60,8 @@ from dempster.mixture import (
     em,
     latent_class,
 )
-from dempster.mixture.em import MODELS, GaussianParameters, binary_unit
-from dempster.mixture.latent_class import (
-    LatentClassParameters,
-    category_indicators,
-    normalize,
-)
+from dempster.mixture.em import MODELS, GaussianParameters, binary_unit, normalize
+from dempster.mixture.latent_class import LatentClassParameters, category_indicators
 from dempster.optimize.blocks import Apply, block_map, n_threads, row_blocks
 from dempster.optimize.descent import Run
 from dempster.optimize.pair_quantiles import (
@@ -125,9 +121,8 @@ class BootstrapFits(ABC):
     proportions: np.ndarray  # (B, c)
     # (B,), log-likelihood of each bootstrap sample under the mixture fitted to it
     log_likelihood: np.ndarray
-    n_redrawn: (
-        int  # number of samples that were drawn again because the fit lost a component
-    )
+    # number of samples that were drawn again because the fit lost a component
+    n_redrawn: int
     # EM on a sample stops when the log-likelihood changes by less than this value per parameter.
     max_change: ClassVar[float]
     refit_em: ClassVar[Callable[..., Any]]  # function that fits mixtures to samples
@@ -144,30 +139,19 @@ class BootstrapFits(ABC):
         return np.log(np.maximum(self.proportions, 1e-300))
 
     def posteriors(self, X: np.ndarray, apply: Apply | None = None) -> np.ndarray:
-        """Return the posterior probabilities of the components under every fit, shape (n, c, B)."""
-        return self.posterior_function()(X, apply)
+        """Return the posterior probabilities of the components under every fit, shape (n, c, B).
 
-    def posterior_function(self) -> Callable[..., np.ndarray]:
-        """Return a function that computes `posteriors`; the parameters are prepared only once.
-
-        The function processes blocks of rows in parallel if its second argument is not None.
+        Blocks of rows are processed in parallel if ``apply`` is not None.
         """
-        compute = self.prepare()
-
-        def posteriors(X: np.ndarray, apply: Apply | None = None) -> np.ndarray:
-            out = np.empty((len(X), self.n_clusters, len(self)), dtype=np.float32)
-            if apply is None:
-                compute(X, out)
-            else:
-                blocks = row_blocks(len(X), _ROWS, most=None)
-                apply(compute, [(X[a:b], out[a:b]) for a, b in blocks])
-            return out
-
-        return posteriors
+        compute = self.posterior_function()
+        if apply is None:
+            return compute(X)
+        blocks = row_blocks(len(X), _ROWS, most=None)
+        return np.concatenate(apply(compute, [(X[a:b],) for a, b in blocks]))
 
     @abstractmethod
-    def prepare(self) -> Callable[[np.ndarray, np.ndarray], None]:
-        """Return a function that writes the posterior probabilities of rows to an array."""
+    def posterior_function(self) -> Callable[[np.ndarray], np.ndarray]:
+        """Return a function that computes `posteriors`; the parameters are prepared only once."""
 
     @abstractmethod
     def evidence(self, x: np.ndarray) -> ClusterEvidence:
@@ -194,7 +178,7 @@ class Bootstraps(BootstrapFits):
     max_change = 3e-4
     refit_em = staticmethod(em.refit_em)
 
-    def prepare(self) -> Callable[[np.ndarray, np.ndarray], None]:
+    def posterior_function(self) -> Callable[[np.ndarray], np.ndarray]:
         factors = np.linalg.cholesky(self.covariances)
         whiteners = np.linalg.inv(factors)
         # The unit is a power of two, so the division causes no rounding errors.
@@ -206,15 +190,17 @@ class Bootstraps(BootstrapFits):
             np.ascontiguousarray(np.moveaxis(a, 0, -1))
             for a in (whiteners, self.means, constants)
         ]
-        return lambda X, out: _bootstrap_posteriors(X, *prepared, out)
+
+        def compute(X: np.ndarray) -> np.ndarray:
+            out = np.empty((len(X), *constants.T.shape), dtype=np.float32)
+            _bootstrap_posteriors(X, *prepared, out)
+            return out
+
+        return compute
 
     def evidence(self, x: np.ndarray) -> ClusterEvidence:
-        parts = (
-            -quadratic_parts(x - self.means, np.linalg.inv(self.covariances))
-            .mean(axis=0)
-            .T
-            / 2
-        )
+        squares = quadratic_parts(x - self.means, np.linalg.inv(self.covariances))
+        parts = -squares.mean(axis=0).T / 2
         determinants = np.linalg.slogdet(2 * np.pi * self.covariances)[1]
         base = (self.log_proportions - determinants / 2).mean(axis=0)
         return ClusterEvidence.from_attributes(
@@ -234,15 +220,16 @@ class LatentClassBootstraps(BootstrapFits):
     max_change = 1e-5  # EM for latent class models converges even more slowly.
     refit_em = staticmethod(latent_class.refit_em)
 
-    def prepare(self) -> Callable[[np.ndarray, np.ndarray], None]:
+    def posterior_function(self) -> Callable[[np.ndarray], np.ndarray]:
         n_fits, c, n_categories = self.probabilities.shape
         logs = np.log(self.probabilities).reshape(-1, n_categories).T.copy()
         constants = self.log_proportions
 
-        def compute(X: np.ndarray, out: np.ndarray) -> None:
+        def compute(X: np.ndarray) -> np.ndarray:
             joint = category_indicators(X, n_categories) @ logs
             joint = joint.reshape(len(X), n_fits, c) + constants
-            out[...] = normalize(joint).transpose(0, 2, 1)
+            posteriors = normalize(joint).transpose(0, 2, 1)
+            return np.ascontiguousarray(posteriors, dtype=np.float32)
 
         return compute
 
@@ -260,14 +247,12 @@ class MixtureFits:
     """Mixtures fitted to the data and to the bootstrap samples."""
 
     mixture: ParsimoniousGaussianMixture | LatentClassModel  # fitted to the data
-    posterior: Annotated[
-        np.ndarray, "n c"
-    ]  # probabilities of the components of `mixture`
+    # probabilities of the components of `mixture`
+    posterior: Annotated[np.ndarray, "n c"]
     bootstraps: Bootstraps | LatentClassBootstraps  # fitted to the bootstrap samples
     for_references: np.random.SeedSequence  # seed for drawing the reference rows
-    fingerprint: (
-        str  # hash of the settings, the data and the random state after this fit
-    )
+    # hash of the settings, the data and the random state after this fit
+    fingerprint: str
 
 
 def fit_mixtures(
@@ -290,9 +275,8 @@ def fit_mixtures(
         mixture.set_params(random_state=int(for_mixture.generate_state(1)[0] >> 1))
     with params._open_progress(None, "models") as advance:
 
-        def report_progress(
-            name: str, done: int, total: int | None, unit: str, note: str
-        ) -> None:
+        def report_progress(*progress: Any) -> None:
+            _, done, _, _, note = progress
             if done:
                 advance(note)
 
@@ -352,11 +336,9 @@ def _fit_bootstraps(
     for fitted, count in _weigh_models(mixture, data, n):
         blocks = row_blocks(count, _SAMPLES_PER_TASK, most=None)
         tasks += [(fitted, list(islice(seeds, stop - start))) for start, stop in blocks]
-    results: Iterable[list[tuple[Any, ...]]] = starmap(refit, tasks)
     n_workers = min(n_threads(params.n_jobs), len(tasks))
-    if n_workers > 1:
-        workers = Parallel(n_workers, prefer="threads", return_as="generator")
-        results = workers(delayed(refit)(*task) for task in tasks)
+    workers = Parallel(n_workers, prefer="threads", return_as="generator")
+    results = workers(delayed(refit)(*task) for task in tasks)
     fits = []
     n_redrawn = 0
     with params._open_progress(n, "samples") as advance:
@@ -427,13 +409,10 @@ def _refit_samples(
     for redraws in range(_MAX_REDRAWS + 1):
         samples = [np.bincount(rngs[b].integers(n, size=n), minlength=n) for b in left]
         weights = np.stack(samples).astype(float)
-        if (
-            redraws == _PLAIN_REDRAWS
-        ):  # With very few rows, most samples are degenerate.
-            settings = {
-                **settings,
-                "regularization": max(settings["regularization"], _RIDGE),
-            }
+        if redraws == _PLAIN_REDRAWS:
+            # With very few rows, most samples are degenerate.
+            ridge = max(settings["regularization"], _RIDGE)
+            settings = {**settings, "regularization": ridge}
         refits = refit_em(data, weights, fitted, posterior, **settings)
         for i, b in enumerate(left):
             if refits.problems[i] is None:
@@ -700,36 +679,31 @@ class PairFamily:
         sets = FocalSets(family.membership[columns])
         return cls(family, sets, columns, np.ascontiguousarray(pair_forms(sets)[1:3]))
 
-    def initial_masses(self, posterior: np.ndarray) -> PairMasses:
+    def initial_masses(self, posterior: np.ndarray) -> np.ndarray:
         """Return the probabilities as masses of singletons, mixed with a uniform mass function."""
         f = len(self.sets)
         masses = np.full((len(posterior), f), _UNIFORM_SHARE / f)
         masses[:, self.sets.singleton_index] += (1 - _UNIFORM_SHARE) * posterior
-        masses /= masses.sum(axis=1, keepdims=True)
-        return PairMasses(self, masses)
-
-
-@dataclass(frozen=True, eq=False)
-class PairMasses:
-    """Masses of r objects on the f nonempty sets of a family, shape (r, f)."""
-
-    family: PairFamily
-    masses: Annotated[np.ndarray, "r f"]
+        return masses / masses.sum(axis=1, keepdims=True)
 
 
 def fit_masses(
-    start: PairMasses, lower: np.ndarray, upper: np.ndarray, max_iter: int, tol: float
-) -> Run[PairMasses]:
+    family: PairFamily,
+    start: np.ndarray,
+    lower: np.ndarray,
+    upper: np.ndarray,
+    max_iter: int,
+    tol: float,
+) -> Run[np.ndarray]:
     """Fit masses whose beliefs and plausibilities match the bounds (Denoeux, 2020, algorithm 2)."""
-    family = start.family
-    masses = start.masses.copy()
+    masses = start.copy()
     targets = np.stack([lower, 1 - upper])  # eq. 13
     for target in targets:
         np.fill_diagonal(target, 0)
     history, converged = descend_intervals(
         masses, targets, family.forms, np.arange(len(masses)), max_iter, tol
     )
-    return Run(PairMasses(family, masses), np.maximum(history, 0.0).tolist(), converged)
+    return Run(masses, np.maximum(history, 0.0).tolist(), converged)
 
 
 @dataclass(frozen=True, eq=False)
@@ -739,14 +713,15 @@ class PairModel:
     bootstraps: Bootstraps | LatentClassBootstraps
     confidence: float  # confidence level of the intervals
     references: References  # attributes of the reference rows, in double precision
-    fitted: Annotated[PairMasses, ".masses r *"]  # masses of the reference rows
+    pair_family: PairFamily
+    known: Annotated[np.ndarray, "r *"]  # masses of the reference rows
     radii: Annotated[np.ndarray, "r"]  # see `approach_known_masses`
     # indices of the reference rows that other rows are compared with
     compared: Annotated[np.ndarray, "r"]
 
     @property
     def family(self) -> FocalSets:
-        return self.fitted.family.asked
+        return self.pair_family.asked
 
     def masses(self, values: np.ndarray, apply: Apply) -> np.ndarray:
         """Return the masses of rows, shape (n, f).
@@ -773,10 +748,11 @@ class PairModel:
 
     def _project(self, X: np.ndarray, out: np.ndarray, apply: Apply) -> None:
         assert self.references.source is not None
-        family = self.fitted.family
-        fixed = self.fitted.masses[self.compared]
+        family = self.pair_family
+        fixed = self.known[self.compared]
         posterior_of = self.bootstraps.posterior_function()
-        Q = posterior_of(self.references.source.objects[self.compared], apply)
+        compared = self.references.source.objects[self.compared]
+        Q = self.bootstraps.posteriors(compared, apply)
         ranks = quantile_ranks(len(self.bootstraps), self.confidence)
         H = interval_hessian(fixed, family.forms)
         same, different = (-2 * fixed @ form for form in family.forms)
@@ -793,14 +769,13 @@ class PairModel:
             found = np.zeros_like(linear)
             simplex_qp_batch(H, linear, found, 0, len(new))
             masses[new] = found
-            known = self.fitted.masses
-            approach_known_masses(masses, known, nearest, distance, self.radii)
+            approach_known_masses(masses, self.known, nearest, distance, self.radii)
             out[start:stop, family.columns] = masses
 
         apply(work, row_blocks(len(X), _ROWS, most=None))
 
 
-class BootClusMethod(Method[PairMasses, PairMasses]):
+class BootClusMethod(Method[np.ndarray, np.ndarray]):
     """Fit the masses of the reference rows, starting from the probabilities of the mixture."""
 
     def __init__(
@@ -836,25 +811,24 @@ class BootClusMethod(Method[PairMasses, PairMasses]):
         which = draw_references(labels, _N_REFERENCES, rng)
         return which, draw_references(labels[which], _N_COMPARED, rng)
 
-    def draw_starts(self, family: FocalSets) -> list[PairMasses]:
-        return [
-            PairFamily.from_focal_sets(family).initial_masses(
-                self.fits.posterior[self.which]
-            )
-        ]
+    def draw_starts(self, family: FocalSets) -> list[np.ndarray]:
+        self.family = PairFamily.from_focal_sets(family)
+        return [self.family.initial_masses(self.fits.posterior[self.which])]
 
-    def run_start(self, start: PairMasses) -> Run[PairMasses]:
+    def run_start(self, start: np.ndarray) -> Run[np.ndarray]:
+        params = self.params
         return fit_masses(
-            start, self.lower, self.upper, self.params.max_iter, self.params.tol
+            self.family, start, self.lower, self.upper, params.max_iter, params.tol
         )
 
-    def result(self, run: Run[PairMasses]) -> FitResult:
+    def result(self, run: Run[np.ndarray]) -> FitResult:
         assert self.references.source is not None
         radii = approach_radii(separations(self.references.source))
         model = PairModel(
             self.fits.bootstraps,
             self.params.confidence,
             self.references,
+            self.family,
             run.model,
             radii,
             self.compared,
@@ -862,12 +836,9 @@ class BootClusMethod(Method[PairMasses, PairMasses]):
         return FitResult(run, model, model.masses(self.values, self.apply))
 
     def intervals(self, partition: CredalPartition) -> PairIntervals:
-        upper_triangle = np.triu_indices(len(self.which), 1)
-        lower = self.lower[upper_triangle]
-        upper = self.upper[upper_triangle]
-        return PairIntervals(
-            partition, self.which, lower, upper, self.params.confidence
-        )
+        pairs = np.triu_indices(len(self.which), 1)
+        bounds = self.lower[pairs], self.upper[pairs]
+        return PairIntervals(partition, self.which, *bounds, self.params.confidence)
 
 
 # ---- the estimator -------------------------------------------------------------------------------
@@ -1015,7 +986,7 @@ class BootClus(EvidentialClusterer):
     """
 
     _rules = {
-        **{name: r for name, r in COMMON_RULES.items() if name != "n_init"},
+        **COMMON_RULES,
         "n_clusters": rule.choice(None, "auto") | rule.integer(1),
         "mixture": rule.choice(None)
         | rule.choice("E", "V", *MODELS)
@@ -1030,9 +1001,8 @@ class BootClus(EvidentialClusterer):
     _min_rows = 2
     _model: PairModel
     _fits: MixtureFits | None = None
-    _encoder: CategoryEncoder | None = (
-        None  # encodes the categories for a LatentClassModel
-    )
+    # encodes the categories for a LatentClassModel
+    _encoder: CategoryEncoder | None = None
     bootstraps_: Bootstraps | LatentClassBootstraps
     intervals_: PairIntervals
     _prediction_state = (*EvidentialClusterer._prediction_state, "_encoder", "mixture_")

@@ -13,34 +13,28 @@ from dempster._validation import has_missing
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
 from dempster.cluster._base import (
-    BETA_RULE,
     COMMON_RULES,
-    DELTA_RULE,
-    MISSING_RULE,
-    EvidentialClusterer,
     FitRequest,
     Support,
 )
 from dempster.cluster._boundaries import count_boundaries, neighbor_family
-from dempster.cluster._mass_step import MassStep
-from dempster.cluster._search import FitResult, Method, Sample, require_singletons
-from dempster.cluster._starts import explain_auto_params, outlier_distance, resolve_beta
+from dempster.cluster._mass_step import MassMethod
+from dempster.cluster._search import FitResult, Sample
+from dempster.cluster._starts import explain_auto_params, outlier_distance
 from dempster.cluster.belief_peaks import (
     PEAKS_RULE,
     BeliefPeaks,
     fit_peaks,
     uses_belief_peaks,
 )
-from dempster.cluster.ecm import ZERO, PrototypeModel, prototype_attributes
-from dempster.data import sampling
+from dempster.cluster.ecm import ZERO, PrototypeClusterer, PrototypeModel
 from dempster.data.rows import Rows
 from dempster.dissimilarity.partial import squared_distances_to_points
 from dempster.optimize.blocks import Apply
-from dempster.optimize.descent import Run, descend
-from dempster.partition import CredalPartition
+from dempster.optimize.descent import Run
 
 
-class FixedPrototypeMethod(Method[PrototypeModel, PrototypeModel]):
+class FixedPrototypeMethod(MassMethod[PrototypeModel, PrototypeModel]):
     """Evidential c-means with fixed prototypes and therefore a single start."""
 
     def __init__(
@@ -50,24 +44,17 @@ class FixedPrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         request: FitRequest,
         centers: np.ndarray,
     ):
-        self.estimator = estimator
+        super().__init__(estimator, sample, request)
         self.values = sample.values
-        self.apply = request.apply
-        self.weights = sample.kernel_weights
+        rows = Rows(self.values, np.empty(0), self.apply)
         # The adaptive metric needs second moments, which are inaccurate far from the origin.
-        origin = sampling.mean_of_objects(self.values, self.weights).astype(
-            self.values.dtype
-        )
-        self.data = self.values - origin
+        origin = rows.mean().astype(self.values.dtype)
+        rows = rows.shift(origin)
+        self.data = rows.values
         self.centers = centers - origin
         self.within = sample.within
         self.original_centers = centers
-        self.zero = (
-            ZERO * Rows(self.data, self.weights, request.apply).mean_squared_deviation()
-        )
-        self.beta = resolve_beta(estimator.beta, self.values.shape[1])
-        is_auto = estimator.delta == "auto"
-        self.delta = self._outlier_distance() if is_auto else float(estimator.delta)
+        self.zero = ZERO * rows.mean_squared_deviation()
 
     def draw_starts(self, family: FocalSets) -> list[PrototypeModel]:
         metrics = None
@@ -77,9 +64,7 @@ class FixedPrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         return [self._model(family, metrics)]
 
     def run_start(self, start: PrototypeModel) -> Run[PrototypeModel]:
-        return descend(
-            self._step, start, max_iter=self.estimator.max_iter, tol=self.estimator.tol
-        )
+        return self._descend(self._step, start)
 
     def extend(
         self, run: Run[PrototypeModel], family: FocalSets
@@ -88,27 +73,19 @@ class FixedPrototypeMethod(Method[PrototypeModel, PrototypeModel]):
 
     def add_neighbor_pairs(self, run: Run[PrototypeModel]) -> Run[PrototypeModel]:
         squares = run.model.squared_distances(self.data)
-        family = neighbor_family(count_boundaries(squares, self.weights))
+        family = neighbor_family(count_boundaries(squares))
         return replace(run, model=self._model(family, run.model.metrics))
-
-    def partition(self, run: Run[PrototypeModel]) -> CredalPartition:
-        return CredalPartition.unchecked(
-            run.model.masses(self.data, self.apply), run.model.family
-        )
 
     def result(self, run: Run[PrototypeModel]) -> FitResult:
         model = replace(run.model, centers=self.original_centers)
         return FitResult(run, model, model.masses(self.values, self.apply))
 
     def _model(self, family: FocalSets, metrics: np.ndarray | None) -> PrototypeModel:
-        require_singletons(family)
-        step = MassStep(
-            family, self.estimator.alpha, self.beta, self.delta**2, self.zero
-        )
+        step = self._mass_step(family)
         return PrototypeModel(step, self.centers, metrics, self.within)
 
-    def _outlier_distance(self) -> float:
-        """Return delta="auto", computed from the distances to the nearest prototype."""
+    def _outlier_cost(self) -> float:
+        """Return the cost of the empty set, from the distances to the nearest prototype."""
         X = self.data
         if has_missing(X):
             squares = squared_distances_to_points(X, self.centers).min(axis=1)
@@ -116,19 +93,17 @@ class FixedPrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         else:
             from sklearn.metrics import pairwise_distances_argmin_min
 
-            distances = pairwise_distances_argmin_min(X, self.centers.astype(X.dtype))[
-                1
-            ]
-        weights = self.weights if len(self.weights) else np.ones(len(X))
-        return outlier_distance(distances, weights)
+            centers = self.centers.astype(X.dtype)
+            _, distances = pairwise_distances_argmin_min(X, centers)
+        return outlier_distance(distances, np.ones(len(X))) ** 2
 
     def _step(self, model: PrototypeModel) -> tuple[float, PrototypeModel]:
         """Return the objective of a model, and the model with the best metrics for its masses."""
-        statistics = model.statistics(self.data, self.weights, self.apply)
-        return statistics.objective, model.update(statistics, move_centers=False)
+        statistics = model.statistics(self.data, np.empty(0), self.apply)
+        return statistics.objective, model.update_metrics(statistics)
 
 
-class BPEC(EvidentialClusterer):
+class BPEC(PrototypeClusterer):
     """Belief-peak evidential clustering: `ECM` with the fixed centers of `BeliefPeaks`.
 
     The masses minimize the objective of `ECM`, with prototypes fixed at the belief peaks. With
@@ -223,14 +198,10 @@ class BPEC(EvidentialClusterer):
     _model: PrototypeModel
 
     _rules = {
-        **{name: r for name, r in COMMON_RULES.items() if name != "n_init"},
+        **COMMON_RULES,
         "n_clusters": rule.choice(None, "auto") | rule.integer(1),
         "metric": rule.choice("euclidean", "adaptive"),
-        "alpha": rule.real(0),
-        "beta": BETA_RULE,
-        "delta": DELTA_RULE,
         "init": PEAKS_RULE | rule.array,
-        "missing": MISSING_RULE,
     }
     _support = Support(blocks=True)
     _auto_params = explain_auto_params
@@ -310,7 +281,7 @@ class BPEC(EvidentialClusterer):
     def _fitted_attributes(
         self, method: FixedPrototypeMethod, model: PrototypeModel
     ) -> dict[str, Any]:
-        others: dict[str, Any] = {"delta_": method.delta, "beta_": method.beta}
+        found = super()._fitted_attributes(method, model)
         if self._peaks is not None:
-            others["belief_peaks_"] = self._peaks
-        return prototype_attributes(self, model, **others)
+            found["belief_peaks_"] = self._peaks
+        return found

@@ -2,42 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Self
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from dempster import _validation as rule
 from dempster._errors import InvalidParameterError
 from dempster._native import kernel
-from dempster._random import as_random_state
 from dempster._types import ArrayLike, Seed, TableLike
 from dempster._validation import validating_table
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
 from dempster.cluster._base import (
     COMMON_RULES,
-    DELTA_RULE,
+    FUZZINESS_RULE,
     EvidentialClusterer,
     FitRequest,
 )
 from dempster.cluster._boundaries import count_boundaries, neighbor_family
-from dempster.cluster._mass_step import MassStep, project_masses
-from dempster.cluster._search import FitResult, Method, Sample, require_singletons
+from dempster.cluster._mass_step import MassMethod, StepModel, project_masses
+from dempster.cluster._search import FitResult, Sample
 from dempster.cluster._starts import check_distinct
 from dempster.cluster.explanation import ClusterEvidence
 from dempster.data import sampling
 from dempster.dissimilarity.categories import CategoryEncoder, find_distinct_rows
 from dempster.dissimilarity.sources import AttributeSource
 from dempster.optimize.blocks import Apply, row_blocks
-from dempster.optimize.descent import Run, descend
+from dempster.optimize.descent import Run
 from dempster.partition import CredalPartition
 
 
-def mismatches(codes: np.ndarray, row: np.ndarray) -> np.ndarray:
-    """Return the number of attributes in which each of n objects differs from a given object."""
-    return (codes != row).sum(axis=1).astype(float)
+def mismatches(codes: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Return the number of attributes in which n objects differ from k others, shape (n, k)."""
+    return np.rint(cdist(codes, others, "hamming") * codes.shape[1])
 
 
 _category_sums = kernel("""category_sums(
@@ -58,26 +57,18 @@ _TIE = 1e-12  # relative difference below which two sums of weights are equal
 
 
 @dataclass(frozen=True)
-class CategoricalModel:
+class CategoricalModel(StepModel):
     """Prototypes with one category per attribute."""
 
-    step: MassStep
     modes: Annotated[np.ndarray, "c p:int"]  # category numbers of the prototypes
     # number of the first category of each attribute, and the total number of categories
     offsets: Annotated[np.ndarray, "p+1:int"]
 
-    @property
-    def family(self) -> FocalSets:
-        return self.step.family
-
     def masses(self, codes: np.ndarray, apply: Apply) -> np.ndarray:
         """Return the masses of encoded objects, shape (n, f)."""
         out = np.zeros((len(codes), len(self.family)))
-        arguments = (
-            self._mismatches(),
-            *self.step.kernel_arguments(),
-            *self.step.columns(),
-        )
+        step = (*self.step.kernel_arguments(), *self.step.columns())
+        arguments = (self._mismatches(), *step)
         calls = [(codes[a:b], *arguments, out[a:b]) for a, b in row_blocks(len(codes))]
         apply(_category_masses, calls)
         return out
@@ -141,21 +132,16 @@ class CategoricalModel:
         return replace(self, modes=modes)
 
 
-class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
+class CategoricalMethod(MassMethod[CategoricalModel, CategoricalModel]):
     """Categorical evidential c-means, fitted to distinct objects with their total weights."""
 
+    zero = 1e-9
+
     def __init__(
-        self,
-        estimator: CatECM,
-        sample: Sample[np.ndarray],
-        request: FitRequest,
-        init: str | np.ndarray | CredalPartition,
+        self, estimator: CatECM, sample: Sample[np.ndarray], request: FitRequest
     ):
-        self.estimator = estimator
-        self.n_clusters = request.n_clusters
-        self.init = init
-        self.apply = request.apply
-        self.rng = as_random_state(estimator.random_state)
+        super().__init__(estimator, sample, request)
+        self.init = estimator._encode_init(self.n_clusters)
         self.offsets = estimator._encoder.offsets
         # The distinct rows are the same for any order and any repetition of the rows.
         self.codes, self.inverse = find_distinct_rows(sample.values, self.offsets)
@@ -169,50 +155,31 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
             )
         self.sample = self.codes
         self.sample_weights = self.weights
-        if isinstance(init, str):
-            self.sample, self.sample_weights = self._draw_sample()
-        self.delta = self._outlier_distance(
-            estimator._resolve_families(self.n_clusters).first
-        )
+        if not self.has_user_start:
+            which, self.sample_weights = sampling.sample_in_order(
+                np.arange(len(self.codes)),
+                self.weights,
+                sampling.SAMPLE_SIZE,
+                self.rng,
+            )
+            self.sample = self.codes[which]
+        self._estimate_delta(estimator._resolve_families(self.n_clusters).first)
 
-    def _draw_sample(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the objects on which initial prototypes are compared, and their weights."""
-        codes = self.codes[self.present]
-        weights = self.weights[self.present]
-        if len(codes) <= sampling.SAMPLE_SIZE:
-            return codes, weights
-        draws = sampling.systematic_draw(weights, sampling.SAMPLE_SIZE, self.rng)
-        drawn, count = np.unique(draws, return_counts=True)
-        return codes[drawn], count.astype(float)
+    def _estimate_delta(self, family: FocalSets) -> None:
+        """Set delta="auto".
 
-    def _outlier_distance(self, family: FocalSets) -> float:
-        """Return delta.
-
-        For "auto", delta^2 is just below the least cost of an object that agrees with no prototype.
+        delta^2 is just below the least cost of an object that agrees with no prototype.
         """
-        if self.estimator.delta != "auto":
-            return float(self.estimator.delta)
-        varying = int(np.ptp(self.codes[self.present], axis=0).astype(bool).sum())
-        size = np.maximum(family.cardinality, 1).astype(float)
-        return (
-            float(np.sqrt(_DELTA_SHARE * varying * (size**self.estimator.alpha).min()))
-            or 1.0
-        )
+        if self.estimator.delta == "auto":
+            varying = int(np.ptp(self.codes[self.present], axis=0).astype(bool).sum())
+            size = np.maximum(family.cardinality, 1).astype(float)
+            least = varying * (size**self.estimator.alpha).min()
+            self._delta2 = (float(np.sqrt(_DELTA_SHARE * least)) or 1.0) ** 2
 
     # ---- starts ----------------------------------------------------------------------------------
 
-    def draw_starts(self, family: FocalSets) -> list[CategoricalModel]:
-        if not isinstance(self.init, str):
-            return [self._user_start(family, self.init)]
-        seeds = self.rng.randint(np.iinfo(np.int32).max, size=self.estimator.n_init)
-        return [
-            self._model(family, self._draw(np.random.RandomState(seed)))
-            for seed in seeds
-        ]
-
-    def _user_start(
-        self, family: FocalSets, init: np.ndarray | CredalPartition
-    ) -> CategoricalModel:
+    def _user_start(self, family: FocalSets) -> CategoricalModel:
+        init = self.init
         if not isinstance(init, CredalPartition):
             return self._model(family, init)
         _starts.check_partition(init, len(self.inverse), self.n_clusters)
@@ -220,28 +187,26 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
         masses = project_masses(init.masses, init.focal_sets, family)
         return blank.from_masses(self.codes[self.inverse], masses)
 
-    def _draw(self, rng: np.random.RandomState) -> np.ndarray:
+    def _draw_start(
+        self, family: FocalSets, rng: np.random.RandomState
+    ) -> CategoricalModel:
         """Draw distinct objects as initial prototypes."""
         codes = self.sample
         weights = self.sample_weights
         c = self.n_clusters
+
+        def distances(which: Any) -> np.ndarray:
+            return mismatches(codes[which], codes)
+
         if self.init == "random":
-            return codes[
-                rng.choice(len(codes), c, replace=False, p=weights / weights.sum())
-            ]
-
-        def distances(which: Iterable[int]) -> np.ndarray:
-            return np.stack([mismatches(codes, codes[k]) for k in which])
-
-        order = np.arange(len(codes))
-        return codes[_starts.draw_distant_objects(distances, weights, order, c, rng)]
+            which = rng.choice(len(codes), c, replace=False, p=weights / weights.sum())
+        else:
+            order = np.arange(len(codes))
+            which = _starts.draw_distant_objects(distances, weights, order, c, rng)
+        return self._model(family, codes[which])
 
     def _model(self, family: FocalSets, modes: np.ndarray) -> CategoricalModel:
-        require_singletons(family)
-        step = MassStep(
-            family, self.estimator.alpha, self.estimator.beta, self.delta**2, _ZERO
-        )
-        return CategoricalModel(step, modes, self.offsets)
+        return CategoricalModel(self._mass_step(family), modes, self.offsets)
 
     # ---- runs ------------------------------------------------------------------------------------
 
@@ -260,9 +225,9 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
 
     def add_neighbor_pairs(self, run: Run[CategoricalModel]) -> Run[CategoricalModel]:
         modes = run.model.modes
-        costs = np.stack([mismatches(self.sample, mode) for mode in modes], axis=1)
+        costs = mismatches(self.sample, modes)
         family = neighbor_family(count_boundaries(costs, self.sample_weights))
-        self.delta = self._outlier_distance(family)
+        self._estimate_delta(family)
         return replace(run, model=self._model(family, modes))
 
     def _run(
@@ -271,20 +236,13 @@ class CategoricalMethod(Method[CategoricalModel, CategoricalModel]):
         def step(model: CategoricalModel) -> tuple[float, CategoricalModel]:
             return model.improve(codes, weights, self.apply)
 
-        return descend(
-            step, start, max_iter=self.estimator.max_iter, tol=self.estimator.tol
-        )
+        return self._descend(step, start)
 
     # ---- results ---------------------------------------------------------------------------------
 
-    def partition(self, run: Run[CategoricalModel]) -> CredalPartition:
-        return CredalPartition.unchecked(self._masses(run.model), run.model.family)
-
     def result(self, run: Run[CategoricalModel]) -> FitResult:
-        return FitResult(run, run.model, self._masses(run.model))
-
-    def _masses(self, model: CategoricalModel) -> np.ndarray:
-        return model.masses(self.codes, self.apply)[self.inverse]
+        masses = run.model.masses(self.codes, self.apply)
+        return FitResult(run, run.model, masses[self.inverse])
 
 
 class CatECM(EvidentialClusterer):
@@ -390,14 +348,14 @@ class CatECM(EvidentialClusterer):
     """
 
     _model: CategoricalModel
+    _method_type = CategoricalMethod
     _encoder: Annotated[CategoryEncoder, ".offsets n_features+1:int"]
     cluster_centers_: Annotated[np.ndarray, "n_clusters n_features:any"]
     _prediction_state = (*EvidentialClusterer._prediction_state, "_encoder")
     _rules = {
         **COMMON_RULES,
         "alpha": rule.real(),
-        "beta": rule.real(1, 50, open_low=True),
-        "delta": DELTA_RULE,
+        "beta": FUZZINESS_RULE,
         "missing": rule.choice("error", "category"),
         "handle_unknown": rule.choice("error", "ignore"),
         "init": rule.choice("k-modes++", "random")
@@ -462,13 +420,6 @@ class CatECM(EvidentialClusterer):
 
     def _comparison_source(self, values: np.ndarray) -> AttributeSource:
         return AttributeSource(values.astype(float), "hamming")
-
-    def _make_method(
-        self, sample: Sample[np.ndarray], request: FitRequest
-    ) -> CategoricalMethod:
-        return CategoricalMethod(
-            self, sample, request, self._encode_init(request.n_clusters)
-        )
 
     def _encode_init(self, n_clusters: int) -> str | np.ndarray | CredalPartition:
         """Return ``init`` as category numbers if it contains prototypes.

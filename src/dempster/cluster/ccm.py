@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,31 +10,24 @@ import numpy as np
 
 from dempster import _validation as rule
 from dempster._arrays import Array, to_host
-from dempster._types import ArrayLike, MaybeUnset, Seed, TableLike
+from dempster._types import MaybeUnset, Seed, TableLike
 from dempster.belief import FocalSets
-from dempster.cluster._base import (
-    BETA_RULE,
-    COMMON_RULES,
-    DELTA_RULE,
-    MISSING_RULE,
-    FitRequest,
-)
+from dempster.cluster._base import COMMON_RULES
 from dempster.cluster._lifted import LiftedMethod, drop_last_part, lift, lift_blocks
-from dempster.cluster._online import CHECKPOINT_RULE, DEVICE_RULE, OnlineClusterer
-from dempster.cluster._search import FitResult, Sample
-from dempster.cluster._starts import explain_auto_params, resolve_beta
-from dempster.cluster.belief_peaks import INIT_RULE, BeliefPeaks, centers_from_peaks
+from dempster.cluster._online import OnlineClusterer
+from dempster.cluster._search import FitResult
+from dempster.cluster._starts import explain_auto_params
+from dempster.cluster.belief_peaks import INIT_RULE, Init
 from dempster.cluster.ecm import (
     OnlinePrototypes,
+    PrototypeClusterer,
     PrototypeModel,
     Statistics,
-    prototype_attributes,
 )
 from dempster.cluster.explanation import ClusterEvidence
 from dempster.data.blocks import Blocks
 from dempster.dissimilarity.sources import AttributeSource
 from dempster.optimize.descent import Run, solve_normal_equations
-from dempster.partition import CredalPartition
 
 _MIN_DISTANCE = (
     0.05  # distance below which prototypes coincide, in standard deviations of the data
@@ -89,6 +81,11 @@ class CredalModel(PrototypeModel):
 class CredalMethod(LiftedMethod):
     """Algorithm of credal c-means; the additional coordinate of the objects is zero."""
 
+    model_type = CredalModel
+
+    def _model_parameters(self) -> dict[str, Any]:
+        return {"gamma": self.estimator.gamma}
+
     def result(self, run: Run[PrototypeModel]) -> FitResult:
         """Return the result, with a warning if prototypes coincide.
 
@@ -107,7 +104,7 @@ class CredalMethod(LiftedMethod):
         )
 
 
-class CCM(OnlineClusterer):
+class CCM(PrototypeClusterer, OnlineClusterer):
     r"""Credal c-means: an object belongs to a set of clusters if it is near all their prototypes.
 
     The method minimizes, over masses m and prototypes v,
@@ -227,17 +224,10 @@ class CCM(OnlineClusterer):
     _model: CredalModel
     _online: MaybeUnset[OnlinePrototypes]
 
-    _rules = {
-        **COMMON_RULES,
-        "checkpoint": CHECKPOINT_RULE,
-        "gamma": rule.real(0),
-        "beta": BETA_RULE,
-        "delta": DELTA_RULE,
-        "init": INIT_RULE,
-        "device": DEVICE_RULE,
-        "missing": MISSING_RULE,
-    }
+    _rules = {**COMMON_RULES, "gamma": rule.real(0), "init": INIT_RULE}
     _auto_params = explain_auto_params
+    _method_type = CredalMethod
+    alpha = 0.0  # parameter of `ECM`, fixed here
 
     def __init__(
         self,
@@ -248,7 +238,7 @@ class CCM(OnlineClusterer):
         beta: float | str = "auto",
         delta: float | str = "auto",
         missing: str = "refuse",
-        init: str | BeliefPeaks | ArrayLike | CredalPartition = "k-means++",
+        init: Init = "k-means++",
         n_init: int = 10,
         max_iter: int = 500,
         tol: float = 1e-6,
@@ -278,21 +268,3 @@ class CCM(OnlineClusterer):
 
     def _comparison_source(self, values: Array) -> AttributeSource:
         return AttributeSource(to_host(values)[:, :-1])
-
-    def _make_method(
-        self, sample: Sample[np.ndarray], request: FitRequest
-    ) -> CredalMethod:
-        attributes = sample.values[:, :-1]
-        beta = resolve_beta(self.beta, attributes.shape[1])
-        init = centers_from_peaks(self, attributes, request.n_clusters)
-        model = partial(CredalModel, gamma=self.gamma)
-        return CredalMethod(
-            self, sample, request, alpha=0.0, beta=beta, init=init, make_model=model
-        )
-
-    def _fitted_attributes(
-        self, method: CredalMethod | OnlinePrototypes, model: CredalModel
-    ) -> dict[str, Any]:
-        return prototype_attributes(
-            self, model, delta_=method.delta, beta_=model.step.beta
-        )

@@ -17,18 +17,15 @@ from dempster._validation import has_missing
 from dempster.belief import FocalSets
 from dempster.cluster._base import (
     COMMON_RULES,
-    DELTA_RULE,
-    MISSING_RULE,
-    EvidentialClusterer,
     FitRequest,
 )
 from dempster.cluster._search import FitResult, Method, Sample
-from dempster.cluster.belief_peaks import INIT_RULE, BeliefPeaks, centers_from_peaks
+from dempster.cluster.belief_peaks import INIT_RULE, Init
 from dempster.cluster.ecm import (
+    PrototypeClusterer,
     PrototypeMethod,
     PrototypeModel,
     Statistics,
-    prototype_attributes,
     sum_present,
 )
 from dempster.cluster.explanation import ClusterEvidence
@@ -63,51 +60,38 @@ class LinkCosts:
     # (f, f), cost of a must-link between objects with mass one on set j and on set k
     must: np.ndarray
     cannot: np.ndarray  # (f, f), the same for a cannot-link
-    empty_each: float  # cost of a unit of mass on the empty set for each linked object
     empty_must: float  # cost of a unit of mass on the empty set for each must-link of the object
     constant: float  # constant term of the objective
 
     @classmethod
-    def from_paper(
-        cls,
-        family: FocalSets,
-        constraints: Constraints,
-        xi: float,
-        empty_penalty: float,
+    def from_parameters(
+        cls, family: FocalSets, constraints: Constraints, xi: float, convention: str
     ) -> LinkCosts:
-        """Return the plausibilities that constraints are violated (Antoine et al., 2012)."""
-        nonempty = family.cardinality > 0
-        different = np.outer(nonempty, nonempty) - np.diag(
-            family.cardinality == 1
-        ).astype(float)
-        weight = xi / max(len(constraints), 1)
-        cannot = weight * (1 - family.conflict)
-        return cls(family, weight * different, cannot, empty_penalty, 0.0, 0.0)
+        """Return the plausibilities that constraints are violated (Antoine et al., 2012).
 
-    @classmethod
-    def from_program(
-        cls,
-        family: FocalSets,
-        constraints: Constraints,
-        xi: float,
-        empty_penalty: float,
-    ) -> LinkCosts:
-        """Return the costs of the published program, which averages each type of links."""
+        The published program averages each type of links, and has other costs of the empty set.
+        """
         same = np.diag(family.cardinality == 1).astype(float)
+        possible = 1 - family.conflict
+        if convention == "paper":
+            nonempty = family.cardinality > 0
+            different = np.outer(nonempty, nonempty) - same
+            weight = xi / max(len(constraints), 1)
+            return cls(family, weight * different, weight * possible, 0.0, 0.0)
         must = xi / max(len(constraints.must_link), 1)
         cannot = xi / max(len(constraints.cannot_link), 1)
-        return cls(
-            family, -must * same, cannot * (1 - family.conflict), empty_penalty, 2.0, xi
-        )
+        return cls(family, -must * same, cannot * possible, 2.0, xi)
 
 
 class LinkedObjects:
     """Objects with constraints (``places``) and without (``others``).
 
-    The order of ``places`` does not depend on the order of the rows.
+    The order of ``places`` does not depend on the order of the rows. ``empty_penalty`` is the cost
+    of a unit of mass on the empty set for each linked object.
     """
 
-    def __init__(self, X: np.ndarray, constraints: Constraints):
+    def __init__(self, X: np.ndarray, constraints: Constraints, empty_penalty: float):
+        self.empty_penalty = empty_penalty
         indptr, indices, sign = links(constraints, len(X))
         graph = sparse.csr_matrix((sign, indices, indptr), shape=(len(X), len(X)))
         where = np.flatnonzero(np.diff(indptr) > 0)
@@ -123,9 +107,7 @@ class LinkedObjects:
             graph.indices.astype(np.int64),
             graph.data,
         )
-        must = graph.copy()
-        must.data = (must.data > 0).astype(float)
-        self.n_must_links = np.asarray(must.sum(axis=1)).ravel()
+        self.n_must_links = np.asarray((graph > 0).sum(axis=1)).ravel()
 
     def __len__(self) -> int:
         return len(self.places)
@@ -141,11 +123,8 @@ class LinkedObjects:
         return masses
 
     def constraint_cost(self, masses: np.ndarray, costs: LinkCosts) -> float:
-        linear = self._linear_costs(costs)
-        return (
-            _link_terms(masses, linear, *self._graph, costs.must, costs.cannot)
-            + costs.constant
-        )
+        links = (*self._graph, costs.must, costs.cannot)
+        return _link_terms(masses, self._linear_costs(costs), *links) + costs.constant
 
     def _linear_costs(self, costs: LinkCosts) -> np.ndarray:
         """Return the costs of the masses (not squared), shape (q, f).
@@ -155,7 +134,7 @@ class LinkedObjects:
         out = np.zeros((len(self), len(costs.family)))
         empty = costs.family.empty_index
         if empty is not None:
-            out[:, empty] = costs.empty_each + costs.empty_must * self.n_must_links
+            out[:, empty] = self.empty_penalty + costs.empty_must * self.n_must_links
         return out
 
 
@@ -207,10 +186,10 @@ class ConstrainedMethod(PrototypeMethod):
     It ignores objects of weight zero and their constraints.
     """
 
-    def __init__(
-        self, estimator: Any, sample: Sample[Any], request: FitRequest, **options: Any
-    ):
-        super().__init__(estimator, sample, request, **options)
+    model_type = LinkedPrototypes
+
+    def __init__(self, estimator: Any, sample: Sample[Any], request: FitRequest):
+        super().__init__(estimator, sample, request)
         X = self.rows.values
         self.constraints = request.constraints or Constraints()
         if estimator.xi == 0:
@@ -218,28 +197,22 @@ class ConstrainedMethod(PrototypeMethod):
         w = sample.weights
         if w is not None:
             self.constraints = _select_weighted(self.constraints, w)
-        self.linked = LinkedObjects(X, self.constraints)
+        self.linked = LinkedObjects(X, self.constraints, estimator.empty_penalty)
         places = self.linked.places
         self.linked_data = np.ascontiguousarray(X[places], dtype=float)
         free = self.linked.others
-        if w is None:
-            self.total_weight = float(len(X))
-            self.linked_weights = np.ones(len(places))
-            self.free = Rows(X[free], np.empty(0), self.apply)
-        else:
-            self.total_weight = float(w.sum())
+        free_weights = np.empty(0)
+        self.linked_weights = np.ones(len(places))
+        if w is not None:
             self.linked_weights = w[places]
             free = free[w[free] > 0]
-            self.free = Rows(X[free], w[free], self.apply)
-        self.free_sample = self._sample_free()
-
-    def _sample_free(self) -> Rows:
-        """Return a sample of the objects without constraints, with the same total weight."""
-        if len(self.free.values) == 0:
-            return self.free
-        drawn, weights = self.free.sample(self.rng)
-        weights = weights * (self.free.total_weight / weights.sum())
-        return Rows(drawn, weights, self.apply)
+            free_weights = w[free]
+        self.free = Rows(X[free], free_weights, self.apply)
+        self.free_sample = self.free
+        if len(free):
+            drawn, weights = self.free.sample(self.rng)
+            weights = weights * (self.free.total_weight / weights.sum())
+            self.free_sample = Rows(drawn, weights, self.apply)
 
     def select_run(
         self, runs: Iterable[Run[PrototypeModel]], tol: float
@@ -293,22 +266,19 @@ class ConstrainedMethod(PrototypeMethod):
         return model.linked_masses
 
     def _link_costs(self, family: FocalSets) -> LinkCosts:
-        params = self.estimator
-        is_paper = params.convention == "paper"
-        costs = LinkCosts.from_paper if is_paper else LinkCosts.from_program
-        return costs(family, self.constraints, params.xi, params.empty_penalty)
+        xi = self.estimator.xi
+        convention = self.estimator.convention
+        return LinkCosts.from_parameters(family, self.constraints, xi, convention)
 
     def _share(self, family: FocalSets) -> float:
         """Return the factor of the objective of ECM, which makes it independent of the units."""
         squared_unit = 1.0
         if self.estimator.convention == "scaled":
             n_attributes = self.rows.values.shape[1]
-            squared_unit = (
-                _SQUARED_UNIT * self.mean_squared_deviation / n_attributes or 1.0
-            )
-        return (1 - self.estimator.xi) / (
-            self.total_weight * len(family) * squared_unit
-        )
+            deviation = self.mean_squared_deviation
+            squared_unit = _SQUARED_UNIT * deviation / n_attributes or 1.0
+        n = self.rows.total_weight
+        return (1 - self.estimator.xi) / (n * len(family) * squared_unit)
 
     def _squared_costs(self, model: PrototypeModel) -> np.ndarray:
         """Return the costs of the squared masses of the q linked objects, shape (q, f)."""
@@ -339,35 +309,24 @@ class ConstrainedMethod(PrototypeMethod):
 
     # ---- results ---------------------------------------------------------------------------------
 
-    def partition(self, run: Run[PrototypeModel]) -> CredalPartition:
-        masses = to_host(run.model.masses(self.rows.values, self.apply))
-        masses[self.linked.places] = self._linked_masses(run.model)
-        return CredalPartition.unchecked(masses, run.model.family)
-
     def result(self, run: Run[PrototypeModel]) -> FitResult:
         model = run.model
         centers = model.centers if self.origin is None else model.centers + self.origin
         prototypes = PrototypeModel(model.step, centers, model.metrics, self.within)
         X = self.original.values
         masses = to_host(prototypes.masses(X, self.apply))
-        masses[self.linked.places] = self._linked_masses(model)
+        # The initial values are the masses of the previous iteration.
+        masses[self.linked.places] = self.linked.improve_masses(
+            self._previous_masses(model),
+            self._squared_costs(model),
+            self._link_costs(model.family),
+        )
         places = np.sort(self.linked.places)
         source = AttributeSource(X)
         linked = References.from_source(source, places)
         radii = approach_radii(separations(source, places))
         fitted = ConstrainedModel(prototypes, linked, masses[places], radii)
         return FitResult(run, fitted, masses)
-
-    def _linked_masses(self, model: PrototypeModel) -> np.ndarray:
-        """Return the best masses of the linked objects.
-
-        The initial values are the masses of the previous iteration.
-        """
-        masses = self._previous_masses(model)
-        link_costs = self._link_costs(model.family)
-        return self.linked.improve_masses(
-            masses, self._squared_costs(model), link_costs
-        )
 
 
 def _select_weighted(constraints: Constraints, weights: np.ndarray) -> Constraints:
@@ -380,7 +339,7 @@ def _select_weighted(constraints: Constraints, weights: np.ndarray) -> Constrain
     )
 
 
-class CECM(EvidentialClusterer):
+class CECM(PrototypeClusterer):
     r"""Constrained evidential c-means: `ECM` with must-link and cannot-link constraints.
 
     The method minimizes, over masses m and prototypes v,
@@ -497,10 +456,13 @@ class CECM(EvidentialClusterer):
     >>> (model.labels_ == model.labels_[0]).tolist()
     [True, True, True, True, False, False]
     >>> known.violations(model.credal_partition_)
-    Violations(0 of 2 must-links, 0 of 1 cannot-links violated, mean degree 0.00)
+    Violations(0 of 2 must-links, 0 of 1 cannot-links violated)
     """
 
     _model: ConstrainedModel
+    _method_type = ConstrainedMethod
+    _estimated = ("delta",)
+    beta = 2.0  # parameter of `ECM`, fixed here
 
     _rules = {
         **COMMON_RULES,
@@ -508,10 +470,7 @@ class CECM(EvidentialClusterer):
         "xi": rule.real(0, 1, open_high=True),
         "convention": rule.choice("scaled", "program", "paper"),
         "empty_penalty": rule.real(0),
-        "alpha": rule.real(0),
-        "delta": DELTA_RULE,
         "init": INIT_RULE,
-        "missing": MISSING_RULE,
     }
 
     def __init__(
@@ -526,7 +485,7 @@ class CECM(EvidentialClusterer):
         alpha: float = 1.0,
         delta: float | str = "auto",
         missing: str = "refuse",
-        init: str | BeliefPeaks | ArrayLike | CredalPartition = "k-means++",
+        init: Init = "k-means++",
         n_init: int = 10,
         max_iter: int = 500,
         tol: float = 1e-6,
@@ -574,21 +533,7 @@ class CECM(EvidentialClusterer):
         """
         return self._fit(X, sample_weight=sample_weight, constraints=constraints)
 
-    def _make_method(
-        self, sample: Sample[np.ndarray], request: FitRequest
-    ) -> ConstrainedMethod:
-        init = centers_from_peaks(self, sample.values, request.n_clusters)
-        return ConstrainedMethod(
-            self,
-            sample,
-            request,
-            alpha=self.alpha,
-            beta=2.0,
-            init=init,
-            make_model=LinkedPrototypes,
-        )
-
     def _fitted_attributes(
         self, method: ConstrainedMethod, model: ConstrainedModel
     ) -> dict[str, Any]:
-        return prototype_attributes(self, model.prototypes, delta_=method.delta)
+        return super()._fitted_attributes(method, model.prototypes)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property, partial, reduce
+from functools import partial, reduce
 from operator import add, methodcaller
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -26,24 +26,21 @@ from dempster._arrays import (
 from dempster._blas import one_blas_thread
 from dempster._errors import InvalidParameterError
 from dempster._native import kernel
-from dempster._random import as_random_state
 from dempster._types import ArrayLike, MaybeUnset, Seed, TableLike
 from dempster._validation import has_missing
 from dempster.belief import FocalSets
 from dempster.belief.focal_sets import has_many_clusters
 from dempster.cluster import _device, _starts
 from dempster.cluster._base import (
-    BETA_RULE,
     COMMON_RULES,
-    DELTA_RULE,
-    MISSING_RULE,
     EvidentialClusterer,
     FitRequest,
 )
 from dempster.cluster._boundaries import count_boundaries, neighbor_family
 from dempster.cluster._mass_step import (
     NEAREST_ROWS,
-    MassStep,
+    MassMethod,
+    StepModel,
     collect_masses,
     has_many_components,
     masses_from_costs,
@@ -52,26 +49,16 @@ from dempster.cluster._mass_step import (
     project_masses,
     sum_nearest,
 )
-from dempster.cluster._online import CHECKPOINT_RULE, DEVICE_RULE, OnlineClusterer
-from dempster.cluster._search import (
-    FitResult,
-    Method,
-    Sample,
-    most_likely_runs,
-    require_singletons,
-)
+from dempster.cluster._online import OnlineClusterer
+from dempster.cluster._search import FitResult, Sample, most_likely_runs
 from dempster.cluster._starts import (
     explain_auto_params,
-    k_means_distances,
-    outlier_distance,
-    resolve_beta,
-    without_isolated,
 )
-from dempster.cluster.belief_peaks import INIT_RULE, BeliefPeaks, centers_from_peaks
+from dempster.cluster.belief_peaks import INIT_RULE, Init, centers_from_peaks
 from dempster.cluster.explanation import ClusterEvidence, quadratic_parts
 from dempster.data.blocks import Blocks
 from dempster.dissimilarity.partial import impute_missing, squared_distances_to_points
-from dempster.optimize.blocks import Apply, row_blocks, sum_blocks
+from dempster.optimize.blocks import Apply, Sums, row_blocks, sum_blocks
 from dempster.optimize.descent import Run, descend, solve_normal_equations
 from dempster.partition import CredalPartition
 
@@ -101,20 +88,15 @@ def sum_present(
 
 
 @dataclass(frozen=True)
-class PrototypeModel:
+class PrototypeModel(StepModel):
     """Prototypes, and the parameters that determine the masses."""
 
-    step: MassStep
     centers: Annotated[np.ndarray, "c p"]  # prototypes of the clusters
     # matrices of determinant 1 (adaptive metric)
     metrics: Annotated[np.ndarray, "c p p"] | None = None
     # variances within clusters; None if missing values raise an error
     within: Annotated[np.ndarray, "p"] | None = None
     is_spherical: bool = False  # whether the prototypes have length one
-
-    @property
-    def family(self) -> FocalSets:
-        return self.step.family
 
     def kernel_arguments(self, dtype: np.dtype) -> tuple:
         """Return the barycenters, the metrics (None if Euclidean) and the arguments of the step."""
@@ -188,12 +170,8 @@ class PrototypeModel:
             out[~is_incomplete] = to_host(
                 self.masses(np.ascontiguousarray(X[~is_incomplete]), apply)
             )
-        incomplete = np.flatnonzero(is_incomplete)
-        for start, stop in row_blocks(len(incomplete)):
-            block = incomplete[start:stop]
-            out[block] = self.step.masses(
-                self._partial_costs(X[block]), np.empty(0), apply
-            )[1]
+        costs = self._partial_costs(X[is_incomplete])
+        out[is_incomplete] = self.step.masses(costs, np.empty(0), apply)[1]
         return out
 
     def squared_distances(self, X: np.ndarray) -> np.ndarray:
@@ -235,28 +213,24 @@ class PrototypeModel:
         is_incomplete = self._is_incomplete(X)
         dtype = self._kernel_type(X)
         arguments = self.kernel_arguments(dtype)
+        p, g = arguments[0].shape
 
         def sums(start: int, stop: int) -> Statistics:
             rows = X[start:stop]
             w = weights[start:stop] if len(weights) else None
             if is_incomplete:
                 return self._partial_statistics(rows, w)
-            return self._sum_rows(rows.astype(dtype, copy=False), w, arguments)
+            total = np.empty(g)
+            first = np.empty((p, g))
+            second = None if self.metrics is None else np.empty((p, p, g))
+            objective = _prototype_sums(
+                rows.astype(dtype, copy=False), w, *arguments, total, first, second
+            )
+            if second is None:
+                second = np.empty((0, 0, g))
+            return Statistics(objective, total, first, second)
 
         return reduce(add, apply(sums, row_blocks(len(X))))
-
-    def _sum_rows(
-        self, rows: np.ndarray, weights: np.ndarray | None, arguments: tuple
-    ) -> Statistics:
-        p, g = arguments[0].shape
-        total = np.empty(g)
-        first = np.empty((p, g))
-        if self.metrics is None:
-            objective = _prototype_sums(rows, weights, *arguments, total, first, None)
-            return Statistics(objective, total, first, np.empty((0, 0, g)))
-        second = np.empty((p, p, g))
-        objective = _prototype_sums(rows, weights, *arguments, total, first, second)
-        return Statistics(objective, total, first, second)
 
     def _nearest_statistics(
         self, X: np.ndarray, weights: np.ndarray, apply: Apply
@@ -311,23 +285,24 @@ class PrototypeModel:
             arguments, self.step, X, device, nearest=nearest
         )
 
-    def update(self, statistics: Statistics, *, move_centers: bool = True) -> Self:
+    def update(self, statistics: Statistics) -> Self:
         """Return the model whose prototypes, and then metrics, are best for given masses."""
-        model = self
-        if move_centers:
-            is_complete = statistics.total.ndim == 1
-            best = self._best_centers if is_complete else self._partial_centers
-            centers = best(statistics)
-            if self.is_spherical:
-                centers = normalize_rows(centers)
-            if is_complete:
-                # The prototype of a cluster without mass does not move.
-                has_mass = statistics.total @ self.step.sets > 0
-                centers = np.where(has_mass[:, None], centers, self.centers)
-            model = replace(self, centers=centers)
+        is_complete = statistics.total.ndim == 1
+        best = self._best_centers if is_complete else self._partial_centers
+        centers = best(statistics)
+        if self.is_spherical:
+            centers = normalize_rows(centers)
+        if is_complete:
+            # The prototype of a cluster without mass does not move.
+            has_mass = statistics.total @ self.step.sets > 0
+            centers = np.where(has_mass[:, None], centers, self.centers)
+        return replace(self, centers=centers).update_metrics(statistics)
+
+    def update_metrics(self, statistics: Statistics) -> Self:
+        """Return the model whose metrics, if not Euclidean, are best for given masses."""
         if self.metrics is None:
-            return model
-        return replace(model, metrics=model._best_metrics(statistics))
+            return self
+        return replace(self, metrics=self._best_metrics(statistics))
 
     def fit_centers(
         self, masses: np.ndarray, family: FocalSets, X: np.ndarray
@@ -342,30 +317,27 @@ class PrototypeModel:
 
     def _partial_centers(self, statistics: Statistics) -> np.ndarray:
         """Return the best prototypes, computed for each attribute from its observed values."""
-        attributes = map(statistics.select_attribute, range(len(statistics.total)))
-        columns = [self._best_centers(sums) for sums in attributes]
+        columns = [
+            self._best_centers(Statistics(0.0, total, first[None], np.empty(0)))
+            for total, first in zip(statistics.total, statistics.first, strict=True)
+        ]
         is_observed = statistics.total @ self.step.sets > 0
         return np.where(is_observed.T, np.hstack(columns), self.centers)
 
     def _best_centers(self, statistics: Statistics) -> np.ndarray:
         """Return the prototypes V that solve H V = R (Masson and Denoeux, 2008, eq. 22)."""
-        sets = self.step.sets
-        alpha = self.step.alpha
-        size = sets.sum(axis=1)
-        weight = size ** (alpha - 2) * statistics.total
+        total = statistics.total
         if self._uses_nearest:
-            return (
-                statistics.first.T / np.maximum(weight, np.finfo(float).tiny)[:, None]
-            )
+            return statistics.first.T / np.maximum(total, np.finfo(float).tiny)[:, None]
         if self.metrics is None:
-            H = (sets.T * weight) @ sets
-            return solve_normal_equations(
-                H, (sets.T * size ** (alpha - 1)) @ statistics.first.T
-            )
+            return self.step.best_prototypes(total, statistics.first.T)
+        sets = self.step.sets
+        size = sets.sum(axis=1)
+        weight = size ** (self.step.alpha - 2) * total
         c, p = self.centers.shape
         mean = np.einsum("jk,kde->jde", self.step.averages, self.metrics)
         H = np.einsum("jk,jl,j,jde->kdle", sets, sets, weight, mean, optimize=True)
-        share = size ** (alpha - 1)
+        share = size ** (self.step.alpha - 1)
         R = np.einsum(
             "jk,j,jde,ej->kd", sets, share, mean, statistics.first, optimize=True
         )
@@ -434,11 +406,8 @@ def _solve_metrics(
 
 
 @dataclass(frozen=True)
-class Statistics:
-    """Sums over objects x with masses m on the g nonempty sets.
-
-    Sums over several blocks of data can be added.
-    """
+class Statistics(Sums):
+    """Sums over objects x with masses m on the g nonempty sets."""
 
     objective: float  # sum of the weighted costs of the objects
     # sums of m^beta; with missing values, sums over the objects that have an attribute
@@ -446,28 +415,6 @@ class Statistics:
     first: Annotated[np.ndarray, "p g"]  # sums of m^beta x
     # (p, p, g), lower triangles of the sums of m^beta x x'; empty if the metric is fixed
     second: Annotated[np.ndarray, "* * g"]
-
-    def select_attribute(self, d: int) -> Statistics:
-        """Return the sums for attribute d, if the shape of ``total`` is (p, g)."""
-        return Statistics(
-            self.objective, self.total[d], self.first[d : d + 1], np.empty(0)
-        )
-
-    def __add__(self, other: Statistics) -> Statistics:
-        return Statistics(
-            self.objective + other.objective,
-            self.total + other.total,
-            self.first + other.first,
-            self.second + other.second,
-        )
-
-    def scaled(self, factor: float) -> Statistics:
-        return Statistics(
-            factor * self.objective,
-            factor * self.total,
-            factor * self.first,
-            factor * self.second,
-        )
 
 
 def sum_statistics(
@@ -503,6 +450,10 @@ class OnlinePrototypes:
         """Objective of all objects so far, for the masses computed when their block was added."""
         assert self.sums is not None
         return self.sums.objective
+
+    @property
+    def beta(self) -> float:
+        return self.model.step.beta
 
     def add_block(
         self, X: Array, weights: np.ndarray, kept: float, *, update: bool, apply: Apply
@@ -545,52 +496,35 @@ MIN_TOLERANCES = 1e-3, 1e-4
 _EUCLIDEAN_ITERATIONS = 5  # number of Euclidean iterations before the metric is adapted
 
 
-class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
+class PrototypeMethod(MassMethod[PrototypeModel, PrototypeModel]):
     """Algorithm of evidential c-means, and base class of its variants.
 
-    A variant has another ``make_model``, or overrides `_outlier_distance`, `_step` or
-    `_validate_centers`. ``init`` is the name of an initialization, prototypes or a partition. The
-    estimator has the parameters ``delta``, ``n_init``, ``max_iter``, ``tol`` and ``random_state``.
+    A variant has another ``model_type``, or overrides `_outlier_cost`, `_step` or others. The
+    estimator has the parameters ``alpha``, ``beta``, ``delta``, ``init``, ``n_init``, ``max_iter``,
+    ``tol`` and ``random_state``.
     """
 
+    model_type: type[PrototypeModel] = PrototypeModel
     n_added = 0  # number of coordinates that a variant appends to the attributes
 
-    def __init__(
-        self,
-        estimator: Any,
-        sample: Sample[Any],
-        request: FitRequest,
-        *,
-        alpha: float,
-        beta: float,
-        init: str | ArrayLike | CredalPartition,
-        make_model: Callable[..., PrototypeModel] = PrototypeModel,
-    ):
-        self.estimator = estimator
-        self.n_clusters = request.n_clusters
-        self.apply = request.apply
-        self.alpha = alpha
-        self.beta = beta
-        self.init = init
-        self.make_model = make_model
-        self.has_user_start = not isinstance(init, str)
+    def __init__(self, estimator: Any, sample: Sample[Any], request: FitRequest):
+        super().__init__(estimator, sample, request)
+        attributes = sample.values[:, : estimator.n_features_in_]
+        self.init = centers_from_peaks(estimator, attributes, self.n_clusters)
         self.is_adaptive = estimator.metric == "adaptive"
         self.is_spherical = estimator.metric == "cosine"
-        self.rng = as_random_state(estimator.random_state)
         self.within = sample.within
-        self.original = sample.rows(
-            request.apply, estimator.device
-        )  # as the user gave them
+        self.original = sample.rows(self.apply, estimator.device)
         self.origin = self._find_origin()  # subtracted from the rows for accuracy
         self.rows = (
             self.original if self.origin is None else self.original.shift(self.origin)
         )
         self.sample, self.sample_weights = self.rows.sample(self.rng)
+        self.points = self._find_points()
         X = self.rows.values
         _starts.check_different_objects(X, self.points, self.n_clusters, sample.weights)
         self.mean_squared_deviation = self.rows.mean_squared_deviation()
-        # "auto" is estimated by `draw_starts` or `add_neighbor_pairs`.
-        self.delta = None if estimator.delta == "auto" else float(estimator.delta)
+        self.zero = ZERO * self.mean_squared_deviation
 
     def _find_origin(self) -> np.ndarray | None:
         if self.is_spherical:
@@ -604,12 +538,16 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         mean[len(mean) - self.n_added :] = 0
         return mean
 
-    @cached_property
-    def points(self) -> np.ndarray:
-        """Complete rows of the sample, from which initial prototypes are drawn."""
+    def _find_points(self) -> np.ndarray:
+        if self.within is None:
+            return self.sample
         return impute_missing(self.sample)
 
     # ---- overridden by variants ------------------------------------------------------------------
+
+    def _model_parameters(self) -> dict[str, Any]:
+        """Return the fields of ``model_type`` that `PrototypeModel` lacks."""
+        return {}
 
     def _identity_metrics(self) -> np.ndarray:
         return np.stack([np.eye(self.rows.values.shape[1])] * self.n_clusters)
@@ -621,25 +559,8 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         step = self._mass_step(family)
         if self.is_spherical:
             return PrototypeModel(step, normalize_rows(centers), is_spherical=True)
-        return self.make_model(step, centers, metrics, self.within)
-
-    def _mass_step(self, family: FocalSets) -> MassStep:
-        require_singletons(family)
-        delta2 = np.inf
-        if family.empty_index is not None:
-            assert self.delta is not None
-            delta2 = self.delta**2
-        return MassStep(
-            family, self.alpha, self.beta, delta2, ZERO * self.mean_squared_deviation
-        )
-
-    def _outlier_distance(self) -> float:
-        """Return the value of delta="auto" before the fit, estimated from several k-means runs."""
-        weights = self.sample_weights
-        squares, which = k_means_distances(
-            self.points, weights, self.n_clusters, self.rng
-        )
-        return outlier_distance(np.sqrt(squares), weights[which])
+        parameters = self._model_parameters()
+        return self.model_type(step, centers, metrics, self.within, **parameters)
 
     def _step(
         self, model: PrototypeModel, *, on_sample: bool
@@ -658,16 +579,6 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
 
     # ---- starts ----------------------------------------------------------------------------------
 
-    def draw_starts(self, family: FocalSets) -> list[PrototypeModel]:
-        seeds = []
-        if not self.has_user_start:
-            seeds = self.rng.randint(np.iinfo(np.int32).max, size=self.estimator.n_init)
-        if self.delta is None and self.estimator.focal_sets != "auto":
-            self.delta = self._outlier_distance()
-        if self.has_user_start:
-            return [self._user_start(family)]
-        return [self._draw(family, seed) for seed in seeds]
-
     def _user_start(self, family: FocalSets) -> PrototypeModel:
         if isinstance(self.init, CredalPartition):
             X = to_host(self.rows.values)
@@ -682,21 +593,10 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
             centers = centers - self.origin
         return self._model(family, centers)
 
-    def _draw(self, family: FocalSets, seed: int) -> PrototypeModel:
-        assert isinstance(self.init, str)
-        rng = np.random.RandomState(seed)
-        weights = (
-            self._start_weights if family.empty_index is None else self.sample_weights
-        )
-        centers = _starts.draw_centers(
-            self.points, weights, self.n_clusters, self.init, rng
-        )
-        return self._model(family, centers)
-
-    @cached_property
-    def _start_weights(self) -> np.ndarray:
-        """Weights for drawing initial prototypes."""
-        return without_isolated(self.points, self.sample_weights, self.n_clusters)
+    def _draw_start(
+        self, family: FocalSets, rng: np.random.RandomState
+    ) -> PrototypeModel:
+        return self._model(family, self._draw_centers(family, rng))
 
     # ---- runs ------------------------------------------------------------------------------------
 
@@ -732,17 +632,12 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
     def extend(
         self, run: Run[PrototypeModel], family: FocalSets
     ) -> Run[PrototypeModel]:
-        return self._run(
-            self._model(family, run.model.centers, run.model.metrics), on_sample=False
-        )
+        model = self._model(family, run.model.centers, run.model.metrics)
+        return self._run(model, on_sample=False)
 
     def add_neighbor_pairs(self, run: Run[PrototypeModel]) -> Run[PrototypeModel]:
         squares = run.model.squared_distances(self.sample)
-        if self.delta is None:
-            nearest = np.sqrt(np.maximum(squares.min(axis=1), 0))
-            self.delta = outlier_distance(nearest, self.sample_weights)
-        counts = count_boundaries(squares, self.sample_weights)
-        step = self._mass_step(neighbor_family(counts))
+        step = self._neighbor_step(squares, self.sample_weights)
         return replace(run, model=replace(run.model, step=step))
 
     def _run(
@@ -756,10 +651,6 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         return descend(step, start, max_iter=self.estimator.max_iter, tol=tol)
 
     # ---- results ---------------------------------------------------------------------------------
-
-    def partition(self, run: Run[PrototypeModel]) -> CredalPartition:
-        masses = run.model.masses(self.rows.values, self.apply)
-        return CredalPartition.unchecked(masses, run.model.family)
 
     def result(self, run: Run[PrototypeModel]) -> FitResult:
         model = run.model
@@ -775,22 +666,26 @@ class PrototypeMethod(Method[PrototypeModel, PrototypeModel]):
         if neighbors:
             self.add_neighbor_pairs(
                 Run(model)
-            )  # This call sets the distance to the empty set.
+            )  # estimates the distance to the empty set
             boundaries = np.zeros((self.n_clusters, self.n_clusters))
-        assert self.delta is not None
         return OnlinePrototypes(model, self.origin, self.delta, boundaries)
 
 
-def prototype_attributes(
-    estimator: EvidentialClusterer, model: PrototypeModel, **others: Any
-) -> dict[str, Any]:
-    """Return the fitted attributes of a clusterer with prototypes, and ``others``."""
-    centers = model.centers[:, : estimator.n_features_in_]
-    dtype = estimator.credal_partition_.dtype
-    attributes = {"cluster_centers_": centers.astype(dtype), **others}
-    if model.metrics is not None:
-        attributes["metric_matrices_"] = model.metrics
-    return attributes
+class PrototypeClusterer(EvidentialClusterer):
+    """Base class of the clusterers with prototypes."""
+
+    _method_type = PrototypeMethod
+    # parameters whose values are fitted attributes, because they may be estimated
+    _estimated: tuple[str, ...] = ("delta", "beta")
+
+    def _fitted_attributes(self, method: Any, model: Any) -> dict[str, Any]:
+        centers = model.centers[:, : self.n_features_in_]
+        found = {"cluster_centers_": centers.astype(self.credal_partition_.dtype)}
+        if model.metrics is not None:
+            found["metric_matrices_"] = model.metrics
+        for name in self._estimated:
+            found[f"{name}_"] = getattr(method, name)
+        return found
 
 
 def project_to_sphere(rows: Array) -> Array:
@@ -808,7 +703,7 @@ def _project_block(block: np.ndarray, shared: None, apply: Apply) -> np.ndarray:
     return project_to_sphere(block)
 
 
-class ECM(OnlineClusterer):
+class ECM(PrototypeClusterer, OnlineClusterer):
     r"""Evidential c-means: every set of clusters has a prototype, the barycenter of its clusters.
 
     The method minimizes, over masses m and prototypes v,
@@ -937,14 +832,8 @@ class ECM(OnlineClusterer):
 
     _rules = {
         **COMMON_RULES,
-        "checkpoint": CHECKPOINT_RULE,
         "metric": rule.choice("euclidean", "adaptive", "cosine"),
-        "alpha": rule.real(0),
-        "beta": BETA_RULE,
-        "delta": DELTA_RULE,
         "init": INIT_RULE,
-        "device": DEVICE_RULE,
-        "missing": MISSING_RULE,
     }
     _auto_params = explain_auto_params
 
@@ -958,7 +847,7 @@ class ECM(OnlineClusterer):
         beta: float | str = "auto",
         delta: float | str = "auto",
         missing: str = "refuse",
-        init: str | BeliefPeaks | ArrayLike | CredalPartition = "k-means++",
+        init: Init = "k-means++",
         n_init: int = 10,
         max_iter: int = 500,
         tol: float = 1e-6,
@@ -988,19 +877,3 @@ class ECM(OnlineClusterer):
         if self.metric != "cosine":
             return source
         return source.map(_project_block, None, source.width, source.dtype)
-
-    def _make_method(
-        self, sample: Sample[np.ndarray], request: FitRequest
-    ) -> PrototypeMethod:
-        beta = resolve_beta(self.beta, sample.values.shape[1])
-        init = centers_from_peaks(self, sample.values, request.n_clusters)
-        return PrototypeMethod(
-            self, sample, request, alpha=self.alpha, beta=beta, init=init
-        )
-
-    def _fitted_attributes(
-        self, method: PrototypeMethod | OnlinePrototypes, model: PrototypeModel
-    ) -> dict[str, Any]:
-        return prototype_attributes(
-            self, model, delta_=method.delta, beta_=model.step.beta
-        )

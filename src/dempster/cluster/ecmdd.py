@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dempster import _validation as rule
-from dempster._types import ArrayLike, Metric, Seed
+from dempster._types import Metric, Seed
 from dempster.belief import FocalSets
 from dempster.cluster._medoids import (
     MEDOID_RULES,
@@ -20,10 +20,9 @@ from dempster.cluster._medoids import (
     MedoidModel,
     Medoids,
 )
-from dempster.cluster.belief_peaks import BeliefPeaks
+from dempster.cluster.belief_peaks import Init
 from dempster.dissimilarity.sources import References
 from dempster.optimize.descent import Run
-from dempster.partition import CredalPartition
 
 
 @dataclass(frozen=True)
@@ -98,7 +97,7 @@ class SingleMedoidMethod(IndexMedoidMethod):
 
     def fitted_model(self, state: Medoids) -> SingleMedoidModel:
         objects = self.whole
-        params = self.params
+        params = self.estimator
         near = objects.columns(state.positions)
         set_medoids = self._set_medoids(objects, state.step.family, near)
         positions = np.concatenate([state.positions, set_medoids])
@@ -109,7 +108,7 @@ class SingleMedoidMethod(IndexMedoidMethod):
 
     def run(self, objects: ComparedObjects, start: Medoids) -> Run[Medoids]:
         return descend_until_cycle(
-            partial(self._step, objects), start, self.params.max_iter
+            partial(self._step, objects), start, self.estimator.max_iter
         )
 
     def _step(self, objects: ComparedObjects, state: Medoids) -> tuple[float, Medoids]:
@@ -117,9 +116,9 @@ class SingleMedoidMethod(IndexMedoidMethod):
         family = state.step.family
         to_medoids = objects.columns(state.positions)
         to_set_medoids = objects.columns(self._set_medoids(objects, family, to_medoids))
-        costs = costs_of_sets(to_medoids, to_set_medoids, family, self.params.gamma)
+        costs = costs_of_sets(to_medoids, to_set_medoids, family, self.estimator.gamma)
         objective, masses = state.step.masses(costs, objects.weights, self.apply)
-        powers = masses[:, family.singleton_index] ** self.params.beta
+        powers = masses[:, family.singleton_index] ** self.estimator.beta
         medoids = self.central_objects(objects, powers)
         return objective, replace(state, positions=medoids)
 
@@ -135,7 +134,7 @@ class SingleMedoidMethod(IndexMedoidMethod):
         sets = family.membership[family.cardinality > 1]
         medoids = np.empty(len(sets), dtype=np.intp)
         # The mean dissimilarity `unit` makes the units of both terms equal.
-        eta = self.params.eta * self.unit
+        eta = self.estimator.eta * self.unit
         for j, members in enumerate(sets):
             near = to_medoids[:, members]
             spread = near.var(axis=1) + eta * near.mean(axis=1)
@@ -221,7 +220,7 @@ class ECMdd(MedoidClusterer):
         masses. A row that contains only NaN raises an error. Gower's dissimilarity accepts missing
         values in any case; without "partial" it is the mean over the attributes that both objects
         have. ``docs/missing.md`` explains when to impute instead.
-    init : {"medoids", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition
+    init : {"medoids", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition
         Initial medoids. "medoids" selects objects far from each other. "belief-peaks" or a
         `BeliefPeaks` uses its peaks, without weights. An array contains the indices of
         ``n_clusters`` objects. A deterministic start is used once, whatever ``n_init``.
@@ -307,7 +306,7 @@ class ECMdd(MedoidClusterer):
         eta: float = 1.0,
         n_candidates: int | str | None = "auto",
         missing: str = "refuse",
-        init: str | BeliefPeaks | ArrayLike | CredalPartition = "medoids",
+        init: Init = "medoids",
         n_init: int = 10,
         max_iter: int = 50,
         tol: float = 1e-6,

@@ -30,7 +30,11 @@ from dempster.cluster._communities import (
     Edges,
     encode_known_labels,
 )
-from dempster.cluster._neighbor_graph import NeighborGraph, renumber
+from dempster.cluster._neighbor_graph import (
+    NeighborGraph,
+    combine_evidence,
+    renumber,
+)
 from dempster.cluster._search import FitResult, Method, Sample
 from dempster.cluster.explanation import ClusterEvidence
 from dempster.dissimilarity.graphs import GraphInput, GraphSource, read_graph
@@ -159,7 +163,7 @@ def nearest_stored(
     """
     matrix = sparse.csr_matrix(matrix)
     matrix.sort_indices()
-    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    rows = _stored_rows(matrix)
     kept = np.arange(matrix.nnz)
     if drop_diagonal:
         kept = np.flatnonzero(matrix.indices != rows)
@@ -173,6 +177,11 @@ def nearest_stored(
     return sparse.csr_matrix(
         (matrix.data[kept], matrix.indices[kept], indptr), matrix.shape
     )
+
+
+def _stored_rows(matrix: sparse.csr_matrix) -> np.ndarray:
+    """Return the row of each stored entry."""
+    return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
 
 
 _ROWS_PER_BLOCK = 16_384
@@ -271,9 +280,10 @@ class NeighborModel:
     ) -> np.ndarray:
         """Return the masses from the neighbors, which approach those of the nearest one."""
         weights = self.support.weight_graph(neighbors, apply)
-        graph = NeighborGraph.from_weights(weights, "directed", apply)
+        edges = weights.indptr, weights.indices, weights.data
+        n_clusters = self.family.n_clusters
         masses = _merge_single_cluster(
-            graph.masses(self.labels, self.family.n_clusters, apply)
+            combine_evidence(edges, self.labels, n_clusters, apply)
         )
         approach_known_masses(masses, self.own_masses, nearest, distance, self.radii)
         return masses
@@ -286,38 +296,23 @@ def _merge_single_cluster(masses: np.ndarray) -> np.ndarray:
     return np.column_stack([masses[:, 0], masses[:, 1] + masses[:, 2]])
 
 
-def find_equal_rows(
-    source: Source, references: References, among: np.ndarray | None
-) -> np.ndarray:
-    """Return the index of the first row that is equal to each training row.
-
-    Only the rows ``among`` may have equal rows (None: all).
-    """
+def find_equal_rows(source: Source, references: References) -> np.ndarray:
+    """Return the index of the first row that is equal to each training row."""
     if references.source is not None:
-        equal = np.arange(len(source))
-        rows = equal if among is None else among
-        keys = references.source.keys(references.source.objects[rows])
+        keys = references.source.keys(references.source.objects)
         known: dict[bytes, int] = {}
-        equal[rows] = [
-            known.setdefault(key, row) for key, row in zip(keys, rows, strict=True)
-        ]
-        return equal
+        return np.array([known.setdefault(key, row) for row, key in enumerate(keys)])
     if isinstance(source, SparseSource):
-        first = _first_stored_zeros(source.stored)
+        is_zero = source.stored.data == 0
+        rows = _stored_rows(source.stored)[is_zero]
+        columns = source.stored.indices[is_zero]
     else:
-        blocks = row_blocks(len(source), most=None)
-        first = np.concatenate(
-            [_first_zeros(source.block(slice(*rows), slice(None))) for rows in blocks]
-        )
+        rows, columns = np.nonzero(np.asarray(source.matrix) == 0)
     # The diagonal of a sparse matrix may not be stored, and the diagonal of a dense matrix may not
     # be exactly zero.
-    return np.where(first >= 0, first, np.arange(len(source)))
-
-
-def _first_zeros(block: np.ndarray) -> np.ndarray:
-    """Return the lowest column with a zero in each row, or -1 for a row without zeros."""
-    zero = block == 0
-    return np.where(zero.any(axis=1), zero.argmax(axis=1), -1)
+    first = np.arange(len(source))
+    np.minimum.at(first, rows, columns)
+    return first
 
 
 def _smallest_stored(matrix: sparse.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
@@ -326,8 +321,7 @@ def _smallest_stored(matrix: sparse.csr_matrix) -> tuple[np.ndarray, np.ndarray]
     The entry is infinite for a row without entries.
     """
     n = matrix.shape[0]
-    rows = np.repeat(np.arange(n), np.diff(matrix.indptr))
-    order = np.lexsort((matrix.indices, matrix.data, rows))
+    order = np.lexsort((matrix.indices, matrix.data, _stored_rows(matrix)))
     has_entries = np.diff(matrix.indptr) > 0
     first = order[matrix.indptr[:-1][has_entries]]
     columns = np.zeros(n, dtype=np.int64)
@@ -340,22 +334,13 @@ def _smallest_stored(matrix: sparse.csr_matrix) -> tuple[np.ndarray, np.ndarray]
 def neighbor_radii(neighbors: sparse.csr_matrix) -> np.ndarray:
     """Return the radii of `approach_known_masses` from the distances to the neighbors of n rows."""
     n = neighbors.shape[0]
-    rows = np.repeat(np.arange(n), np.diff(neighbors.indptr))
+    rows = _stored_rows(neighbors)
     largest = np.zeros(n)
     np.maximum.at(largest, rows, neighbors.data)
     differ = neighbors.data > rounding(neighbors.dtype) * largest[rows]
     separation = np.full(n, np.inf)
     np.minimum.at(separation, rows[differ], neighbors.data[differ])
     return approach_radii(separation)
-
-
-def _first_stored_zeros(matrix: sparse.csr_matrix) -> np.ndarray:
-    """Return the lowest column with a stored zero in each row, or -1 if there is none."""
-    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    zero = matrix.data == 0
-    first = np.full(matrix.shape[0], matrix.shape[1])
-    np.minimum.at(first, rows[zero], matrix.indices[zero])
-    return np.where(first < matrix.shape[1], first, -1)
 
 
 # neighbors per square root of the number of rows (the authors recommend two to three)
@@ -419,8 +404,6 @@ class NeighborMethod(Method[LabelStart, LabelResult]):
             raise InvalidParameterError("n_neighbors", expected, n_neighbors)
         # Always draw the seed, so that the searches do not depend on the finder.
         seed = int(rng.integers(2**31))
-        # indices of rows that may be equal to another row; None means all
-        self.may_be_equal: np.ndarray | None = None
         neighbors, order = self._find_neighbors(seed)
         self.evidence = Evidence.from_neighbors(neighbors, params.q, params.power)
         self.radii = neighbor_radii(neighbors)
@@ -448,34 +431,29 @@ class NeighborMethod(Method[LabelStart, LabelResult]):
             return stored, None
         find = make_finder(self.source, self.params.neighbors, seed, self.params.n_jobs)
         nearest = neighbor_distances(find, self.n, self.n_neighbors)
-        if not isinstance(find, ExactFinder):
-            return nearest, None
-        if find.has_tree:  # A tree gives equal rows a distance of exactly zero.
-            self.may_be_equal = np.flatnonzero(nearest.data[nearest.indptr[:-1]] == 0)
-        return nearest, find.order
+        return nearest, find.order if isinstance(find, ExactFinder) else None
 
     # ---- starts ----------------------------------------------------------------------------------
 
     def draw_starts(self, family: FocalSets) -> list[LabelStart]:
         init = self.init
         if isinstance(init, str | int | np.integer):
-            rngs = map(
-                np.random.default_rng, self.rng.integers(2**63, size=self.params.n_init)
-            )
+            rngs = self._draw_rngs()
             if isinstance(init, str):
                 return [LabelStart(np.arange(self.n), rng) for rng in rngs]
             return [LabelStart(rng.integers(init, size=self.n), rng) for rng in rngs]
-        labels = (
-            init.labels
-            if isinstance(init, CredalPartition)
-            else as_labels(init, "init")
-        )
+        if isinstance(init, CredalPartition):
+            labels = init.labels
+        else:
+            labels = as_labels(init, "init")
         if len(labels) != self.n:
-            raise InvalidParameterError(
-                "init",
-                must=f"contain {self.n} labels, one for each row, got {len(labels)}",
-            )
+            must = f"contain {self.n} labels, one for each row, got {len(labels)}"
+            raise InvalidParameterError("init", must=must)
         return [LabelStart(renumber(labels), self.rng)]
+
+    def _draw_rngs(self) -> list[np.random.Generator]:
+        seeds = self.rng.integers(2**63, size=self.params.n_init)
+        return [np.random.default_rng(seed) for seed in seeds]
 
     # ---- runs ------------------------------------------------------------------------------------
 
@@ -492,27 +470,30 @@ class NeighborMethod(Method[LabelStart, LabelResult]):
     def select_run(
         self, runs: Iterable[Run[LabelResult]], tol: float
     ) -> Run[LabelResult]:
+        runs = list(runs)
+        searches = tuple(search for run in runs for search in run.model.searches)
+        best = self._best_run(runs, tol)
+        return replace(best, model=replace(best.model, searches=searches))
+
+    def _best_run(self, runs: list[Run[LabelResult]], tol: float) -> Run[LabelResult]:
         """Return the best run with the most frequent number of clusters.
 
         The objective favors few clusters.
         """
-        runs = list(runs)
-        searches = tuple(search for run in runs for search in run.model.searches)
-        best = runs[select_search(searches)]
-        return replace(best, model=replace(best.model, searches=searches))
+        return runs[select_search([run.model.searches[0] for run in runs])]
 
     # ---- results ---------------------------------------------------------------------------------
 
     def result(self, run: Run[LabelResult]) -> FitResult:
         labels = run.model.labels
         n_clusters = int(labels.max()) + 1
-        if self.n * (n_clusters + 2) > _MAX_MASSES:
+        n_masses = self.n * (n_clusters + 2)
+        if n_masses > _MAX_MASSES:
+            found = f"n_neighbors={self.n_neighbors} gives {n_clusters} clusters"
+            memory = f"{8 * n_masses / 2**30:.0f} GB of masses"
+            advice = "use more neighbors, a larger q or init='sample'"
             raise InvalidParameterError(
-                "n_neighbors",
-                message=f"n_neighbors={self.n_neighbors} gives {n_clusters} clusters, and the "
-                f"masses of {self.n} objects would take "
-                f"{8 * self.n * (n_clusters + 2) / 2**30:.0f} GB; "
-                "use more neighbors, a larger q or init='sample'",
+                "n_neighbors", message=f"{found} and {memory}; {advice}"
             )
         everything = np.arange(self.n)
         if isinstance(self.source, SparseSource):
@@ -522,7 +503,7 @@ class NeighborMethod(Method[LabelStart, LabelResult]):
         masses = _merge_single_cluster(
             self.graph.masses(labels, n_clusters, self.apply)
         )
-        equal = find_equal_rows(self.source, references, self.may_be_equal)
+        equal = find_equal_rows(self.source, references)
         if not np.array_equal(equal, everything):
             masses = masses[equal]
         model = NeighborModel(
@@ -581,27 +562,19 @@ class CommunityMethod(NeighborMethod):
                 replace(start, labels=np.where(known < 0, self.n + start.labels, known))
                 for start in starts
             ]
-        rngs = map(
-            np.random.default_rng, self.rng.integers(2**63, size=self.params.n_init)
-        )
         distinct = self.edges.distinct_labels()
-        starts = [LabelStart(distinct, rng) for rng in rngs]
+        starts = [LabelStart(distinct, rng) for rng in self._draw_rngs()]
         starts[0] = LabelStart(self.first.labels, starts[0].rng)
         return starts
 
-    def select_run(
-        self, runs: Iterable[Run[LabelResult]], tol: float
-    ) -> Run[LabelResult]:
+    def _best_run(self, runs: list[Run[LabelResult]], tol: float) -> Run[LabelResult]:
         """Return the run that describes the graph best, or has the best objective.
 
         For a given resolution, the objective can compare different numbers of communities.
         """
-        runs = list(runs)
-        searches = tuple(search for run in runs for search in run.model.searches)
-        best = Method.select_run(self, runs, tol)
         if self.params.resolution == "auto":
-            best = max(runs, key=lambda run: self._describe(run).rank)
-        return replace(best, model=replace(best.model, searches=searches))
+            return max(runs, key=lambda run: self._describe(run.model.labels).rank)
+        return Method.select_run(self, runs, tol)
 
     def label_nodes(self, labels: np.ndarray) -> np.ndarray | pd.Series:
         """Return the labels, indexed by the names of the nodes if X is not a matrix."""
@@ -613,8 +586,8 @@ class CommunityMethod(NeighborMethod):
         names = pd.Index(self.nodes.names, tupleize_cols=False)
         return pd.Series(labels, names, name="community")
 
-    def _describe(self, run: Run[LabelResult]) -> Communities:
-        return Communities.compare(self.edges, run.model.labels, self.first.evidence)
+    def _describe(self, labels: np.ndarray) -> Communities:
+        return Communities.compare(self.edges, labels, self.first.evidence)
 
     def result(self, run: Run[LabelResult]) -> FitResult:
         labels = run.model.labels
@@ -635,12 +608,8 @@ class CommunityMethod(NeighborMethod):
             masses = nested.masses(family)
         else:
             masses = nested.lazy_masses(family, self.params.n_jobs)
-        result = FitResult(
-            run,
-            replace(model, family=family),
-            masses,
-            is_separated=self.first.saving > 0,
-        )
+        model = replace(model, family=family)
+        result = FitResult(run, model, masses, is_separated=self.first.saving > 0)
         return self._warn_single(result, "increase the resolution")
 
 
@@ -678,7 +647,7 @@ class SampledNeighborMethod(NeighborMethod):
         return replace(run, model=replace(run.model, searches=best.model.searches))
 
 
-def has_attributes(source: Source) -> bool:
+def has_attributes(source: Source | GraphSource) -> bool:
     """Return whether the rows have attributes, not only dissimilarities."""
     return isinstance(source, DissimilaritySource) and source.objects is not None
 
@@ -693,7 +662,7 @@ def default_init(source: Source) -> str | int:
     return "distinct"
 
 
-def select_search(searches: tuple[tuple[int, float], ...]) -> int:
+def select_search(searches: list[tuple[int, float]]) -> int:
     """Return the index of the best search with the most frequent number of clusters."""
     counts = [count for count, _ in searches]
     return min(
@@ -884,6 +853,7 @@ class EKNNClus(EvidentialClusterer):
     objectives_found_: Annotated[np.ndarray, "s"]
 
     _rules = {
+        **COMMON_RULES,
         "metric": METRIC_RULE,
         "symmetrize": rule.flag,
         "n_neighbors": rule.choice("auto") | rule.integer(1),
@@ -896,10 +866,6 @@ class EKNNClus(EvidentialClusterer):
         | rule.integer(1)
         | rule.kind(CredalPartition)
         | rule.array,
-        **{
-            name: COMMON_RULES[name]
-            for name in ("n_init", "max_iter", "random_state", "n_jobs", "verbose")
-        },
     }
     _advice = (
         'increase max_iter (with neighbor_graph="directed" the sweeps may never end)'
@@ -958,7 +924,7 @@ class EKNNClus(EvidentialClusterer):
         -------
         self
         """
-        return self._fit(X, y if self._is_network(X) else None)
+        return self._fit(X, y=y if self._is_network(X) else None)
 
     def log_plausibility(self, X: TableLike, labels: ArrayLike) -> float:
         """Return the log-plausibility of any partition of the rows of X.
@@ -991,17 +957,14 @@ class EKNNClus(EvidentialClusterer):
         reader = clone(self)  # Reading X sets attributes.
         reader._check_parameters()
         source = reader._read(X, reset=True)
-        clusters = renumber(
-            as_labels(reorder_like(labels, reader._row_names(X)), "labels")
-        )
+        aligned = reorder_like(labels, reader._row_names(X))
+        clusters = renumber(as_labels(aligned, "labels"))
         if len(clusters) != len(source):
-            raise InvalidParameterError(
-                "labels", must=f"contain {len(source)} labels, got {len(clusters)}"
-            )
+            must = f"contain {len(source)} labels, got {len(clusters)}"
+            raise InvalidParameterError("labels", must=must)
         with block_map(self.n_jobs) as apply:
-            graph = reader._make_method(
-                Sample(source), FitRequest(1, None, None, apply)
-            ).graph
+            request = FitRequest(1, None, None, apply)
+            graph = reader._make_method(Sample(source), request).graph
         return graph.agreement(clusters) - graph.agreement(np.zeros_like(clusters))
 
     def _is_network(self, X: Any) -> bool:
@@ -1044,22 +1007,17 @@ class EKNNClus(EvidentialClusterer):
         rng = as_generator(self.random_state)
         n_neighbors = None if isinstance(self.n_neighbors, str) else self.n_neighbors
         init = self.init
+        is_sampled = isinstance(init, str) and init == "sample"
+        if is_sampled and not has_attributes(source):
+            message = "init='sample' needs attributes, not a graph or dissimilarities"
+            raise InvalidParameterError("init", message=message)
         if isinstance(source, GraphSource):
-            if isinstance(init, str) and init == "sample":
-                must = "not be 'sample' if X is a graph"
-                raise InvalidParameterError("init", must=must)
             known = encode_known_labels(request.labels, source.names)
             return CommunityMethod(self, source, rng, request.apply, init, known)
         if isinstance(init, str) and init == "auto":
             init = default_init(source)
-        method: type[NeighborMethod] = NeighborMethod
-        if isinstance(init, str) and init == "sample":
-            if not has_attributes(source):
-                message = (
-                    "init='sample' needs attributes, not precomputed dissimilarities"
-                )
-                raise InvalidParameterError("init", message=message)
-            method = SampledNeighborMethod
+            is_sampled = init == "sample"
+        method: type[Any] = SampledNeighborMethod if is_sampled else NeighborMethod
         return method(self, source, rng, request.apply, init, n_neighbors)
 
     def _fitted_attributes(

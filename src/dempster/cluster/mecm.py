@@ -10,7 +10,7 @@ import numpy as np
 
 from dempster import _validation as rule
 from dempster._native import kernel
-from dempster._types import ArrayLike, Metric, Seed
+from dempster._types import Metric, Seed
 from dempster.belief import FocalSets
 from dempster.cluster._mass_step import MassStep
 from dempster.cluster._medoids import (
@@ -22,11 +22,10 @@ from dempster.cluster._medoids import (
     Medoids,
     split_rows,
 )
-from dempster.cluster.belief_peaks import BeliefPeaks
+from dempster.cluster.belief_peaks import Init
 from dempster.dissimilarity.sources import References
 from dempster.optimize.blocks import row_blocks
-from dempster.optimize.descent import Run, descend
-from dempster.partition import CredalPartition
+from dempster.optimize.descent import Run
 
 # Compute the costs of g sets for n objects. ``near`` contains the dissimilarities from the objects
 # to the medoids, and ``between`` contains the dissimilarities between the medoids.
@@ -58,11 +57,17 @@ class MedianModel(MedoidModel):
         return self.references.positions
 
     def costs(self, near: np.ndarray) -> np.ndarray:
-        sets = self.family.membership[self.family.cardinality > 0]
-        costs = np.empty((len(near), len(sets)))
-        near = np.ascontiguousarray(near)
-        fill_costs(near, self.between, sets, self.gamma, self.eta, costs)
-        return costs
+        return costs_of_sets(near, self.between, self.family, self.gamma, self.eta)
+
+
+def costs_of_sets(
+    near: np.ndarray, between: np.ndarray, family: FocalSets, gamma: float, eta: float
+) -> np.ndarray:
+    """Return the costs of the g nonempty sets, shape (n, g)."""
+    sets = family.membership[family.cardinality > 0]
+    costs = np.empty((len(near), len(sets)))
+    fill_costs(np.ascontiguousarray(near), between, sets, gamma, eta, costs)
+    return costs
 
 
 class MedianMethod(IndexMedoidMethod):
@@ -73,7 +78,7 @@ class MedianMethod(IndexMedoidMethod):
 
     def fitted_model(self, state: Medoids) -> MedianModel:
         medoids = state.positions
-        params = self.params
+        params = self.estimator
         between = self.whole.columns(medoids)[medoids]
         references = References.from_source(self.source, medoids)
         return MedianModel(
@@ -81,42 +86,22 @@ class MedianMethod(IndexMedoidMethod):
         )
 
     def run(self, objects: ComparedObjects, start: Medoids) -> Run[Medoids]:
-        return descend(
-            partial(self._step, objects),
-            start,
-            max_iter=self.params.max_iter,
-            tol=self.params.tol,
-        )
+        return self._descend(partial(self._step, objects), start)
 
     def _step(self, objects: ComparedObjects, state: Medoids) -> tuple[float, Medoids]:
         """Return the objective of the current medoids, and the medoids after one iteration."""
         medoids = state.positions.copy()
         near = objects.columns(medoids)
-        objective, masses = self._masses(objects, state, near)
+        family = state.step.family
+        params = self.estimator
+        costs = costs_of_sets(near, near[medoids], family, params.gamma, params.eta)
+        objective, masses = state.step.masses(costs, objects.weights, self.apply)
         for k in range(len(medoids)):
             better = self._best_medoid(objects, k, medoids, near, masses, state.step)
             if better != medoids[k]:
                 medoids[k] = better
                 near[:, k] = objects.columns(medoids[[k]])[:, 0]
         return objective, replace(state, positions=medoids)
-
-    def _masses(
-        self, objects: ComparedObjects, state: Medoids, near: np.ndarray
-    ) -> tuple[float, np.ndarray]:
-        family = state.step.family
-        params = self.params
-        sets = family.membership[family.cardinality > 0]
-        costs = np.empty((len(near), len(sets)))
-        between = near[state.positions]
-        blocks = row_blocks(len(near))
-        self.apply(
-            fill_costs,
-            [
-                (near[a:b], between, sets, params.gamma, params.eta, costs[a:b])
-                for a, b in blocks
-            ],
-        )
-        return state.step.masses(costs, objects.weights, self.apply)
 
     def _best_medoid(
         self,
@@ -131,7 +116,7 @@ class MedianMethod(IndexMedoidMethod):
 
         Ties do not change the medoid.
         """
-        params = self.params
+        params = self.estimator
         family = step.family
         sets = family.membership[family.membership[:, k]].copy()
         own = masses[:, family.membership[:, k]]
@@ -142,34 +127,24 @@ class MedianMethod(IndexMedoidMethod):
         )
         weights = np.ascontiguousarray(weights.T)
         sets[:, k] = False
-        limited = self.candidates(objects, own.sum(axis=1))
-        if limited is None:
+        candidates = self.candidates(objects, own.sum(axis=1))
+        if candidates is None:
             candidates = np.arange(len(objects))
         else:
-            candidates = np.union1d(limited, medoids[k])
+            candidates = np.union1d(candidates, medoids[k])
         free = objects.weights > 0
-        others = np.delete(medoids, k)
-        if len(others):  # Two clusters must not have equal medoids.
-            free &= ~self.equal_to_any(objects, others)
+        if len(medoids) > 1:  # Two clusters must not have equal medoids.
+            free &= ~self.equal_to_any(objects, np.delete(medoids, k))
         candidates = candidates[free[candidates] | (candidates == medoids[k])]
         totals = np.zeros(len(candidates))
         to_medoids = np.ascontiguousarray(near.T)
-        between = near[medoids]
+        others = near[medoids], sets, params.gamma, params.eta
 
         def add_block(start: int, stop: int) -> None:
             some = candidates[start:stop]
+            rows = objects.block(some), weights, to_medoids
             to_candidates = np.ascontiguousarray(near[some].T)
-            add_totals(
-                objects.block(some),
-                weights,
-                to_medoids,
-                to_candidates,
-                between,
-                sets,
-                params.gamma,
-                params.eta,
-                totals[start:stop],
-            )
+            add_totals(*rows, to_candidates, *others, totals[start:stop])
 
         # The blocks fit into memory and are small enough to keep all threads busy.
         size = split_rows(len(candidates), len(objects))[0][1]
@@ -247,7 +222,7 @@ class MECM(MedoidClusterer):
         Treatment of missing values (NaN); "partial" compares objects by the attributes that they
         have. "refuse" raises an error. "partial" adds a correction for missing attributes (see
         `ECMdd`).
-    init : {"medoids", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition
+    init : {"medoids", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition
         Initial medoids, as in `ECMdd`. "medoids" selects objects far from each other.
     n_init : int, default=10
         Number of starts; the result with the smallest objective is kept. Large data are sampled, as
@@ -318,7 +293,7 @@ class MECM(MedoidClusterer):
         eta: float = 1.0,
         n_candidates: int | str | None = "auto",
         missing: str = "refuse",
-        init: str | BeliefPeaks | ArrayLike | CredalPartition = "medoids",
+        init: Init = "medoids",
         n_init: int = 10,
         max_iter: int = 100,
         tol: float = 1e-6,

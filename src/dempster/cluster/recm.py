@@ -17,8 +17,7 @@ from dempster._types import ArrayLike, Metric, Seed
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
 from dempster.cluster._base import FitRequest
-from dempster.cluster._boundaries import count_boundaries, neighbor_family
-from dempster.cluster._mass_step import MassStep, project_masses
+from dempster.cluster._mass_step import MassMethod, StepModel, project_masses
 from dempster.cluster._medoids import (
     RELATIONAL_RULES,
     RelationalClusterer,
@@ -27,18 +26,15 @@ from dempster.cluster._medoids import (
 )
 from dempster.cluster._search import (
     FitResult,
-    Method,
     Sample,
     Search,
     most_likely_runs,
-    require_singletons,
 )
 from dempster.cluster._starts import (
     default_beta,
     find_isolated_by_distances,
-    outlier_distance,
 )
-from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks
+from dempster.cluster.belief_peaks import INIT_RULE, Init
 from dempster.cluster.explanation import ClusterEvidence
 from dempster.data import sampling
 from dempster.dissimilarity.sources import (
@@ -48,7 +44,7 @@ from dempster.dissimilarity.sources import (
     rounding,
 )
 from dempster.optimize.blocks import Apply, row_blocks
-from dempster.optimize.descent import Run, descend
+from dempster.optimize.descent import Run
 from dempster.partition import CredalPartition
 
 # Compute the product D P' without BLAS, because the threads of BLAS slow down many small products.
@@ -123,8 +119,6 @@ def smallest_eigenvalue(D: np.ndarray) -> float:
     with a vector. The result then exceeds the true value by at most a rounding error.
     """
     n = len(D)
-    if n < 2:
-        return 0.0
     is_double = D.dtype == np.float64
     if n <= MAX_DENSE_ROWS:
         negligible = 1e-10 if is_double else 1e-5
@@ -144,14 +138,13 @@ def smallest_eigenvalue(D: np.ndarray) -> float:
         image = np.asarray(D @ v.astype(D.dtype), dtype=float)
         return -0.5 * (image - image.mean())
 
+    options = {"v0": start, "tol": precision, "return_eigenvectors": False}
+
     def find_eigenvalue(
         matvec: Callable[[np.ndarray], np.ndarray], which: str
     ) -> float:
         operator = LinearOperator((n, n), matvec=matvec, dtype=float)
-        found = eigsh(
-            operator, 1, which=which, v0=start, tol=precision, return_eigenvectors=False
-        )
-        return float(found[0])
+        return float(eigsh(operator, 1, which=which, **options)[0])
 
     largest = find_eigenvalue(gram_times, "LM")
     if largest < 0:
@@ -170,7 +163,7 @@ def smallest_eigenvalue(D: np.ndarray) -> float:
 
 
 @dataclass(frozen=True)
-class WeightedMeans:
+class WeightedMeans(StepModel):
     """Prototypes of c clusters, which are weighted means of the n training objects.
 
     Below, P denotes ``weights`` and Delta the matrix of squared dissimilarities between the
@@ -178,7 +171,6 @@ class WeightedMeans:
     rounding error, and the dissimilarities are not Euclidean.
     """
 
-    step: MassStep
     # weights of the objects in each prototype; rows sum to one
     weights: Annotated[np.ndarray, "c n"]
     shift: float = (
@@ -187,10 +179,6 @@ class WeightedMeans:
     negative: float = 0.0
     # product P Delta P'; None until it is computed
     inner: Annotated[np.ndarray, "c c"] | None = None
-
-    @property
-    def family(self) -> FocalSets:
-        return self.step.family
 
     def costs(
         self, D: np.ndarray, own: np.ndarray, apply: Apply
@@ -301,10 +289,8 @@ class WeightedMeansModel:
         size = max(1, MAX_BLOCK_CELLS // len(self.references))
         parts = []
         for start, stop in row_blocks(len(values), size, most=None):
-            D = square_if(
-                self.references.dissimilarities(values, start, stop), self.square
-            )
-            parts.append(self.means.masses(D, apply))
+            D = self.references.dissimilarities(values, start, stop)
+            parts.append(self.means.masses(square_if(D, self.square), apply))
         return np.concatenate(parts)
 
     def evidence(self, values: Any, itself: int) -> ClusterEvidence:
@@ -314,10 +300,8 @@ class WeightedMeansModel:
         contributions of the attributes to the squared distance are exact. Otherwise, the
         contributions to the weighted mean of the dissimilarities to the training objects are used.
         """
-        D = square_if(
-            np.asarray(self.references.dissimilarities(values), dtype=float),
-            self.square,
-        )
+        D = np.asarray(self.references.dissimilarities(values), dtype=float)
+        D = square_if(D, self.square)
         quantity = "minus the squared distance to the center"
         P = self.means.weights
         total = -self.means.squared_distances(D, itself)
@@ -327,18 +311,16 @@ class WeightedMeansModel:
         source = self.references.source
         if source is None:
             return evidence
-        is_point = (
-            source.is_euclidean if self.square else source.metric == "sqeuclidean"
-        )
-        if not is_point:
-            return evidence
-        gap = P @ np.asarray(source.objects, dtype=float) - values[0]
-        if np.isfinite(gap).all():
-            return replace(evidence, parts=-(gap**2).T)
+        is_squared = not self.square and source.metric == "sqeuclidean"
+        if is_squared or (self.square and source.is_euclidean):
+            gap = P @ np.asarray(source.objects, dtype=float) - values[0]
+            if np.isfinite(gap).all():
+                return replace(evidence, parts=-(gap**2).T)
         return evidence
 
 
 # ---- the method ----------------------------------------------------------------------------------
+
 
 # function that returns initial prototypes, different ones at each call if random
 Draw = Callable[[], WeightedMeans]
@@ -410,7 +392,7 @@ class RelationalObjects:
         return which, RelationalObjects(D, weights, np.arange(len(D)))
 
 
-class RelationalMethod(Method[Draw, WeightedMeans]):
+class RelationalMethod(MassMethod[Draw, WeightedMeans]):
     """Relational evidential c-means for one shift.
 
     If ``checked``, a too small shift raises `NotEuclideanError`.
@@ -418,7 +400,8 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
 
     def __init__(
         self,
-        params: RECM,
+        estimator: RECM,
+        sample: Sample[DissimilaritySource],
         request: FitRequest,
         init: str | ArrayLike | CredalPartition,
         objects: RelationalObjects,
@@ -428,9 +411,7 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
         *,
         checked: bool,
     ):
-        self.params = params
-        self.n_clusters = request.n_clusters
-        self.apply = request.apply
+        super().__init__(estimator, sample, request)
         self.init = init
         self.objects = objects
         self.references = references
@@ -439,19 +420,15 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
         self.checked = checked
         rounding_error = 1e-9 if objects.distances.dtype == np.float64 else 1e-4
         self.negative = -objects.mean_distance * rounding_error
+        distances = objects.distances.__getitem__
         check_distinct_objects(
-            objects.distances.__getitem__,
-            objects.all_weights,
-            self.n_clusters,
-            objects.zero,
+            distances, objects.all_weights, self.n_clusters, objects.zero
         )
-        if isinstance(params.beta, str):
+        if estimator.beta == "auto":
             self.beta = default_beta(objects.dimension)
-        else:
-            self.beta = float(params.beta)
-        self._delta = None
-        if not isinstance(params.delta, str):
-            self._delta = float(np.sqrt(float(params.delta) ** 2 + shift / 2))
+        self.zero = objects.zero
+        if self._delta2 is not None:
+            self._delta2 = float(np.sqrt(self._delta2 + shift / 2)) ** 2
         self.part = objects
         if isinstance(init, str):
             self.sampled, self.part = objects.sample(self.rng)
@@ -459,25 +436,17 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
     def select_run(
         self, runs: Iterable[Run[WeightedMeans]], tol: float
     ) -> Run[WeightedMeans]:
-        if self.params.focal_sets == "auto":
+        if self.estimator.focal_sets == "auto":
             weights = self.part.all_weights
             dimension = self.objects.dimension
             runs = most_likely_runs(list(runs), self._sample_costs, weights, dimension)
         return super().select_run(runs, tol)
 
-    @property
-    def delta(self) -> float:
-        """Distance from each object to the empty set, estimated if ``delta`` is "auto"."""
-        if self._delta is None:
-            self._delta = (
-                float(np.sqrt(self.objects.large_distance + self.shift)) or 1.0
-            )
-        return self._delta
+    def _outlier_cost(self) -> float:
+        return (float(np.sqrt(self.objects.large_distance + self.shift)) or 1.0) ** 2
 
     def _means(self, family: FocalSets, weights: np.ndarray) -> WeightedMeans:
-        require_singletons(family)
-        delta2 = np.inf if family.empty_index is None else self.delta**2
-        step = MassStep(family, self.params.alpha, self.beta, delta2, self.objects.zero)
+        step = self._mass_step(family)
         return WeightedMeans(step, weights, self.shift, self.negative)
 
     def _means_from_objects(
@@ -494,23 +463,19 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
         means = self._means(family, np.full((self.n_clusters, n), 1 / n))
         return means.update(masses, objects.weights)
 
-    def draw_starts(self, family: FocalSets) -> list[Draw]:
-        if not isinstance(self.init, str):
-            start = self._user_start(family, self.init)
-            return [lambda: start]
-        seeds = self.rng.randint(np.iinfo(np.int32).max, size=self.params.n_init)
-        draw = self._draw_objects if self.init == "k-means++" else self._draw_masses
-        return [partial(draw, family, np.random.RandomState(seed)) for seed in seeds]
+    def _user_start(self, family: FocalSets) -> Draw:
+        return partial(self._user_means, family)
 
-    def _user_start(
-        self, family: FocalSets, init: ArrayLike | CredalPartition
-    ) -> WeightedMeans:
+    def _draw_start(self, family: FocalSets, rng: np.random.RandomState) -> Draw:
+        draw = self._draw_masses if self.init == "random" else self._draw_objects
+        return partial(draw, family, rng)
+
+    def _user_means(self, family: FocalSets) -> WeightedMeans:
+        init = self.init
         n = len(self.objects)
-        c = self.n_clusters
         if not isinstance(init, CredalPartition) and np.ndim(init) == 1:
-            return self._means_from_objects(
-                family, _starts.validate_positions(init, n, c), n
-            )
+            which = _starts.validate_positions(init, n, self.n_clusters)
+            return self._means_from_objects(family, which, n)
         partition = _starts.validate_initial_masses(init, n, family)
         masses = project_masses(partition.masses, partition.focal_sets, family)
         return self._means_from_masses(family, masses, self.objects)
@@ -532,9 +497,8 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
     def _weights_without_outliers(self) -> np.ndarray:
         """Weights of the sampled objects; zero for isolated ones, where prototypes would remain."""
         D = np.where(self.part.distances > self.part.zero, self.part.distances, np.inf)
-        weights = np.where(
-            find_isolated_by_distances(np.sqrt(D)), 0.0, self.part.all_weights
-        )
+        isolated = find_isolated_by_distances(np.sqrt(D))
+        weights = np.where(isolated, 0.0, self.part.all_weights)
         if (weights > 0).sum() > 2 * self.n_clusters:
             return weights
         return self.part.all_weights
@@ -549,7 +513,7 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
 
     def run_start(self, start: Draw) -> Run[WeightedMeans]:
         run = self._run(start(), self.part)
-        is_random = isinstance(self.init, str) and self.init == "random"
+        is_random = not self.has_user_start and self.init == "random"
         for _ in range(1, _MAX_REDRAWS if is_random else 1):
             gaps = self._squared_gaps(run.model, self.part)
             if len(gaps) == 1 or float(gaps.max()) >= 1e-6 * self.part.mean_distance:
@@ -582,15 +546,10 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
         return self._run(self._means(family, run.model.weights), self.objects)
 
     def add_neighbor_pairs(self, run: Run[WeightedMeans]) -> Run[WeightedMeans]:
-        weights = self.objects.all_weights
-        costs, _ = run.model.costs(
-            self.objects.distances, run.model.weights.T, self.apply
-        )
-        if self._delta is None:
-            nearest = np.sqrt(np.maximum(costs.min(axis=1), 0))
-            self._delta = outlier_distance(nearest, weights)
-        family = neighbor_family(count_boundaries(costs, weights))
-        return replace(run, model=self._means(family, run.model.weights))
+        own = run.model.weights.T
+        costs, _ = run.model.costs(self.objects.distances, own, self.apply)
+        step = self._neighbor_step(costs, self.objects.all_weights)
+        return replace(run, model=replace(run.model, step=step))
 
     def _run(
         self, start: WeightedMeans, objects: RelationalObjects
@@ -609,13 +568,13 @@ class RelationalMethod(Method[Draw, WeightedMeans]):
             lowest = objective
             return objective, following
 
-        return descend(step, start, max_iter=self.params.max_iter, tol=self.params.tol)
+        return self._descend(step, start)
 
     def result(self, run: Run[WeightedMeans]) -> FitResult:
         D = self.objects.distances
         _, inner = run.model.costs(D, run.model.weights.T, self.apply)
         means = replace(run.model, inner=inner)
-        square = needs_squares(self.params.square, self.params.metric)
+        square = needs_squares(self.estimator.square, self.estimator.metric)
         model = WeightedMeansModel(means, self.references, square)
         return FitResult(run, model, means.masses(D, self.apply))
 
@@ -747,13 +706,9 @@ class RECM(RelationalClusterer):
 
     _rules = {
         **RELATIONAL_RULES,
-        "beta": rule.choice("auto") | RELATIONAL_RULES["beta"],
         "square": rule.choice("auto") | rule.flag,
         "correction": rule.choice("auto", "shift", "clip"),
-        "init": rule.choice("k-means++", "random")
-        | PEAKS_RULE
-        | rule.kind(CredalPartition)
-        | rule.array,
+        "init": INIT_RULE,
     }
 
     def __init__(
@@ -769,7 +724,7 @@ class RECM(RelationalClusterer):
         delta: float | str = "auto",
         correction: str = "auto",
         missing: str = "refuse",
-        init: str | BeliefPeaks | ArrayLike | CredalPartition = "k-means++",
+        init: Init = "k-means++",
         n_init: int = 10,
         max_iter: int = 500,
         tol: float = 1e-6,
@@ -808,7 +763,15 @@ class RECM(RelationalClusterer):
         families = self._resolve_families(request.n_clusters)
         for shift, checked in self._shifts(D):
             method = RelationalMethod(
-                self, request, init, objects, references, seed, shift, checked=checked
+                self,
+                sample,
+                request,
+                init,
+                objects,
+                references,
+                seed,
+                shift,
+                checked=checked,
             )
             try:
                 return method, search.run(method, families, sample.weights)

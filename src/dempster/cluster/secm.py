@@ -12,14 +12,17 @@ from dempster import _validation as rule
 from dempster._arrays import row_mean, to_host
 from dempster._errors import InvalidParameterError
 from dempster._types import ArrayLike, MaybeUnset, Seed
-from dempster._validation import as_reals, check_scale, check_size, validating
+from dempster._validation import (
+    as_floats,
+    as_reals,
+    check_scale,
+    check_size,
+    validating,
+)
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
 from dempster.cluster._base import (
-    BETA_RULE,
     COMMON_RULES,
-    DELTA_RULE,
-    EvidentialClusterer,
     FitRequest,
     Support,
 )
@@ -31,8 +34,8 @@ from dempster.cluster._lifted import (
     pad,
 )
 from dempster.cluster._search import Sample
-from dempster.cluster._starts import explain_auto_params, resolve_beta
-from dempster.cluster.ecm import PrototypeMethod, PrototypeModel, prototype_attributes
+from dempster.cluster._starts import explain_auto_params
+from dempster.cluster.ecm import PrototypeClusterer, PrototypeMethod, PrototypeModel
 from dempster.data import sampling
 from dempster.dissimilarity.sources import AttributeSource
 from dempster.partition import CredalPartition
@@ -50,8 +53,7 @@ def as_pixels(
     if channel_axis is not None and not -axes <= channel_axis < axes:
         expected = f"one of the {array.ndim} axes of X"
         raise InvalidParameterError("channel_axis", expected, channel_axis)
-    has_channels = array.ndim > 2
-    if channel_axis is None or not has_channels:
+    if channel_axis is None or array.ndim <= 2:
         array = array[..., None]
     else:
         array = np.moveaxis(array, channel_axis, -1)
@@ -71,43 +73,32 @@ def as_pixels(
     return pixels, array.shape[:-1]
 
 
-def grid_shape(shape: tuple[int, ...], channel_axis: int | None) -> tuple[int, ...]:
-    """Return the shape of an image without its channels."""
-    if channel_axis is None or len(shape) == 2:
-        return shape
-    axis = channel_axis % len(shape)
-    return shape[:axis] + shape[axis + 1 :]
-
-
 def neighborhood(
     shape: Sequence[int], radius: int, weighting: str, spacing: Sequence[float] | None
 ) -> np.ndarray:
     """Return the weights of the neighbors, at most 2 radius + 1 per axis; zero at the center."""
     n_axes = len(shape)
     radius = min(int(radius), max(max(shape) - 1, 1))
-    n_pixels = int(np.prod(shape))
-    window = (2 * radius + 1) ** n_axes
-    if window * n_pixels > _MAX_NEIGHBORS:
+    n_neighbors = (2 * radius + 1) ** n_axes * int(np.prod(shape))
+    if n_neighbors > _MAX_NEIGHBORS:
         message = (
-            f"radius={radius} gives {window - 1:,} neighbors to each of {n_pixels:,} pixels, "
-            f"more than {_MAX_NEIGHBORS:,} in total; use a smaller radius"
+            f"radius={radius} gives all pixels together {n_neighbors:,} neighbors, "
+            f"more than {_MAX_NEIGHBORS:,}; use a smaller radius"
         )
         raise InvalidParameterError("radius", message=message)
     step = np.ones(n_axes)
     if spacing is not None:
-        step = as_reals(spacing, "spacing").astype(float, copy=False)
+        step = as_floats(spacing, "spacing")
     if step.shape != (n_axes,) or not (np.isfinite(step) & (step > 0)).all():
         expected = f"{n_axes} positive numbers, one per axis of the image"
         raise InvalidParameterError("spacing", expected, spacing)
-    reach = range(-radius, radius + 1)
-    distance = np.array(
-        [np.hypot.reduce(step * place) for place in product(reach, repeat=n_axes)]
-    )
-    distance = distance.reshape((len(reach),) * n_axes)
-    # Distances relative to the nearest neighbor avoid underflow. The common factor exp(1) of all
-    # weights has no effect.
-    weights = np.ones_like(distance)
+    weights = np.ones((2 * radius + 1,) * n_axes)
     if weighting == "distance":
+        reach = range(-radius, radius + 1)
+        places = step * np.array(list(product(reach, repeat=n_axes)))
+        distance = np.hypot.reduce(places, axis=1).reshape(weights.shape)
+        # Distances relative to the nearest neighbor avoid underflow. The common factor exp(1) of
+        # all weights has no effect.
         weights = np.exp(1 - distance / step.min())
     weights[(radius,) * n_axes] = 0
     return weights
@@ -156,9 +147,9 @@ def smooth(
             )
             columns.append(np.maximum(covariance, 0) if row == column else covariance)
         return np.stack([values.ravel() for values in columns], axis=1)
-    out = np.empty((len(pixels), n_channels + 1), dtype=pixels.dtype)
+    out = np.empty((len(pixels), n_channels + 1), dtype=dtype)
     square = average(np.einsum("...d,...d->...", grid, grid))
-    for d in range(grid.shape[-1]):
+    for d in range(n_channels):
         mean = average(np.ascontiguousarray(grid[..., d]))
         square -= mean * mean
         out[:, d] = mean.ravel() + middle[d]
@@ -166,7 +157,7 @@ def smooth(
     return out
 
 
-class SECM(EvidentialClusterer):
+class SECM(PrototypeClusterer):
     r"""Spatial evidential c-means: `ECM` for images, with smoothing over neighboring pixels.
 
     The cost of a set A for pixel i is the mean squared distance from the pixel *and its neighbors*
@@ -291,9 +282,6 @@ class SECM(EvidentialClusterer):
         "weighting": rule.choice("uniform", "distance"),
         "spacing": rule.choice(None) | rule.array,
         "channel_axis": rule.choice(None) | rule.Rule("an integer", rule.is_integer),
-        "alpha": rule.real(0),
-        "beta": BETA_RULE,
-        "delta": DELTA_RULE,
         "init": rule.choice("k-means++", "random")
         | rule.kind(CredalPartition)
         | rule.array,
@@ -378,21 +366,16 @@ class SECM(EvidentialClusterer):
         -------
         array of the shape of the image without channels
         """
-        image = as_reals(X, "X")
-        return (
-            super().predict(image).reshape(grid_shape(image.shape, self.channel_axis))
-        )
+        _, shape = as_pixels(X, self.channel_axis)
+        return super().predict(X).reshape(shape)
 
     def _read(self, X: ArrayLike, *, reset: bool) -> np.ndarray:
         """Return the mean and the spread (or covariances) of each neighborhood (see `smooth`)."""
         pixels, shape = as_pixels(X, self.channel_axis)
         if reset:
-            self._smoothing = (
-                int(self.radius),
-                self.weighting,
-                self.spacing,
-                float(self.smoothing),
-            )
+            neighbors = int(self.radius), self.weighting, self.spacing
+            is_adaptive = self.metric == "adaptive"
+            self._smoothing = (neighbors, float(self.smoothing), is_adaptive)
             self.n_features_in_ = pixels.shape[1]
             self.image_shape_ = shape
             # The pixels are checked before smoothing, which can make equal pixels different and
@@ -402,19 +385,14 @@ class SECM(EvidentialClusterer):
             _starts.check_different_objects(
                 pixels, some, self._requested_clusters() or 1
             )
-        elif pixels.shape[1] != self.n_features_in_ or len(shape) != len(
-            self.image_shape_
-        ):
-            n_axes = len(self.image_shape_)
-            must = f"have {n_axes} axes and {self.n_features_in_} channels, as in fit"
-            found = f"{len(shape)} axes and {pixels.shape[1]} channels"
-            raise InvalidParameterError("X", must=f"{must}, got {found}")
+        expected = f"{len(self.image_shape_)} axes and {self.n_features_in_} channels"
+        found = f"{len(shape)} axes and {pixels.shape[1]} channels"
+        if found != expected:
+            must = f"have {expected}, as in fit, got {found}"
+            raise InvalidParameterError("X", must=must)
         # The parameters may have changed since the last fit.
-        radius, weighting, spacing, smoothing = self._smoothing
-        is_adaptive = self.metric == "adaptive"
-        if not reset:
-            is_adaptive = isinstance(self._model, AdaptiveSpatialModel)
-        weights = neighborhood(shape, radius, weighting, spacing)
+        neighbors, smoothing, is_adaptive = self._smoothing
+        weights = neighborhood(shape, *neighbors)
         return smooth(pixels, shape, weights, smoothing, covariances=is_adaptive)
 
     def _extract_attributes(self, X: ArrayLike) -> np.ndarray:
@@ -453,23 +431,15 @@ class SECM(EvidentialClusterer):
     def _make_method(
         self, sample: Sample[np.ndarray], request: FitRequest
     ) -> PrototypeMethod:
-        beta = resolve_beta(self.beta, self.n_features_in_)
-        settings: dict[str, Any] = {
-            "alpha": self.alpha,
-            "beta": beta,
-            "init": self.init,
-        }
         if self.metric == "adaptive":
-            settings["make_model"] = AdaptiveSpatialModel
-            return AdaptiveSpatialMethod(self, sample, request, **settings)
-        return SpatialMethod(self, sample, request, **settings, make_model=SpatialModel)
+            return AdaptiveSpatialMethod(self, sample, request)
+        return SpatialMethod(self, sample, request)
 
     def _fitted_attributes(
         self, method: PrototypeMethod, model: PrototypeModel
     ) -> dict[str, Any]:
         labels = self.labels_.reshape(self.image_shape_)
-        others = {"delta_": method.delta, "beta_": method.beta}
-        return prototype_attributes(self, model, labels_=labels, **others)
+        return {**super()._fitted_attributes(method, model), "labels_": labels}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

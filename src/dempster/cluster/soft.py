@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial, reduce
+from functools import lru_cache, reduce
 from operator import add
 from typing import Annotated, Any, Self
 
@@ -15,27 +15,20 @@ from dempster._validation import check_memory
 from dempster.belief import FocalSets, transforms
 from dempster.cluster._base import (
     COMMON_RULES,
-    DELTA_RULE,
-    MISSING_RULE,
-    EvidentialClusterer,
-    FitRequest,
+    FUZZINESS_RULE,
     Support,
 )
-from dempster.cluster._search import Families, Sample
-from dempster.cluster.belief_peaks import INIT_RULE, BeliefPeaks, centers_from_peaks
+from dempster.cluster._search import Families
+from dempster.cluster.belief_peaks import INIT_RULE, Init
 from dempster.cluster.ecm import (
     ECM,
-    OnlinePrototypes,
+    PrototypeClusterer,
     PrototypeMethod,
     PrototypeModel,
     Statistics,
-    prototype_attributes,
 )
 from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.descent import Run
-from dempster.partition import CredalPartition
-
-_BETA_RULE = rule.real(1, 50, open_low=True)
 
 
 class FuzzyCMeans(ECM):
@@ -115,12 +108,8 @@ class FuzzyCMeans(ECM):
            [0.73, 0.27]])
     """
 
-    _rules = {
-        **COMMON_RULES,
-        "beta": _BETA_RULE,
-        "init": INIT_RULE,
-        "missing": MISSING_RULE,
-    }
+    _rules = {**COMMON_RULES, "beta": FUZZINESS_RULE, "init": INIT_RULE}
+    _estimated: tuple[str, ...] = ()
 
     # Parameters of `ECM` that are fixed here; without the empty set, ``delta`` is infinite.
     alpha = 1.0
@@ -132,7 +121,7 @@ class FuzzyCMeans(ECM):
         *,
         beta: float = 2.0,
         missing: str = "refuse",
-        init: str | BeliefPeaks | ArrayLike | CredalPartition = "k-means++",
+        init: Init = "k-means++",
         n_init: int = 10,
         max_iter: int = 500,
         tol: float = 1e-6,
@@ -153,11 +142,6 @@ class FuzzyCMeans(ECM):
 
     def _resolve_families(self, n_clusters: int) -> Families:
         return _single_clusters(n_clusters)
-
-    def _fitted_attributes(
-        self, method: PrototypeMethod | OnlinePrototypes, model: PrototypeModel
-    ) -> dict[str, Any]:
-        return prototype_attributes(self, model)
 
 
 class NoiseClustering(FuzzyCMeans):
@@ -241,7 +225,7 @@ class NoiseClustering(FuzzyCMeans):
     array([11])
     """
 
-    _rules = {**FuzzyCMeans._rules, "delta": DELTA_RULE}
+    _estimated = ("delta",)
 
     def __init__(
         self,
@@ -250,7 +234,7 @@ class NoiseClustering(FuzzyCMeans):
         beta: float = 2.0,
         delta: float | str = "auto",
         missing: str = "refuse",
-        init: str | BeliefPeaks | ArrayLike | CredalPartition = "k-means++",
+        init: Init = "k-means++",
         n_init: int = 10,
         max_iter: int = 500,
         tol: float = 1e-6,
@@ -274,11 +258,6 @@ class NoiseClustering(FuzzyCMeans):
 
     def _resolve_families(self, n_clusters: int) -> Families:
         return Families(FocalSets.simple(n_clusters, omega=False))
-
-    def _fitted_attributes(
-        self, method: PrototypeMethod | OnlinePrototypes, model: PrototypeModel
-    ) -> dict[str, Any]:
-        return prototype_attributes(self, model, delta_=method.delta)
 
 
 def _single_clusters(n_clusters: int) -> Families:
@@ -313,9 +292,8 @@ class SubsetModel(PrototypeModel):
         out = np.zeros((len(X), len(family)), dtype=X.dtype)
 
         def write(start: int, stop: int) -> None:
-            codes, masses = self._set_masses(
-                self.squared_distances(X[start:stop]).astype(float)
-            )
+            squares = self.squared_distances(X[start:stop]).astype(float)
+            codes, masses = self._set_masses(squares)
             np.put_along_axis(out[start:stop], columns[codes], masses, axis=1)
 
         apply(write, row_blocks(len(X)))
@@ -345,11 +323,14 @@ class SubsetModel(PrototypeModel):
         raise NotImplementedError
 
 
-class SubsetClusterer(EvidentialClusterer):
+class SubsetClusterer(PrototypeClusterer):
     """Base class of the clusterers with masses on all sets of clusters."""
 
     _support = Support(blocks=True, block_weights=True)
-    delta = np.inf  # `PrototypeMethod` reads this parameter of `ECM`.
+    _estimated: tuple[str, ...] = ()
+    # parameters of `ECM`, fixed here
+    alpha = 1.0
+    delta = np.inf
 
     def fit(
         self, X: TableLike, y: None = None, sample_weight: ArrayLike = None
@@ -401,7 +382,7 @@ class PossibilisticModel(SubsetModel):
         costs = powers * squares + self.scales * (1 - typicalities) ** self.step.beta
         return costs.sum(axis=1), powers
 
-    def update(self, statistics: Statistics, *, move_centers: bool = True) -> Self:
+    def update(self, statistics: Statistics) -> Self:
         return _move(self, _means(statistics).T)
 
 
@@ -518,15 +499,16 @@ class PossibilisticCMeans(SubsetClusterer):
     """
 
     _model: PossibilisticModel
+    _method_type = PossibilisticMethod
 
-    _rules = {**COMMON_RULES, "beta": _BETA_RULE, "init": INIT_RULE}
+    _rules = {**COMMON_RULES, "beta": FUZZINESS_RULE, "init": INIT_RULE}
 
     def __init__(
         self,
         n_clusters: int | str = 2,
         *,
         beta: float = 2.0,
-        init: str | BeliefPeaks | ArrayLike | CredalPartition = "k-means++",
+        init: Init = "k-means++",
         n_init: int = 10,
         max_iter: int = 500,
         tol: float = 1e-6,
@@ -544,18 +526,10 @@ class PossibilisticCMeans(SubsetClusterer):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _make_method(
-        self, sample: Sample[np.ndarray], request: FitRequest
-    ) -> PossibilisticMethod:
-        init = centers_from_peaks(self, sample.values, request.n_clusters)
-        return PossibilisticMethod(
-            self, sample, request, alpha=1.0, beta=self.beta, init=init
-        )
-
     def _fitted_attributes(
         self, method: PossibilisticMethod, model: PossibilisticModel
     ) -> dict[str, Any]:
-        return prototype_attributes(self, model, scales_=model.scales)
+        return {**super()._fitted_attributes(method, model), "scales_": model.scales}
 
 
 # ---- rough k-means -------------------------------------------------------------------------------
@@ -581,17 +555,30 @@ class RoughModel(SubsetModel):
         upper = self._upper(squares)
         size = upper.sum(axis=1, keepdims=True)
         lower = upper & (size == 1)
-        others = {"lingras": upper & ~lower, "peters": upper, "pi": upper / size}[
-            self.rule
-        ]
-        return (upper * squares / size).sum(axis=1), np.hstack([lower, others])
+        others = {"lingras": upper & ~lower, "peters": upper, "pi": upper / size}
+        return (upper * squares / size).sum(axis=1), np.hstack(
+            [lower, others[self.rule]]
+        )
 
-    def update(self, statistics: Statistics, *, move_centers: bool = True) -> Self:
+    def update(self, statistics: Statistics) -> Self:
         lower, others = np.split(_means(statistics), 2, axis=1)
         weight = 0.0 if self.rule == "pi" else self.lower_weight
         both = weight * lower + (1 - weight) * others
         either = np.where(np.isnan(others), lower, others)
         return _move(self, np.where(np.isnan(both), either, both).T)
+
+
+class RoughMethod(PrototypeMethod):
+    """Rough k-means."""
+
+    model_type = RoughModel
+
+    def _model_parameters(self) -> dict[str, Any]:
+        return {
+            "rule": self.estimator.rule,
+            "threshold": float(self.estimator.threshold),
+            "lower_weight": float(self.estimator.lower_weight),
+        }
 
 
 class RoughKMeans(SubsetClusterer):
@@ -681,6 +668,9 @@ class RoughKMeans(SubsetClusterer):
     """
 
     _model: RoughModel
+    _method_type = RoughMethod
+    # exponent that is used only to compute prototypes from an initial partition
+    beta = 1.0
 
     _rules = {
         **COMMON_RULES,
@@ -697,7 +687,7 @@ class RoughKMeans(SubsetClusterer):
         rule: str = "peters",
         threshold: float = 1.5,
         lower_weight: float = 0.7,
-        init: str | BeliefPeaks | ArrayLike | CredalPartition = "k-means++",
+        init: Init = "k-means++",
         n_init: int = 10,
         max_iter: int = 500,
         tol: float = 1e-6,
@@ -716,23 +706,3 @@ class RoughKMeans(SubsetClusterer):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
-
-    def _make_method(
-        self, sample: Sample[np.ndarray], request: FitRequest
-    ) -> PrototypeMethod:
-        init = centers_from_peaks(self, sample.values, request.n_clusters)
-        model = partial(
-            RoughModel,
-            rule=self.rule,
-            threshold=float(self.threshold),
-            lower_weight=float(self.lower_weight),
-        )
-        # The exponent is used only to compute prototypes from an initial partition.
-        return PrototypeMethod(
-            self, sample, request, alpha=1.0, beta=1.0, init=init, make_model=model
-        )
-
-    def _fitted_attributes(
-        self, method: PrototypeMethod, model: RoughModel
-    ) -> dict[str, Any]:
-        return prototype_attributes(self, model)

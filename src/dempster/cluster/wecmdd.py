@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from dempster import _validation as rule
-from dempster._types import ArrayLike, Metric, Seed
+from dempster._types import Metric, Seed
 from dempster.belief import FocalSets
 from dempster.cluster._base import FitRequest
 from dempster.cluster._mass_step import MassStep
@@ -25,11 +25,10 @@ from dempster.cluster._medoids import (
     split_rows,
 )
 from dempster.cluster._search import FitResult, Sample
-from dempster.cluster.belief_peaks import BeliefPeaks
+from dempster.cluster.belief_peaks import Init
 from dempster.data import sampling
 from dempster.dissimilarity.sources import DissimilaritySource, References
 from dempster.optimize.descent import Run
-from dempster.partition import CredalPartition
 
 _MAX_CYCLE = 8  # maximum number of iterations in a cycle
 _COINCIDE = 0.01  # Two clusters coincide if they differ in less than this share of their weights.
@@ -195,40 +194,30 @@ class WeightedMedoidMethod(MedoidMethod[PrototypeWeights]):
         self, params: WECMdd, sample: Sample[DissimilaritySource], request: FitRequest
     ):
         super().__init__(params, sample, request)
-        self._whole_candidates = self._draw_candidates(self.whole)
-        self._part_candidates = self._whole_candidates
-        if self.part is not self.whole:
-            self._part_candidates = self._draw_candidates(self.part)
-
-    def _draw_candidates(self, objects: ComparedObjects) -> Candidates:
-        size = self.count_candidates(objects, SAMPLE_SIZE)
-        which, counts = sampling.sample_in_order(
-            objects.order, objects.weights, size, self.rng
-        )
-        by_position = np.argsort(which)
-        return Candidates(which[by_position], counts[by_position])
-
-    def _candidates_of(self, objects: ComparedObjects) -> Candidates:
-        if objects is self.whole:
-            return self._whole_candidates
-        return self._part_candidates
+        for objects in dict.fromkeys([self.whole, self.part]):
+            size = self.count_candidates(objects, SAMPLE_SIZE)
+            which, counts = sampling.sample_in_order(
+                objects.order, objects.weights, size, self.rng
+            )
+            by_position = np.argsort(which)
+            objects.candidates = Candidates(which[by_position], counts[by_position])
 
     def start(
         self, objects: ComparedObjects, step: MassStep, medoids: np.ndarray
     ) -> PrototypeWeights:
         """Return initial weights, which are positive for candidates that are equal to a medoid."""
-        candidates = self._candidates_of(objects)
+        candidates = objects.candidates
         near = objects.columns(medoids)
         near[medoids, np.arange(len(medoids))] = 0
         weights = best_weights(
-            near[candidates.positions].T, candidates.counts, self.params.psi
+            near[candidates.positions].T, candidates.counts, self.estimator.psi
         )
         return PrototypeWeights(step, weights)
 
     def enlarge(self, state: PrototypeWeights) -> PrototypeWeights:
         part = self.part
         whole = self.whole
-        candidates = self._whole_candidates
+        candidates = whole.candidates
         costs = self._costs(part, state)
         masses = [
             state.step.masses(costs(near), np.empty(0), self.apply)[1]
@@ -242,16 +231,16 @@ class WeightedMedoidMethod(MedoidMethod[PrototypeWeights]):
             near = whole.block(self.positions[start:stop], candidates.positions)
             totals += single[start:stop].T @ near
         return replace(
-            state, weights=best_weights(totals, candidates.counts, self.params.psi)
+            state, weights=best_weights(totals, candidates.counts, self.estimator.psi)
         )
 
     def fitted_model(self, state: PrototypeWeights) -> WeightedMedoidModel:
-        candidates = self._whole_candidates
+        candidates = self.whole.candidates
         references = References.from_source(self.source, candidates.positions)
         return WeightedMedoidModel(
             state.step,
             references,
-            self.params.power,
+            self.estimator.power,
             state.weights,
             candidates.counts,
             self._costs(self.whole, state),
@@ -262,7 +251,10 @@ class WeightedMedoidMethod(MedoidMethod[PrototypeWeights]):
         self, objects: ComparedObjects, start: PrototypeWeights
     ) -> Run[PrototypeWeights]:
         return descend_until_settled(
-            partial(self._step, objects), start, self.params.max_iter, self.params.tol
+            partial(self._step, objects),
+            start,
+            self.estimator.max_iter,
+            self.estimator.tol,
         )
 
     def _step(
@@ -277,30 +269,31 @@ class WeightedMedoidMethod(MedoidMethod[PrototypeWeights]):
             value, masses = state.step.masses(costs(near), weights, self.apply)
             objective += value
             totals += (self._single_powers(masses, state) * weights[:, None]).T @ near
-        counts = self._candidates_of(objects).counts
-        return objective, replace(
-            state, weights=best_weights(totals, counts, self.params.psi)
-        )
+        counts = objects.candidates.counts
+        weights = best_weights(totals, counts, self.estimator.psi)
+        return objective, replace(state, weights=weights)
 
     def _near_blocks(
         self, objects: ComparedObjects
     ) -> Iterator[tuple[slice, np.ndarray]]:
         """Yield slices of objects, and the dissimilarities from these objects to the candidates."""
         n = len(objects)
-        columns = self._candidates_of(objects).positions
+        columns = objects.candidates.positions
         blocks = split_rows(n, n) if objects.matrix is None else [(0, n)]
         for start, stop in blocks:
             yield slice(start, stop), objects.block(slice(start, stop), columns)
 
     def _single_powers(self, masses: np.ndarray, state: PrototypeWeights) -> np.ndarray:
         """Return the masses on the c single clusters, raised to the power beta, shape (n, c)."""
-        return masses[:, state.step.family.singleton_index] ** self.params.beta
+        return masses[:, state.step.family.singleton_index] ** self.estimator.beta
 
     def _costs(self, objects: ComparedObjects, state: PrototypeWeights) -> SetCosts:
-        counts = self._candidates_of(objects).counts
-        params = self.params
         return SetCosts.from_weights(
-            state.weights, counts, state.step.family, params.psi, params.concentration
+            state.weights,
+            objects.candidates.counts,
+            state.step.family,
+            self.estimator.psi,
+            self.estimator.concentration,
         )
 
     def result(self, run: Run[PrototypeWeights]) -> FitResult:
@@ -309,10 +302,8 @@ class WeightedMedoidMethod(MedoidMethod[PrototypeWeights]):
         for k, weights in enumerate(result.model.weights):
             apart = np.abs(result.model.weights[:k] - weights).sum(axis=1) / 2
             if k > 0 and apart.min() < _COINCIDE:
-                used = f"psi={self.params.psi:g} and beta={self.params.beta:g}"
                 warning = (
-                    f"clusters {apart.argmin()} and {k} coincide; "
-                    f"decrease psi or beta, got {used}"
+                    f"clusters {apart.argmin()} and {k} coincide; decrease psi or beta"
                 )
                 return replace(result, warnings=(warning,))
         return result
@@ -386,7 +377,7 @@ class WECMdd(MedoidClusterer):
         Treatment of missing values (NaN); "partial" compares objects by the attributes that they
         have. "refuse" raises an error. "partial" adds a correction for missing attributes (see
         `ECMdd`).
-    init : {"medoids", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition
+    init : {"medoids", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition
         Objects that have all the weight initially, as in `ECMdd`. "medoids" selects objects far
         from each other.
     n_init : int, default=10
@@ -473,7 +464,7 @@ class WECMdd(MedoidClusterer):
         concentration: float = 5.0,
         n_candidates: int | str | None = "auto",
         missing: str = "refuse",
-        init: str | BeliefPeaks | ArrayLike | CredalPartition = "medoids",
+        init: Init = "medoids",
         n_init: int = 10,
         max_iter: int = 200,
         tol: float = 1e-6,

@@ -11,8 +11,7 @@ from dempster._errors import InvalidParameterError
 from dempster._types import ArrayLike, Index, Seed, TableLike
 from dempster._validation import as_reals, reorder_by_names
 from dempster.belief import FocalSets
-from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, FitRequest
-from dempster.cluster._search import Sample
+from dempster.cluster._base import COMMON_RULES, EvidentialClusterer
 from dempster.cluster._starts import explain_auto_params
 from dempster.cluster._view_input import ViewInput, split_tables
 from dempster.cluster._view_model import Coordinates, ViewMethod, ViewModel
@@ -119,8 +118,6 @@ class WMVEC(EvidentialClusterer):
     view_names_ : list of str
         Names of the views: the keys if X is a dictionary, or "view 0", "view 1", ... if X is a
         list.
-    attribute_weights_ : ndarray of shape (n_features,)
-        Weights of the attributes (only with ``views="attributes"``).
     view_dispersion_ : ndarray of shape (n_views,)
         Share of the dispersion of each view within the clusters, from which the weights were
         computed.
@@ -170,6 +167,7 @@ class WMVEC(EvidentialClusterer):
 
     _model: ViewModel
     _input: ViewInput
+    _method_type = ViewMethod
     view_weights_: Annotated[np.ndarray, "n_views"]
     view_dispersion_: Annotated[np.ndarray, "n_views"]
     _rules = {
@@ -177,9 +175,6 @@ class WMVEC(EvidentialClusterer):
         "views": rule.choice(None) | rule.choice("attributes") | rule.array,
         "view_weights": rule.choice("auto", "equal") | rule.array,
         "evenness": rule.real(0.01, 1000),
-        "alpha": rule.real(0),
-        "beta": rule.choice("auto") | rule.real(1, 50, open_low=True),
-        "delta": rule.choice("auto") | rule.real(0, open_low=True),
         "init": rule.choice("k-means++", "random")
         | PEAKS_RULE
         | rule.kind(CredalPartition)
@@ -270,9 +265,6 @@ class WMVEC(EvidentialClusterer):
 
     # ---- the method ------------------------------------------------------------------------------
 
-    def _make_method(self, sample: Sample[Any], request: FitRequest) -> ViewMethod:
-        return ViewMethod(self, sample, request)
-
     def _fixed_weights(self) -> np.ndarray | None:
         """Return the fixed weights of the views, with sum one, or None if they are learned."""
         names = self._input.names
@@ -337,7 +329,7 @@ class WMVEC(EvidentialClusterer):
 
     def _fitted_attributes(self, method: Any, model: ViewModel) -> dict[str, Any]:
         centers = model.coordinates.inverse_transform(model.centers)
-        fitted = {
+        return {
             "view_weights_": model.weights,
             "view_names_": list(self._input.names),
             "view_dispersion_": model.dispersion,
@@ -347,9 +339,6 @@ class WMVEC(EvidentialClusterer):
             "cluster_centers_": centers.astype(method.values.dtype),
             "view_of_feature_": self._input.of_column,
         }
-        if isinstance(self.views, str):
-            fitted["attribute_weights_"] = model.weights
-        return fitted
 
 
 def _shorten(names: list[str]) -> str:
