@@ -34,7 +34,6 @@ def test_definition(m, seed):
     ]
     rates = np.where(rng.random(len(contexts)) < 0.2, 0, rng.random(len(contexts)))
     made = m.discount(dict(zip(contexts, rates, strict=True)))
-    np.testing.assert_allclose(made.masses, m.discount(rates, contexts=contexts).masses)
     for i, row in enumerate(m.masses):
         for key, mass in by_definition(row, m.focal_sets, contexts, rates).items():
             assert made[i].mass(tuple(key))[0] == pytest.approx(mass)
@@ -52,58 +51,54 @@ def test_whole_frame_as_context(m):
     np.testing.assert_allclose(a.mass(sets), b.mass(sets), atol=1e-12)
 
 
-def test_rates_of_answers():
+def test_extreme_rates():
     m = MassFunctions(
         random_masses(np.random.default_rng(0), 4, 8), FocalSets.full(3), frame="abc"
     )
-    np.testing.assert_allclose(
-        m.discount([0, 0, 0], contexts="answers").masses, m.masses
-    )
-    assert m.discount([1, 1, 1], contexts="answers").mass(
-        ("a", "b", "c")
-    ) == pytest.approx(np.ones(4))
-    np.testing.assert_allclose(
-        m.discount([0.1, 0.2, 0.3], contexts="answers").masses,
-        m.discount({"a": 0.1, "b": 0.2, "c": 0.3}).masses,
-    )
+    np.testing.assert_allclose(m.discount(dict.fromkeys("abc", 0)).masses, m.masses)
+    vacuous = m.discount(dict.fromkeys("abc", 1))
+    assert vacuous.mass(("a", "b", "c")) == pytest.approx(np.ones(4))
 
 
 def test_many_answers_and_single_precision():
     family = FocalSets.simple(12)
     masses = random_masses(np.random.default_rng(0), 50, len(family)).astype(np.float32)
-    made = MassFunctions(masses, family).discount(np.full(12, 0.2), contexts="answers")
+    made = MassFunctions(masses, family).discount(dict.fromkeys(range(12), 0.2))
     assert made.masses.dtype == np.float32
     np.testing.assert_allclose(
         made.contour, 1 - (1 - masses @ family.membership) * 0.8, atol=1e-5
     )
 
 
+def test_several_rates_of_a_set():
+    m = MassFunctions.from_dict([{"a": 1}, {"b": 1}], frame="abc")
+    with pytest.raises(ValueError, match="rate must have one number for each set"):
+        m.discount({"a": [0.1, 0.2]})
+
+
 def test_sizes_that_are_too_large():
     many = MassFunctions(np.full((3, 27), 1 / 27), FocalSets.simple(25))
-    with pytest.raises(ValueError, match="131,072 sets.* 25 contexts"):
-        many.discount(np.full(25, 0.1), contexts="answers")
+    with pytest.raises(ValueError, match="131,072 sets.*fewer contexts"):
+        many.discount(dict.fromkeys(range(25), 0.1))
     rows = MassFunctions(np.full((30_000, 17), 1 / 17), FocalSets.simple(15))
-    with pytest.raises(ValueError, match="GB .* 15 contexts"):
-        rows.discount(np.full(15, 0.1), contexts="answers")
+    with pytest.raises(ValueError, match="GB .*fewer contexts"):
+        rows.discount(dict.fromkeys(range(15), 0.1))
     few = many.discount({tuple(range(5)): 0.1, tuple(range(5, 25)): 0.2})
     assert few.masses.shape[0] == 3
 
 
 @pytest.mark.parametrize(
-    ("rate", "options", "words"),
+    ("rate", "words"),
     [
-        ([0.1, 0.2, 0.3], {}, "^rate must"),
-        ({"a": 1.2}, {}, "rate must lie in"),
-        ({"a": np.nan}, {}, "rate must lie in"),
-        ({"z": 0.2}, {}, "^contexts must .*'z'"),
-        ({(): 0.2}, {}, "^contexts must be nonempty"),
-        ({"a": 0.2, ("a",): 0.3}, {}, "^contexts must be different"),
-        ({"a": 0.2}, {"contexts": ["a"]}, "^contexts must be None"),
-        ([0.1, 0.2], {"contexts": "answers"}, "^rate must contain 3"),
-        ([0.1], {"contexts": "classes"}, "^contexts must"),
+        ([0.1, 0.2, 0.3], "^rate must"),
+        ({"a": 1.2}, "rate must lie in"),
+        ({"a": np.nan}, "rate must lie in"),
+        ({"z": 0.2}, "^rate must .*'z'"),
+        ({(): 0.2}, "^rate must .* nonempty"),
+        ({"a": 0.2, ("a",): 0.3}, "^rate must .* different"),
     ],
 )
-def test_invalid_rates(rate, options, words):
+def test_invalid_rates(rate, words):
     m = MassFunctions.from_dict([{"a": 1}, {"b": 1}], frame="abc")
     with pytest.raises(ValueError, match=words):
-        m.discount(rate, **options)
+        m.discount(rate)

@@ -210,7 +210,7 @@ def test_label_of_outliers():
         partition = CredalPartition.from_hard(labels)
         assert partition.frame == ("a", "b")
         assert partition.outliers.tolist() == [3]
-    assert CredalPartition.from_hard([2, "x", 1, "y"]).frame == (1, 2, "x", "y")
+    assert CredalPartition.from_hard([2, "x", 1, "y"]).frame == ("1", "2", "x", "y")
 
 
 def test_numbers_as_names_and_indices():
@@ -330,6 +330,6 @@ def test_columns_with_names_of_other_sets():
         )
 
 
-def test_invalid_possibilities():
-    with pytest.raises(ValueError, match="^possibilities must"):
-        CredalPartition.from_possibilistic([])
+def test_invalid_contour():
+    with pytest.raises(ValueError, match="^contour must"):
+        CredalPartition.from_contour([])

@@ -80,32 +80,3 @@ def test_different_frames():
         MassFunctions.from_dict({"a": 1}, frame="ab") & MassFunctions.from_dict(
             {"a": 1}, frame="ac"
         )
-
-
-# ---- tables --------------------------------------------------------------------------------------
-
-
-def test_polars_tables():
-    pytest.importorskip("polars")
-    m = MassFunctions.from_dict(
-        [{"a": 1}, {"a": 0.5, "ab": 0.5}], frame="ab", index=["x", "y"]
-    )
-    made = m.to_frame(backend="polars")
-    assert made.columns == ["object", *m.to_frame().columns]
-    assert made["object"].to_list() == ["x", "y"]
-    np.testing.assert_array_equal(made.drop("object").to_numpy(), m.masses)
-    plain = CredalPartition.from_hard([0, 1]).to_frame(backend="polars")
-    assert plain.columns == ["{0}", "{1}"]
-    mixed = MassFunctions(np.array(m), m.focal_sets, [1, "x"], frame="ab").to_frame(
-        backend="polars"
-    )
-    assert mixed.shape == (2, 3)
-
-
-def test_invalid_backends(monkeypatch):
-    m = MassFunctions.from_dict({"a": 1}, frame="ab")
-    with pytest.raises(ValueError, match="^backend must"):
-        m.to_frame(backend="arrow")
-    monkeypatch.setitem(__import__("sys").modules, "polars", None)
-    with pytest.raises(ImportError, match=r"dempster\[polars\]"):
-        m.to_frame(backend="polars")

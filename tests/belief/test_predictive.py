@@ -57,19 +57,6 @@ def test_beliefs_are_lower_probabilities(c):
     assert m.is_vacuous.tolist() == [True] + [False] * 199
 
 
-@pytest.mark.parametrize("c", [3, 4, 7])
-def test_ordered_answers(c):
-    counts = np.random.default_rng(c).integers(0, 30, (60, c)) * np.random.default_rng(
-        0
-    ).integers(0, 2, (60, c))
-    m = MassFunctions.from_counts(counts, ordered=True)
-    intervals = FocalSets.intervals(c, empty=False)
-    assert m.focal_sets == intervals
-    np.testing.assert_allclose(m.belief(), bounds(counts, intervals), atol=1e-12)
-    everything = FocalSets.full(c, empty=False)
-    assert (m.belief(everything) <= bounds(counts, everything) + 1e-12).all()
-
-
 @pytest.mark.parametrize(
     "counts",
     [PSYCHIATRIC, [5, 0, 20, 1], [3, 3, 3, 9], [4, 4, 4, 4], [9, 1, 6, 0, 12, 2]],
@@ -156,7 +143,7 @@ def test_names_of_tables():
         ),
         (
             lambda: MassFunctions.from_counts(np.ones((1, 11))),
-            "10 answers without an order, got 11",
+            "10 answers, got 11",
         ),
     ],
 )

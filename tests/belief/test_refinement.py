@@ -204,11 +204,11 @@ M = MassFunctions.from_dict({"a": 0.5, "b": 0.5}, frame="ab")
     [
         (
             lambda: MassFunctions.from_source({"s": 1.0}, SOURCE, "ab"),
-            "^probabilities must be named",
+            "^probabilities must have the columns",
         ),
         (
             lambda: MassFunctions.from_source([0.5, 0.2, 0.3], SOURCE, "ab"),
-            "^probabilities must have 2 columns",
+            "^probabilities must have the columns",
         ),
         (
             lambda: MassFunctions.from_source([0.5, 0.2], SOURCE, "ab"),

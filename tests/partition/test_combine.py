@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from dempster import CredalPartition, FocalSets, MassFunctions
 from dempster.partition import (
+    combine,
     combine_partitions,
     consistency_index,
     credal_rand_index,
@@ -178,18 +179,15 @@ def test_different_numbers_of_clusters_and_outliers():
     assert kept.outliers.tolist() == [7]
 
 
-def test_many_objects_use_sampled_pairs():
+def test_many_objects_use_sampled_pairs(monkeypatch):
+    monkeypatch.setattr(combine, "_PAIRS_PER_OBJECT", 20)
     rng = np.random.default_rng(0)
     truth = rng.integers(0, 3, 3000)
     noisy = np.where(rng.random(3000) < 0.1, rng.integers(0, 3, 3000), truth)
-    combined = combine_partitions(
-        [truth, noisy], n_partners=20, n_init=2, max_iter=10, random_state=0
-    )
+    combined = combine_partitions([truth, noisy], n_init=2, max_iter=10, random_state=0)
     assert combined.metadata["n_pairs"] <= 3000 * 20
     assert consistency_index(combined, truth) > 0.9
-    again = combine_partitions(
-        [truth, noisy], n_partners=20, n_init=2, max_iter=10, random_state=0
-    )
+    again = combine_partitions([truth, noisy], n_init=2, max_iter=10, random_state=0)
     np.testing.assert_array_equal(again.masses, combined.masses)
 
 
@@ -208,7 +206,6 @@ def test_invalid_arguments(arguments, message):
     for keyword, value in (
         ("n_init", 0),
         ("focal_sets", "x"),
-        ("n_partners", 0),
     ):
         with pytest.raises(ValueError, match=keyword):
             combine_partitions([[0, 1, 1]], **{keyword: value})

@@ -10,6 +10,7 @@ from sklearn.metrics import rand_score
 
 from dempster import CredalPartition, FocalSets
 from dempster.partition import (
+    compare,
     consistency_index,
     credal_rand_index,
     dominates,
@@ -150,9 +151,8 @@ def test_dominance():
     truth = [0, 0, 1, 1]
     vacuous = CredalPartition(np.ones((4, 1)), FocalSets([[True] * 2]))
     wrong = [0, 1, 0, 1]
-    assert dominates(truth, vacuous, truth, strict=True)
+    assert dominates(truth, vacuous, truth)
     assert dominates(truth, truth, truth)
-    assert not dominates(truth, truth, truth, strict=True)
     assert not dominates(vacuous, wrong, truth)  # more consistent but less precise
     assert not dominates(wrong, vacuous, truth)
     assert non_dominated([truth, vacuous, wrong], truth) == [0]
@@ -228,10 +228,19 @@ def test_map_of_partitions():
     assert result.stress < 0.1
 
 
-def test_map_uses_the_same_pairs_for_all_comparisons():
+def test_map_uses_the_same_pairs_for_all_comparisons(monkeypatch):
+    monkeypatch.setattr(compare, "_EXACT_UP_TO", 100)
+    monkeypatch.setattr(compare, "_DEFAULT_SAMPLE", 200)
     rng = np.random.default_rng(0)
     one, other = rng.integers(3, size=(2, 300))
-    result = embed_partitions(
-        [one, one.copy(), other], n_pairs=200, random_state=np.random.default_rng(1)
-    )
+    result = embed_partitions([one, one.copy(), other])
     assert result.dissimilarity[0, 2] == result.dissimilarity[1, 2]
+
+
+def test_arguments_are_named_in_errors():
+    with pytest.raises(ValueError, match="^reference must"):
+        dominates([0, 1], [0, 1], None)
+    with pytest.raises(ValueError, match="^b must"):
+        dominates([0, 1], None, [0, 1])
+    with pytest.raises(ValueError, match="^reference must"):
+        non_dominated([[0, 1]], None)

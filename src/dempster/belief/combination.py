@@ -8,11 +8,11 @@ are not associative. A source of evidence is an array of masses with its family 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial, reduce
 from itertools import product
 from math import prod
-from operator import mul
+from operator import add, mul
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,7 @@ from dempster._arrays import (
     zeros,
 )
 from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._validation import as_reals, check_choice, check_memory
+from dempster._validation import as_floats, check_choice, check_memory
 from dempster.belief import transforms
 from dempster.belief.focal_sets import FocalSets, unique_sets
 
@@ -109,13 +109,13 @@ def _blocks(n: int) -> list[slice]:
 # ---- joining focal sets pair by pair -------------------------------------------------------------
 
 Join = Callable[[np.ndarray, np.ndarray], np.ndarray]
+Sets = tuple[Array, np.ndarray]  # masses, and the membership of their columns
 
 
-def _join(a: Array, rows_a: np.ndarray, b: Array, rows_b: np.ndarray, join: Join):
-    """Add each product of the masses of sets A and B to the mass of ``join(A, B)``.
-
-    Return the masses and sets.
-    """
+def _join(first: Sets, second: Sets, join: Join) -> Sets:
+    """Add each product of the masses of sets A and B to the mass of ``join(A, B)``."""
+    a, rows_a = first
+    b, rows_b = second
     pairs = len(rows_a) * len(rows_b)
     if pairs > _MAX_PAIRS or pairs * len(a) > _MAX_PRODUCTS:
         raise InvalidInputError(
@@ -171,24 +171,8 @@ def _sum_products(a: Array, b: Array, target: np.ndarray, n_sets: int) -> Array:
 
 
 def _by_pairs(sources: Sequence[Source], join: Join) -> Source:
-    masses = sources[0][0]
-    rows = sources[0][1].membership
-    for other, family in sources[1:]:
-        masses, rows = _join(masses, rows, other, family.membership, join)
-    return transforms.sort_sets(masses, rows)
-
-
-def _dense(source: Source) -> Array:
-    masses, family = source
-    _check_power_set(len(masses), family.n_clusters)
-    return transforms.to_dense(masses, family)
-
-
-def _from_dense(dense: Array, c: int) -> Source:
-    family = FocalSets.full(c)
-    return library_of(dense).clip(
-        dense[:, to_device_of(family.codes, dense)], 0, None
-    ), family
+    sets = [(masses, family.membership) for masses, family in sources]
+    return transforms.sort_sets(*reduce(partial(_join, join=join), sets))
 
 
 def _check_power_set(n: int, c: int) -> None:
@@ -213,27 +197,35 @@ def _dense_is_cheaper(sources: Sequence[Source]) -> bool:
 # ---- the rules -----------------------------------------------------------------------------------
 
 
-def _conjunctive(sources: Sequence[Source]) -> Source:
-    """Assign products of masses to the intersections of the sets (multiply the commonalities)."""
-    if _dense_is_cheaper(sources):
-        q = reduce(
-            mul, (transforms.mass_to_commonality(_dense(source)) for source in sources)
-        )
-        return _from_dense(transforms.commonality_to_mass(q), sources[0][1].n_clusters)
-    return _by_pairs(sources, np.logical_and)
+def _multiply(
+    sources: Sequence[Source],
+    join: Join,
+    transform: Callable[[Array], Array],
+    inverse: Callable[[Array], Array],
+) -> Source:
+    """Assign products of masses to joined sets, or multiply the transforms of the masses."""
+    if not _dense_is_cheaper(sources):
+        return _by_pairs(sources, join)
+    family = FocalSets.full(sources[0][1].n_clusters)
+    _check_power_set(len(sources[0][0]), family.n_clusters)
+    values = [transform(transforms.to_dense(*source)) for source in sources]
+    dense = inverse(reduce(mul, values))
+    masses = dense[:, to_device_of(family.codes, dense)]
+    return library_of(masses).clip(masses, 0, None), family
 
 
-def _disjunctive(sources: Sequence[Source]) -> Source:
-    """Assign products of masses to the unions of the sets (multiply the implicabilities)."""
-    if _dense_is_cheaper(sources):
-        b = reduce(
-            mul,
-            (transforms.mass_to_implicability(_dense(source)) for source in sources),
-        )
-        return _from_dense(
-            transforms.implicability_to_mass(b), sources[0][1].n_clusters
-        )
-    return _by_pairs(sources, np.logical_or)
+_conjunctive = partial(
+    _multiply,
+    join=np.logical_and,
+    transform=transforms.mass_to_commonality,
+    inverse=transforms.commonality_to_mass,
+)
+_disjunctive = partial(
+    _multiply,
+    join=np.logical_or,
+    transform=transforms.mass_to_implicability,
+    inverse=transforms.implicability_to_mass,
+)
 
 
 def _dempster(sources: Sequence[Source]) -> Source:
@@ -248,14 +240,11 @@ def _dempster(sources: Sequence[Source]) -> Source:
         masses, family = _with_omega(masses, family)
     rest, family = _drop_empty(masses, family)
     agreement = rest.sum(axis=1)
-    lost = to_host(
-        agreement < max(1e-300, float(np.finfo(precision_of(agreement)).tiny))
-    )
-    if lost.any():
-        row = int(lost.argmax())
+    if (agreement < max(1e-300, np.finfo(precision_of(agreement)).tiny)).any():
         raise InvalidInputError(
-            f"Dempster's rule is undefined for mass functions with conflict 1 (row {row}); "
-            "discount the sources or use rule='dubois_prade' or 'yager'"
+            f"Dempster's rule is undefined for mass functions with conflict 1 (row "
+            f"{int(agreement.argmin())}); discount the sources or use rule='dubois_prade' or "
+            "'yager'"
         )
     if (agreement < 1e-12).any():
         warnings.warn(
@@ -318,9 +307,6 @@ def _dubois_prade(sources: Sequence[Source]) -> Source:
     if len(sources) == 1:
         return sources[0]
     c = sources[0][1].n_clusters
-    # A membership row has c columns for the intersection, then c columns for the union.
-    masses = sources[0][0]
-    rows = np.tile(sources[0][1].membership, 2)
 
     def join(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return np.concatenate(
@@ -331,12 +317,10 @@ def _dubois_prade(sources: Sequence[Source]) -> Source:
         both, either = np.split(join(a, b), 2, axis=-1)
         return np.where(both.any(axis=-1, keepdims=True), both, either)
 
-    for other, family in sources[1:-1]:
-        masses, rows = _join(masses, rows, other, np.tile(family.membership, 2), join)
-    other, family = sources[-1]
-    return transforms.sort_sets(
-        *_join(masses, rows, other, np.tile(family.membership, 2), last)
-    )
+    # A membership row has c columns for the intersection, then c columns for the union.
+    doubled = [(masses, np.tile(family.membership, 2)) for masses, family in sources]
+    joined = reduce(partial(_join, join=join), doubled[:-1])
+    return transforms.sort_sets(*_join(joined, doubled[-1], last))
 
 
 def _pcr6(sources: Sequence[Source]) -> Source:
@@ -353,17 +337,9 @@ def _pcr6(sources: Sequence[Source]) -> Source:
             f"rule='pcr6' needs {n_tuples:,} tuples of focal sets, more than {_MAX_TUPLES:,}"
         )
     choices = list(product(*(range(len(family)) for family in families)))
-    both = np.array(
-        [
-            np.logical_and.reduce(
-                [f.membership[k] for f, k in zip(families, choice, strict=True)]
-            )
-            for choice in choices
-        ]
-    )
-    wider = reduce(
-        FocalSets.union, families, FocalSets(np.unique(both, axis=0)).sorted()
-    )
+    tuples = product(*(family.membership for family in families))
+    both = np.array([np.logical_and.reduce(rows) for rows in tuples])
+    wider = reduce(FocalSets.union, families, FocalSets(np.unique(both, axis=0)))
     wider = FocalSets(wider.membership[wider.cardinality > 0])
     target = wider.find(both)  # The index is -1 if the intersection is empty.
     position = [wider.find(family.membership) for family in families]
@@ -373,24 +349,17 @@ def _pcr6(sources: Sequence[Source]) -> Source:
     for rows in _blocks(len(out)):
         columns = [np.ascontiguousarray(masses[rows].T) for masses, _ in sources]
         total = np.zeros((len(wider), columns[0].shape[1]), dtype=dtype)
-        share = np.empty_like(total[0])
-        sums = np.empty_like(total[0])
         for choice, where in zip(choices, target, strict=True):
             parts = [column[k] for column, k in zip(columns, choice, strict=True)]
-            share[:] = parts[0]
-            for part in parts[1:]:
-                share *= part
+            share = reduce(mul, parts)
             if where >= 0:
                 total[where] += share
                 continue
-            sums[:] = parts[0]
-            for part in parts[1:]:
-                sums += part
             # If all masses are zero, their product is zero, too.
-            share /= np.maximum(sums, tiny, out=sums)
+            share = share / np.maximum(reduce(add, parts), tiny)
             for own, k, part in zip(position, choice, parts, strict=True):
                 if own[k] >= 0:  # The index of the empty set, which has no mass, is -1.
-                    total[own[k]] += np.multiply(part, share, out=sums)
+                    total[own[k]] += part * share
         out[rows] = total.T
     return out, wider
 
@@ -431,13 +400,10 @@ def _minimize_weights(sources: Sequence[Source], complemented: bool) -> Source:
     family = FocalSets.full(c)
     out = np.empty((len(sources[0][0]), 1 << c))
     for rows in _blocks(len(out)):
-        largest = reduce(
-            np.maximum,
-            (
-                _minus_log_weights(masses[rows], f.codes ^ flip, c)
-                for masses, f in sources
-            ),
-        )
+        logs = [
+            _minus_log_weights(masses[rows], f.codes ^ flip, c) for masses, f in sources
+        ]
+        largest = reduce(np.maximum, logs)
         transforms.sweep_columns(largest, 0, 1)
         commonality = np.exp(largest - largest[0])
         transforms.sweep_columns(commonality, 0, -1)
@@ -484,12 +450,12 @@ def discount(masses: Array, family: FocalSets, rate: Any) -> Source:
     has_gradient = is_tensor(rate) and is_tensor(masses)
     rates: Array = rate
     if not has_gradient:
-        rates = as_reals(rate, "rate").astype(float, copy=False)
+        rates = as_floats(rate, "rate")
     if rates.ndim > 1 or (rates.ndim == 1 and len(rates) != n):
         raise InvalidParameterError(
             "rate",
             must=f"be a number or contain one number per row ({n}), got shape {rates.shape}; for "
-            "one rate per answer or set, use a mapping {set: rate} or the argument contexts",
+            "one rate per answer or set, use a mapping {set: rate}",
         )
     _check_rates(rates)
     keep = (1 - rates).to(masses) if has_gradient else cast_like(1 - rates, masses)
@@ -499,53 +465,8 @@ def discount(masses: Array, family: FocalSets, rate: Any) -> Source:
     return add_to_column(out, wider.omega_index, 1 - keep), wider
 
 
-def validate_contexts(
-    rate: Any,
-    contexts: Any,
-    n_answers: int,
-    membership_rows: Callable[[Any], tuple[np.ndarray, bool]],
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the membership array of the l contexts, shape (l, c), and their rates, shape (l,)."""
-    if isinstance(rate, Mapping):
-        if contexts is not None:
-            raise InvalidParameterError(
-                "contexts", must="be None when rate is a mapping {set: rate}"
-            )
-        contexts = list(rate)
-        rate = list(rate.values())
-    if isinstance(contexts, str):
-        if contexts != "answers":
-            raise InvalidParameterError(
-                "contexts", "'answers' or a list of sets", contexts
-            )
-        rows = np.eye(n_answers, dtype=bool)
-    else:
-        if isinstance(contexts, tuple):
-            contexts = list(contexts)
-        try:
-            rows, _ = membership_rows(contexts)
-        except ValueError as error:
-            raise InvalidParameterError(
-                "contexts", must=f"be sets of answers: {error}"
-            ) from error
-    if len(unique_sets(rows)[0]) < len(rows):
-        raise InvalidParameterError(
-            "contexts", must="be different sets, but one occurs twice"
-        )
-    if not rows.any(axis=1).all():
-        raise InvalidParameterError("contexts", must="be nonempty sets")
-    rates = as_reals(rate, "rate").astype(float, copy=False)
-    if rates.shape != (len(rows),):
-        raise InvalidParameterError(
-            "rate",
-            must=f"contain {len(rows)} numbers, one for each context, got shape {rates.shape}",
-        )
-    _check_rates(rates)
-    return rows, rates
-
-
 def discount_contexts(
-    masses: Array, family: FocalSets, contexts: np.ndarray, rates: np.ndarray
+    masses: Array, family: FocalSets, contexts: np.ndarray, rates: Any
 ) -> Source:
     """Apply contextual discounting (Mercier, Quost and Denoeux, 2008).
 
@@ -555,6 +476,12 @@ def discount_contexts(
     """
     from scipy import sparse
 
+    rates = as_floats(rates, "rate")
+    if rates.shape != (len(contexts),):
+        raise InvalidParameterError("rate", must="have one number for each set")
+    _check_rates(rates)
+    if len(unique_sets(contexts)[0]) < len(contexts) or not contexts.any(axis=1).all():
+        raise InvalidParameterError("rate", must="have different nonempty sets as keys")
     rows = family.membership
     moves = sparse.identity(len(rows), format="csr")
     for context, rate in zip(contexts, rates, strict=True):
@@ -567,7 +494,7 @@ def discount_contexts(
             )
             moves = moves @ step.tocsr()
             rows = kept
-            _check_sets(len(masses), len(rows), len(contexts))
+            _check_sets(len(masses), len(rows))
     reached = np.flatnonzero(np.asarray(moves.sum(axis=0)).ravel() > 0)
     wider = FocalSets(rows[reached])
     ordered = wider.sorted()
@@ -579,11 +506,8 @@ def discount_contexts(
     ), ordered
 
 
-def _check_sets(n: int, f: int, n_contexts: int) -> None:
-    advice = (
-        f"use fewer than {n_contexts} contexts (sets of answers instead of single ones), or fewer "
-        "rows at once"
-    )
+def _check_sets(n: int, f: int) -> None:
+    advice = "use fewer contexts, or fewer rows at once"
     if f > _MAX_SETS:
         raise InvalidInputError(
             f"contextual discounting gives a family of more than {_MAX_SETS:,} sets; {advice}"

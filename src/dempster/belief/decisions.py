@@ -15,7 +15,7 @@ import numpy as np
 
 from dempster._arrays import Array, library_of, look_up, multiply, precision_of, zeros
 from dempster._errors import InvalidParameterError
-from dempster._validation import as_reals, check, check_choice, integer, is_number, real
+from dempster._validation import as_numbers, check, check_choice, choice, integer, real
 from dempster.belief.focal_sets import FocalSets
 
 SINGLE_RULES = (
@@ -42,9 +42,7 @@ def decide(
 ) -> Array:
     """Choose acts for normalized masses; see `MassFunctions.decide`."""
     check_choice(rule, "rule", DECISION_RULES)
-    check(optimism, "optimism", real(0, 1))
-    if reject is not None and not (is_number(reject) and reject >= 0):
-        raise InvalidParameterError("reject", "None or a loss of at least 0", reject)
+    check(reject, "reject", choice(None) | real(0))
     table = validate_losses(losses, family.n_clusters)
     if rule in SET_RULES:
         if reject is not None:
@@ -65,8 +63,6 @@ def decide_sets(
     max_size: int | None,
 ) -> Array:
     """Choose sets of answers for normalized masses; see `MassFunctions.decide_sets`."""
-    check(optimism, "optimism", real(0, 1))
-    check_choice(rule, "rule", SINGLE_RULES)
     candidates, utilities = candidate_sets(family, tolerance, max_size)
     rows = max(1, _MAX_LOSSES // (10 * len(candidates)))
     blocks = [
@@ -117,13 +113,11 @@ def validate_losses(losses: Any, c: int) -> np.ndarray:
     """Return the matrix of losses, shape (c, acts) or (c + 1, acts), by default 0-1 losses."""
     if losses is None:
         return 1.0 - np.eye(c)
-    table = as_reals(losses, "losses").astype(float, copy=False)
+    table = as_numbers(losses, "losses")
     if table.ndim != 2 or table.shape[0] not in (c, c + 1) or table.shape[1] == 0:
         raise InvalidParameterError(
             "losses", must=f"have {c} or {c + 1} rows, got shape {table.shape}"
         )
-    if not np.isfinite(table).all():
-        raise InvalidParameterError("losses", must="be finite")
     return table
 
 

@@ -19,9 +19,9 @@ from dempster._validation import (
     check,
     check_flags,
     check_memory,
-    format_value,
     integer,
     is_integer,
+    kind,
 )
 
 _MAX_POWER_SET = 20  # Maximum number of clusters whose power set fits in memory.
@@ -176,16 +176,15 @@ class FocalSets:
                 )
         _check_family_fits(count, c)
         check_flags(empty=empty, omega=omega)
-        rows = np.zeros(
-            (bool(empty) + count + (bool(omega) and size < c), c), dtype=bool
-        )
-        rows[bool(empty) + count :] = True
-        start = int(empty)
+        parts = [np.zeros((int(empty), c), dtype=bool)]
         for k in range(1, min(size, c) + 1):
             members = np.array(list(combinations(range(c), k)))
-            np.put_along_axis(rows[start : start + len(members)], members, True, axis=1)
-            start += len(members)
-        return cls._unchecked(rows)
+            sets = np.zeros((len(members), c), dtype=bool)
+            np.put_along_axis(sets, members, True, axis=1)
+            parts.append(sets)
+        if omega and size < c:
+            parts.append(np.ones((1, c), dtype=bool))
+        return cls._unchecked(np.concatenate(parts))
 
     @classmethod
     def with_pairs(
@@ -213,41 +212,13 @@ class FocalSets:
         """
         c = _check_n_clusters(n_clusters)
         _check_family_fits(c, c)
-        sets = _list_sets(pairs, "pairs")
-        rows = _membership_rows(c, sets, "pairs")
-        for pair in sets:
-            if len(pair) != 2 or pair[0] == pair[1]:
-                raise InvalidParameterError(
-                    "pairs",
-                    must="contain two different clusters in each pair",
-                    value=pair,
-                )
+        rows = _membership_rows(c, pairs, "pairs")
+        if (rows.sum(axis=1) != 2).any():
+            raise InvalidParameterError(
+                "pairs", must="contain two different clusters in each pair", value=pairs
+            )
         rows = np.concatenate([np.eye(c, dtype=bool), rows])
         return cls._canonical(rows, empty=empty, omega=omega)
-
-    @classmethod
-    def intervals(cls, n_clusters: int, *, empty: bool = True) -> FocalSets:
-        """Return the empty set and all sets of consecutive clusters.
-
-        The clusters have an order, such as grades.
-
-        Parameters
-        ----------
-        n_clusters : int
-            Number c of clusters.
-        empty : bool, default=True
-            Whether to include the empty set.
-
-        Returns
-        -------
-        FocalSets
-        """
-        c = _check_n_clusters(n_clusters)
-        _check_family_fits(c * (c + 1) // 2, c)
-        first, last = np.triu_indices(c)
-        clusters = np.arange(c)
-        rows = (first[:, None] <= clusters) & (clusters <= last[:, None])
-        return cls._canonical(rows, empty=empty, omega=False)
 
     @classmethod
     def from_sets(cls, n_clusters: int, sets: Iterable[Iterable[int]]) -> FocalSets:
@@ -265,7 +236,7 @@ class FocalSets:
         FocalSets
         """
         c = _check_n_clusters(n_clusters)
-        return cls(_membership_rows(c, _list_sets(sets, "sets")))
+        return cls(_membership_rows(c, sets, "sets"))
 
     @classmethod
     def _canonical(cls, rows: np.ndarray, *, empty: bool, omega: bool) -> FocalSets:
@@ -287,9 +258,7 @@ class FocalSets:
         """
         # If two sets have the same size, the set that contains the first cluster in which they
         # differ comes first.
-        packed = np.packbits(~self._membership, axis=1)
-        keys = packed.view(f"S{packed.shape[1]}").ravel()
-        order = np.lexsort((keys, self.cardinality))
+        order = np.lexsort((_sort_keys(~self._membership), self.cardinality))
         return FocalSets._unchecked(self._membership[order])
 
     # ---- reading ---------------------------------------------------------------------------------
@@ -336,14 +305,15 @@ class FocalSets:
     @cached_property
     def empty_index(self) -> int | None:
         """Index of the empty set, or None if it is not in the family."""
-        return next(iter(np.flatnonzero(self.cardinality == 0).tolist()), None)
+        return self._first_of_size(0)
 
     @cached_property
     def omega_index(self) -> int | None:
         """Index of the whole frame, or None if it is not in the family."""
-        return next(
-            iter(np.flatnonzero(self.cardinality == self.n_clusters).tolist()), None
-        )
+        return self._first_of_size(self.n_clusters)
+
+    def _first_of_size(self, size: int) -> int | None:
+        return next(iter(np.flatnonzero(self.cardinality == size).tolist()), None)
 
     @cached_property
     def singleton_index(self) -> np.ndarray:
@@ -352,11 +322,6 @@ class FocalSets:
         singles = np.flatnonzero(self.cardinality == 1)
         where[self._membership[singles].argmax(axis=1)] = singles
         return freeze(where)
-
-    @cached_property
-    def is_full(self) -> bool:
-        """Whether the family is the whole power set."""
-        return self.n_clusters <= 62 and len(self) == 2**self.n_clusters
 
     @cached_property
     def codes(self) -> np.ndarray:
@@ -368,10 +333,7 @@ class FocalSets:
             raise InvalidInputError(
                 f"sets of {self.n_clusters} clusters have no 64-bit code; use membership instead"
             )
-        return freeze(
-            self._membership
-            @ (np.int64(1) << np.arange(self.n_clusters, dtype=np.int64))
-        )
+        return freeze(self._membership @ (1 << np.arange(self.n_clusters)))
 
     @cached_property
     def _lookup(self) -> dict[bytes, int]:
@@ -434,10 +396,8 @@ class FocalSets:
         return where
 
     def _find_set(self, clusters: Iterable[int]) -> int:
-        members = tuple(as_list(clusters, "clusters", "numbers of clusters"))
-        return int(
-            self.find(_membership_rows(self.n_clusters, [members], "clusters"))[0]
-        )
+        rows = _membership_rows(self.n_clusters, [clusters], "clusters")
+        return int(self.find(rows)[0])
 
     def names(self, cluster_names: Sequence[Hashable] | None = None) -> list[str]:
         """Return the names of the sets, such as '{0,1}', '∅' (empty set) and 'Ω' (whole frame).
@@ -531,38 +491,30 @@ def is_subset(inner: np.ndarray, outer: np.ndarray) -> np.ndarray:
 
 def unique_sets(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the distinct rows of a Boolean array, in any order, and the index of each row."""
-    c = rows.shape[1]
-    if c > 62:
-        keys = [row.tobytes() for row in np.packbits(rows, axis=1)]
-        first = {key: i for i, key in reversed(list(enumerate(keys)))}
-        number = {key: k for k, key in enumerate(sorted(first))}
-        target = np.array([number[key] for key in keys], dtype=np.intp)
-        return rows[[first[key] for key in number]], target
-    packed = np.packbits(rows, axis=1, bitorder="little")
-    padded = np.zeros((len(rows), 8), dtype=np.uint8)
-    padded[:, : packed.shape[1]] = packed
-    codes, target = np.unique(padded.view("<i8").ravel(), return_inverse=True)
-    return (codes[:, None] >> np.arange(c)) % 2 == 1, target.reshape(-1)
+    if rows.shape[1] > 62:
+        _, first, target = np.unique(
+            _sort_keys(rows), return_index=True, return_inverse=True
+        )
+        return rows[first], target
+    bits = np.arange(rows.shape[1])
+    codes, target = np.unique(rows @ (1 << bits), return_inverse=True)
+    return (codes[:, None] >> bits) % 2 == 1, target
+
+
+def _sort_keys(rows: np.ndarray) -> np.ndarray:
+    """Return a text for each row; the texts are ordered like the rows."""
+    packed = np.packbits(rows, axis=1)
+    return packed.view(f"S{packed.shape[1]}").ravel()
 
 
 def validate_family(family: Any, name: str) -> FocalSets:
     """Return the family, or raise an error if it is not a `FocalSets` object."""
-    if not isinstance(family, FocalSets):
-        raise InvalidParameterError(name, "a FocalSets", family)
+    check(family, name, kind(FocalSets))
     return family
 
 
-def _list_sets(sets: Any, name: str) -> list[tuple[Any, ...]]:
-    return [
-        tuple(as_list(s, name, "sets of cluster numbers"))
-        for s in as_list(sets, name, "sets of cluster numbers")
-    ]
-
-
 def _check_n_clusters(n_clusters: Any) -> int:
-    if not is_integer(n_clusters) or not 1 <= n_clusters <= _MAX_CLUSTERS:
-        expected = f"an integer of at least 1 and at most {_MAX_CLUSTERS:,}"
-        raise InvalidParameterError("n_clusters", expected, n_clusters)
+    check(n_clusters, "n_clusters", integer(1, _MAX_CLUSTERS))
     return int(n_clusters)
 
 
@@ -574,20 +526,18 @@ def _check_family_fits(n_sets: int, c: int) -> None:
     )
 
 
-def _membership_rows(
-    c: int, sets: Sequence[tuple[int, ...]], name: str = "sets"
-) -> np.ndarray:
-    _check_family_fits(len(sets), c)
-    rows = np.zeros((len(sets), c), dtype=bool)
-    for i, clusters in enumerate(sets):
-        for k in clusters:
+def _membership_rows(c: int, sets: Any, name: str) -> np.ndarray:
+    what = "sets of cluster numbers"
+    listed = as_list(sets, name, what)
+    _check_family_fits(len(listed), c)
+    rows = np.zeros((len(listed), c), dtype=bool)
+    for row, clusters in zip(rows, listed, strict=True):
+        for k in as_list(clusters, name, what):
             if not is_integer(k) or not 0 <= k < c:
                 raise InvalidParameterError(
-                    name,
-                    must=f"contain clusters from 0 to {c - 1}, got {format_value(k)} in "
-                    f"{format_value(clusters)}",
+                    name, must=f"contain clusters from 0 to {c - 1}", value=k
                 )
-        rows[i, list(clusters)] = True
+            row[k] = True
     return rows
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from dempster._arrays import (
     Array,
     cast_like,
-    copy_array,
     decompress,
     divide,
     freeze,
@@ -28,7 +27,7 @@ from dempster._arrays import (
     to_host,
     zeros,
 )
-from dempster._errors import InvalidInputError, InvalidParameterError, MissingExtraError
+from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._text import format_count, printable
 from dempster._validation import (
     as_list,
@@ -44,6 +43,7 @@ from dempster._validation import (
     real,
     reorder_by_names,
     reorder_like,
+    row_positions,
     table_names,
 )
 from dempster.belief import (
@@ -63,7 +63,6 @@ from dempster.belief._arguments import (
     validate_index,
     validate_masses,
     validate_probabilities,
-    validate_rows,
 )
 from dempster.belief.combination import (
     NORMALIZATIONS,
@@ -72,6 +71,9 @@ from dempster.belief.combination import (
     unify_tensors,
 )
 from dempster.belief.focal_sets import FocalSets, is_subset, validate_family
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _BLOCK_CELLS = 1 << 20  # Maximum number of beliefs in one block.
 _MAX_BELIEFS = (
@@ -142,8 +144,7 @@ class MassFunctions:
             if frame is None:
                 frame = masses.frame
             masses = masses._masses
-        if not isinstance(focal_sets, FocalSets):
-            raise InvalidParameterError("focal_sets", "a FocalSets", focal_sets)
+        focal_sets = validate_family(focal_sets, "focal_sets")
         if frame is None:
             frame = range(focal_sets.n_clusters)
         names = validate_frame(frame, focal_sets.n_clusters)
@@ -305,28 +306,21 @@ class MassFunctions:
             raise InvalidParameterError(
                 "images", "a mapping of interpretations to sets of answers", images
             )
-        table_index = table_names(probabilities)["index"]
+        if index is None:
+            index = table_names(probabilities)["index"]
         if getattr(probabilities, "ndim", 0) == 1:
             probabilities = reorder_by_names(probabilities, list(images))
+        columns = column_names(probabilities) or list(images)
         if isinstance(probabilities, Mapping):
             columns = list(probabilities)
-            probabilities = [list(probabilities.values())]
-        else:
-            columns = column_names(probabilities) or list(images)
-        if set(columns) != set(images):
-            raise InvalidParameterError(
-                "probabilities", must=f"be named {list(images)}", value=columns
-            )
+            probabilities = list(probabilities.values())
         values = validate_probabilities(probabilities, "probabilities", sum_to_one=True)
-        if values.shape[1] != len(images):
+        if set(columns) != set(images) or values.shape[1] != len(images):
             raise InvalidParameterError(
-                "probabilities",
-                must=f"have {len(images)} columns, got {values.shape[1]}",
+                "probabilities", must=f"have the columns {list(images)}", value=columns
             )
         rows = set_rows([images[column] for column in columns], names, "images")
         masses, family = refinement.merge_sets(values, rows)
-        if index is None:
-            index = table_index
         return cls(masses, family, index, frame=names)
 
     @classmethod
@@ -340,9 +334,8 @@ class MassFunctions:
         values : array-like of shape (n, f)
             Unnormalized values of the focal sets.
         focal_sets : FocalSets
-            Family of the f focal sets. It must contain the whole frame for beliefs. It must
-            determine the masses for plausibilities, as the power set does, or the singletons with
-            the empty set.
+            Family of the f focal sets. It must contain the whole frame for beliefs, and all sets
+            for plausibilities.
         kind : {"belief", "plausibility", "commonality", "implicability"}, default="belief"
             Method of `MassFunctions` that computes the values from the masses.
         **keywords
@@ -469,7 +462,6 @@ class MassFunctions:
         *,
         rule: str = "goodman",
         confidence: float = 0.95,
-        ordered: bool = False,
         prior_weight: float = 2.0,
         **keywords,
     ) -> Self:
@@ -486,9 +478,6 @@ class MassFunctions:
             imprecise Dirichlet model (Walley, 1996).
         confidence : float in (0, 1), default=0.95
             Confidence level of the intervals, for ``rule="goodman"``.
-        ordered : bool, default=False
-            Whether the answers have an order (such as grades), for ``rule="goodman"``. Only sets of
-            consecutive answers then have mass.
         prior_weight : float > 0, default=2
             Number s of hidden prior observations, for ``rule="dirichlet"``; Walley recommends 1 or
             2.
@@ -510,9 +499,8 @@ class MassFunctions:
 
             P(A) = \max\Bigl(\sum_{k \in A} l_k,\; 1 - \sum_{k \notin A} u_k\Bigr).
 
-        For two or three answers, P is the belief function. If the answers have an order, the
-        beliefs in all sets of consecutive answers are equal to P. In all other cases P is not a
-        belief function. The masses then maximize the sum of the beliefs in all sets, with beliefs
+        For two or three answers, P is the belief function. For more answers it may not be a belief
+        function. The masses then maximize the sum of the beliefs in all sets, with beliefs
         of at most P. Denoeux (2006) does not select one of the many solutions of this linear
         program; here the largest difference between P and the belief is as small as possible. The
         program is solved once for all rows with the same counts in any order, which takes from 2
@@ -546,12 +534,9 @@ class MassFunctions:
         check_choice(rule, "rule", ("goodman", "dirichlet"))
         check(confidence, "confidence", real(0, 1, open_low=True, open_high=True))
         check(prior_weight, "prior_weight", real(0, open_low=True))
-        check_flags(ordered=ordered)
         values = predictive.validate_table(counts, "counts").astype(float)
         if rule == "goodman":
-            masses, family = predictive.masses_from_counts(
-                values, confidence, ordered=ordered
-            )
+            masses, family = predictive.masses_from_counts(values, confidence)
         else:
             prior = prior_weight / values.shape[1]
             masses, family = predictive.masses_from_dirichlet(values + prior, prior)
@@ -672,13 +657,15 @@ class MassFunctions:
         values = values * cast_like(where >= 0, self._masses)
         return values[:, 0] if single else values
 
-    def membership_rows(self, sets: Any) -> tuple[np.ndarray, bool]:
+    def membership_rows(self, sets: Any, name: str = "sets") -> tuple[np.ndarray, bool]:
         """Return the Boolean membership array of some sets, and whether they are a single set.
 
         Parameters
         ----------
         sets : set, list of sets, FocalSets or None
             Sets of answers; see `belief`.
+        name : str, default="sets"
+            Name of the argument in errors.
 
         Returns
         -------
@@ -687,7 +674,7 @@ class MassFunctions:
         single : bool
             Whether ``sets`` is a single set.
         """
-        return membership_rows(sets, self.focal_sets, self.frame)
+        return membership_rows(sets, self.focal_sets, self.frame, name)
 
     def belief(self, sets: Any = None, *, normalized: bool = False) -> Array:
         r"""Return bel(A), the sum of m(B) over the nonempty subsets B of A.
@@ -966,7 +953,7 @@ class MassFunctions:
             return self.combine(other, rule="disjunctive")
         return NotImplemented
 
-    def discount(self, rate: Any, *, contexts: Any = None) -> MassFunctions:
+    def discount(self, rate: Any) -> MassFunctions:
         r"""Discount a source that is unreliable with probability ``rate``.
 
         Parameters
@@ -977,9 +964,6 @@ class MassFunctions:
 
             With a mapping ``{set: rate}``, the discounting is contextual. The source is then
             unreliable with probability ``rate`` *if the answer is in the set*.
-        contexts : "answers" or list of l sets, optional
-            Sets for contextual discounting if ``rate`` is an array. It has shape (c,) for "answers"
-            (each answer is a context), otherwise (l,).
 
         Returns
         -------
@@ -1019,18 +1003,17 @@ class MassFunctions:
         MassFunctions(1 mass function on {plane,helicopter,rocket})
         {plane}: 0.45  {rocket}: 0.27  {plane,rocket}: 0.18  {helicopter,rocket}: 0.03  Ω: 0.07
         """
-        if contexts is None and not isinstance(rate, Mapping):
+        if not isinstance(rate, Mapping):
             rate = reorder_like(rate, self.index)
             return self._like(
                 *combination.discount(self._masses, self.focal_sets, rate)
             )
-        if isinstance(contexts, str):
-            rate = reorder_by_names(rate, self.frame)
-        rows, rates = combination.validate_contexts(
-            rate, contexts, self.n_clusters, self.membership_rows
-        )
+        contexts = set_rows(list(rate), self.frame, "rate")
+        rates = list(rate.values())
         return self._like(
-            *combination.discount_contexts(self.masses, self.focal_sets, rows, rates)
+            *combination.discount_contexts(
+                self.masses, self.focal_sets, contexts, rates
+            )
         )
 
     def condition(self, event: Any, *, normalized: bool = True) -> MassFunctions:
@@ -1049,7 +1032,7 @@ class MassFunctions:
         MassFunctions
         """
         check_flags(normalized=normalized)
-        rows, single = membership_rows(event, self.focal_sets, self.frame, "event")
+        rows, single = self.membership_rows(event, "event")
         if not single:
             raise InvalidParameterError("event", "one set of answers", event)
         certain = MassFunctions.unchecked(
@@ -1368,14 +1351,11 @@ class MassFunctions:
         check_memory(n_bytes, what, "convert fewer rows at once")
         return transforms.to_dense(self.masses, self.focal_sets)
 
-    def to_frame(self, backend: str = "pandas", *, top: int | None = None) -> Any:
+    def to_frame(self, *, top: int | None = None) -> pd.DataFrame:
         """Return a table with a column for each set, or with the largest masses.
 
         Parameters
         ----------
-        backend : {"pandas", "polars"}
-            Library of the table. The row names become the index in pandas and the first column,
-            "object", in polars.
         top : int or None, default=None
             Number of the largest masses of each row, for very many sets. The columns are then
             "set 1", "mass 1", "set 2" and so on, in decreasing order of the masses.
@@ -1393,50 +1373,24 @@ class MassFunctions:
            {a}    Ω
         x  1.0  0.0
         y  0.5  0.5
-        >>> m.to_frame(backend="polars").columns
-        ['object', '{a}', 'Ω']
         >>> m.to_frame(top=1)
           set 1  mass 1
         x   {a}     1.0
         y   {a}     0.5
         """
-        check_choice(backend, "backend", ("pandas", "polars"))
+        import pandas as pd
+
         check(top, "top", choice(None) | integer(1))
-        columns = self.focal_sets.names(self.frame)
-        values = []
+        names = self.focal_sets.names(self.frame)
         if top is None:
-            values = list(to_host(self.masses).T)
-        else:
-            columns, values = self._largest_masses(columns, min(top, len(columns)))
-        if backend == "pandas":
-            import pandas as pd
-
-            table = pd.DataFrame(dict(enumerate(values)), index=self.index)
-            return table.set_axis(columns, axis=1)
-        try:
-            import polars as pl
-        except ImportError as error:
-            raise MissingExtraError("backend='polars'", "polars", "polars") from error
-        if len(set(columns)) < len(columns):
-            raise InvalidInputError(
-                f"polars requires unique column names, got {columns}"
-            )
-        names = {} if self.index is None else {"object": list(self.index)}
-        return pl.DataFrame(
-            names | dict(zip(columns, values, strict=True)), strict=False
-        )
-
-    def _largest_masses(
-        self, sets: list[str], top: int
-    ) -> tuple[list[str], list[np.ndarray]]:
-        which, masses = largest_in_rows(self.to_numpy()._masses, top)
-        names = np.array([*sets, ""])  # The last name is that of no set.
-        columns = []
-        values = []
-        for rank in range(top):
-            columns += [f"set {rank + 1}", f"mass {rank + 1}"]
-            values += [names[which[:, rank]], masses[:, rank]]
-        return columns, values
+            return pd.DataFrame(np.array(self), self.index, names)
+        which, masses = largest_in_rows(self.to_numpy()._masses, min(top, len(names)))
+        sets = np.array([*names, ""])[which]  # The last name is that of no set.
+        columns = {}
+        for rank in range(masses.shape[1]):
+            columns[f"set {rank + 1}"] = sets[:, rank]
+            columns[f"mass {rank + 1}"] = masses[:, rank]
+        return pd.DataFrame(columns, self.index)
 
     def to_numpy(self) -> Self:
         """Return the same mass functions with the masses in a NumPy array instead of a tensor.
@@ -1466,22 +1420,15 @@ class MassFunctions:
 
     def __getitem__(self, rows: Any) -> Self:
         """Return the rows given by an index, a slice, a Boolean mask or an array of indices."""
-        if is_integer(rows):
-            if not -len(self) <= rows < len(self):
-                raise IndexError(
-                    f"rows must be an index of {len(self)} mass functions, got {rows}"
-                )
-            rows = [int(rows)]
-        elif not isinstance(rows, slice):
-            rows = validate_rows(rows, len(self))
+        positions = row_positions([rows] if is_integer(rows) else rows, len(self))
         index = self.index
         if isinstance(
             index, list | tuple
         ):  # NumPy would convert a list of tuples to a 2-D array.
             index = np.fromiter(index, dtype=object, count=len(self))
         if index is not None:
-            index = np.asarray(index, dtype=object)[rows]
-        return self._copy_with(copy_array(self._masses[rows]), index)
+            index = np.asarray(index, dtype=object)[positions]
+        return self._copy_with(self._masses[positions], index)
 
     def __repr__(self) -> str:
         answers = ",".join(map(printable, self.frame))

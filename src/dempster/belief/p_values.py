@@ -43,8 +43,8 @@ def conformal_p_values(scores: ArrayLike, calibration_scores: ArrayLike) -> np.n
     >>> conformal_p_values([0.5, 9.0], [0.1, 0.4, 0.6, 1.3])
     array([0.6, 0.2])
     """
-    scores = _validate(scores, "scores")
-    known = _validate(calibration_scores, "calibration_scores")
+    scores = rule.as_numbers(scores, "scores")
+    known = rule.as_numbers(calibration_scores, "calibration_scores")
     if known.ndim != 1 or len(known) == 0:
         raise InvalidParameterError(
             "calibration_scores",
@@ -95,7 +95,7 @@ def benjamini_hochberg(p_values: ArrayLike, level: float = 0.1) -> np.ndarray:
     >>> benjamini_hochberg([0.01, 0.8, 0.04, 0.3], level=0.1)
     array([ True, False,  True, False])
     """
-    p = _validate_p_values(p_values)
+    p = rule.as_numbers(p_values, "p_values", 0, 1)
     rule.check(level, "level", rule.real(0, 1, open_low=True, open_high=True))
     if p.ndim != 1:
         raise InvalidParameterError(
@@ -135,8 +135,8 @@ def merge_p_values(p_values: ArrayLike) -> np.ndarray:
     >>> merge_p_values([[0.02, 0.9], [0.04, 0.7]])  # two sources, two answers
     array([0.06, 1.  ])
     """
-    p = _validate_sources(_validate_p_values(p_values), "p_values")
-    return np.minimum(2 * p.mean(axis=0), 1.0)
+    p = rule.as_numbers(p_values, "p_values", 0, 1)
+    return np.minimum(2 * _mean_of_sources(p, "p_values"), 1.0)
 
 
 def merge_e_values(e_values: ArrayLike) -> np.ndarray:
@@ -167,10 +167,7 @@ def merge_e_values(e_values: ArrayLike) -> np.ndarray:
     >>> merge_e_values([[20.0, 0.5], [4.0, 0.7]])
     array([12. ,  0.6])
     """
-    e = _validate(e_values, "e_values")
-    if (e < 0).any():
-        raise InvalidParameterError("e_values", must="not be negative")
-    return _validate_sources(e, "e_values").mean(axis=0)
+    return _mean_of_sources(rule.as_numbers(e_values, "e_values", 0), "e_values")
 
 
 def p_to_e_values(p_values: ArrayLike) -> np.ndarray:
@@ -199,7 +196,7 @@ def p_to_e_values(p_values: ArrayLike) -> np.ndarray:
     >>> p_to_e_values([0.001, 0.05, 1.0]).round(2)
     array([20.79,  1.78,  0.5 ])
     """
-    p = _validate_p_values(p_values)
+    p = rule.as_numbers(p_values, "p_values", 0, 1)
     if (p <= 0).any():
         raise InvalidParameterError("p_values", must="be positive")
     log = np.log(p)
@@ -210,23 +207,9 @@ def p_to_e_values(p_values: ArrayLike) -> np.ndarray:
     return np.where(is_near_one, 0.5 - log / 6, exact)
 
 
-def _validate(values: ArrayLike, name: str) -> np.ndarray:
-    found = rule.as_reals(values, name).astype(float, copy=False)
-    if not np.isfinite(found).all():
-        raise InvalidParameterError(name, must="be finite")
-    return found
-
-
-def _validate_p_values(p_values: ArrayLike) -> np.ndarray:
-    p = _validate(p_values, "p_values")
-    if (p < 0).any() or (p > 1).any():
-        raise InvalidParameterError("p_values", must="lie in [0, 1]")
-    return p
-
-
-def _validate_sources(values: np.ndarray, name: str) -> np.ndarray:
+def _mean_of_sources(values: np.ndarray, name: str) -> np.ndarray:
     if values.ndim == 0 or len(values) == 0:
         raise InvalidParameterError(
             name, must=f"have one row for each source, got shape {values.shape}"
         )
-    return values
+    return values.mean(axis=0)

@@ -12,7 +12,7 @@ from dempster.belief import transforms
 from dempster.belief._arguments import SUM_TOLERANCE
 from dempster.belief.focal_sets import FocalSets, is_subset
 
-# Maximum number of answers without an order (a linear program with 2^10 sets takes a second).
+# Maximum number of answers (a linear program with 2^10 sets takes a second).
 _MAX_ANSWERS = 10
 _ROUNDING = 1e-10
 _SINGLE_TOLERANCE = 1e-5  # relative tolerance for parameters in single precision
@@ -22,11 +22,8 @@ _COST_OF_DIFFERENCE = 1e-3  # A sum of beliefs has cost -1.
 def validate_table(table: Any, name: str) -> np.ndarray:
     """Return a table as an array of shape (n, c) of finite nonnegative numbers."""
     values = np.atleast_2d(as_reals(table, name))
-    if (
-        values.ndim != 2
-        or values.shape[1] < 2
-        or not (np.isfinite(values) & (values >= 0)).all()
-    ):
+    is_valid = np.isfinite(values) & (values >= 0)
+    if values.ndim != 2 or values.shape[1] < 2 or not is_valid.all():
         raise InvalidParameterError(
             name,
             must="be a table (n, c) of nonnegative numbers for at least two answers, "
@@ -53,18 +50,16 @@ def goodman_intervals(
 
 
 def masses_from_counts(
-    counts: np.ndarray, confidence: float, *, ordered: bool
+    counts: np.ndarray, confidence: float
 ) -> tuple[np.ndarray, FocalSets]:
     """Return the masses and the focal sets for counts; see `MassFunctions.from_counts`."""
     n, c = counts.shape
-    if not ordered and c > _MAX_ANSWERS:
+    if c > _MAX_ANSWERS:
         raise InvalidParameterError(
             "counts",
-            must=f"have at most {_MAX_ANSWERS} answers without an order, got {c}; "
-            "use rule='dirichlet', or ordered=True if the answers have an order",
+            must=f"have at most {_MAX_ANSWERS} answers, got {c}; use rule='dirichlet'",
         )
-    build = FocalSets.intervals if ordered else FocalSets.full
-    family = build(c, empty=False)
+    family = FocalSets.full(c, empty=False)
     check_memory(
         3 * 8 * n * len(family),
         f"{n:,} rows of {len(family):,} masses",
@@ -72,7 +67,7 @@ def masses_from_counts(
     )
     lower = _lower_probabilities(counts, confidence, family)
     masses = transforms.masses_from_function(lower, family, "implicability")
-    # This occurs only for four or more answers without an order.
+    # This occurs only for four or more answers.
     invalid = masses.min(axis=1) < -_ROUNDING
     if invalid.any():
         masses[invalid] = _most_committed(counts[invalid], confidence, family)
@@ -150,13 +145,10 @@ def masses_from_dirichlet(alpha: Any, prior: Any) -> tuple[np.ndarray, FocalSets
     before = np.broadcast_to(before, (c,)).astype(parameters.dtype)
     evidence = parameters - before
     tolerance = _SINGLE_TOLERANCE if parameters.dtype == np.float32 else SUM_TOLERANCE
-    short = evidence < -tolerance * before
-    if short.any():
-        row, k = np.unravel_index(short.argmax(), short.shape)
+    if (evidence < -tolerance * before).any():
         raise InvalidParameterError(
             "alpha",
-            must=f"be at least the prior ({before[k]:g}), got {parameters[row, k]:.6g} in row "
-            f"{row}, column {k}; if alpha contains evidence alone, add the prior to it",
+            must=f"be at least the prior {prior}; if it contains evidence alone, add the prior",
         )
     evidence = np.maximum(evidence, 0)
     weight = before.sum()

@@ -14,7 +14,7 @@ import numpy as np
 
 from dempster._arrays import Array, as_array, is_tensor, library_of, to_device_of, zeros
 from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._validation import as_reals, check_memory, check_size
+from dempster._validation import as_floats, check_memory
 from dempster.belief.focal_sets import (
     FocalSets,
     is_subset,
@@ -99,13 +99,8 @@ def implicability_to_mass(implicability: Array) -> Array:
     return _sweep(as_array(implicability), 1, -1)
 
 
-def mass_to_plausibility(mass: Array) -> Array:
-    """Return the unnormalized plausibilities pl(A) = 1 - b(complement of A)."""
-    return 1 - _reversed(mass_to_implicability(mass))
-
-
 def plausibility_to_mass(plausibility: Array) -> Array:
-    """Invert `mass_to_plausibility`."""
+    """Return the masses from the unnormalized plausibilities pl(A) = 1 - b(complement of A)."""
     return implicability_to_mass(1 - _reversed(as_array(plausibility)))
 
 
@@ -213,31 +208,20 @@ def masses_from_function(values: Any, family: FocalSets, kind: str) -> np.ndarra
             )
         values = values + (1 - values[:, [family.omega_index]])
         kind = "implicability"
-    if family.is_full:
+    if len(family) == 1 << family.n_clusters:
         dense = np.empty_like(values)
         dense[:, family.codes] = values
         return _INVERSES[kind](dense)[:, family.codes]
     if kind == "plausibility":
-        return _masses_from_plausibility(values, family)
+        raise InvalidParameterError(
+            "focal_sets", must="contain all sets for kind='plausibility'"
+        )
     # The system has a unique solution, because it is unit triangular if the sets are sorted by
     # cardinality.
     system = is_subset(family.membership, family.membership).astype(float)
     if kind == "implicability":
         system = system.T
     return np.linalg.solve(system, values.T).T
-
-
-def _masses_from_plausibility(values: np.ndarray, family: FocalSets) -> np.ndarray:
-    # A plausibility is a sum over intersecting sets. The last equation states that the masses sum
-    # to one.
-    system = np.column_stack([1 - family.conflict, np.ones(len(family))])
-    if np.linalg.matrix_rank(system) < len(family):
-        raise InvalidParameterError(
-            "focal_sets",
-            must="be sets whose plausibilities determine the masses; use FocalSets.full",
-        )
-    right = np.column_stack([values, np.ones(len(values))])
-    return np.linalg.lstsq(system.T, right.T, rcond=None)[0].T
 
 
 def nested_masses(
@@ -276,16 +260,11 @@ def sort_sets(masses: Array, rows: np.ndarray) -> tuple[Array, FocalSets]:
 
 
 def _validate_values(values: Any, family: FocalSets) -> np.ndarray:
-    values = np.atleast_2d(as_reals(values, "values")).astype(float, copy=False)
+    values = np.atleast_2d(as_floats(values, "values"))
     if values.ndim != 2 or values.shape[1] != len(family) or len(values) == 0:
         raise InvalidParameterError(
             "values",
             must=f"have at least one row and one column per set ({len(family)}), "
             f"got shape {values.shape}",
         )
-    if not np.isfinite(values).all():
-        raise InvalidParameterError(
-            "values", must="be finite, got NaN or infinite values"
-        )
-    check_size(values, "values")
     return values

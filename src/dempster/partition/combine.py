@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -51,9 +51,7 @@ def combine_partitions(
     n_init: int = 5,
     max_iter: int = 200,
     tol: float = 1e-6,
-    n_partners: int | str = "auto",
     random_state: Any = None,
-    verbose: int = 0,
 ) -> CredalPartition:
     """Combine partitions of the same objects into one credal partition.
 
@@ -84,19 +82,19 @@ def combine_partitions(
         Maximum number of sweeps over the objects.
     tol : float
         The sweeps stop when the relative increase of the credal Rand index is at most ``tol``.
-    n_partners : int or "auto"
-        Number of pairs used for each object. "auto" uses all pairs of up to 500 objects, and 200
-        pairs per object above, so that the cost is linear in the number of objects.
     random_state : int, RandomState, Generator or None
         Seed for random masses and random pairs.
-    verbose : int
-        1 shows a progress bar over the initial partitions.
 
     Returns
     -------
     CredalPartition
         Combined partition. ``metadata["credal_rand_index"]`` measures how well it represents the
         combined masses.
+
+    Notes
+    -----
+    The index uses all pairs of up to 500 objects, and 200 pairs per object above, so that the cost
+    is linear in the number of objects.
 
     Examples
     --------
@@ -116,7 +114,6 @@ def combine_partitions(
     validation.check(n_init, "n_init", validation.repetitions())
     validation.check(max_iter, "max_iter", validation.integer(1))
     validation.check(tol, "tol", validation.real(0))
-    validation.check(verbose, "verbose", validation.verbosity)
     sources = [match_objects(p, sources[0]) for p in sources]
     if rule != "conjunctive":
         sources = [
@@ -127,25 +124,19 @@ def combine_partitions(
         ]
     rng = as_generator(random_state)
     n = len(sources[0])
-    pairs = _select_pairs(n, n_partners, rng)
+    pairs = _select_pairs(n, rng)
     relation = combine_relations(
         [p.relational().pair_masses(pairs) for p in sources], rule
     )
     problem = _PartitionFit(pairs, relation, family, n)
-    starts: Iterable[np.ndarray] = islice(
-        _generate_starts(sources, rule, family, n, rng), n_init
-    )
-    if verbose:
-        from tqdm.auto import tqdm
-
-        starts = tqdm(starts, total=n_init, desc="combine_partitions", unit="start")
+    starts = islice(_generate_starts(sources, rule, family, n, rng), n_init)
     if (
         n_init > 1
     ):  # Select the initial masses with the largest index after a few sweeps.
         runs = (problem.run(start, _FIRST_SWEEPS, tol) for start in starts)
         best = max(runs, key=lambda run: run[1])[0]
     else:
-        best = next(iter(starts))
+        best = next(starts)
     masses, index, n_sweeps = problem.run(best, max_iter, tol)
     return CredalPartition(
         masses,
@@ -309,21 +300,14 @@ def _cut_hierarchy(sources, rule: str, family: FocalSets, n: int) -> np.ndarray:
     return hard + 0.1 / len(family)
 
 
-def _select_pairs(
-    n: int, n_partners: int | str, rng: np.random.Generator
-) -> np.ndarray:
-    validation.check(
-        n_partners, "n_partners", validation.integer(1) | validation.choice("auto")
-    )
-    if isinstance(n_partners, str):
-        n_partners = n if n <= _ALL_PAIRS_UP_TO else _PAIRS_PER_OBJECT
-    if n_partners >= (n - 1) / 2:
+def _select_pairs(n: int, rng: np.random.Generator) -> np.ndarray:
+    if n <= _ALL_PAIRS_UP_TO:
         return np.column_stack(np.triu_indices(n, 1))
     # A random cycle connects the graph of pairs. Otherwise its components would number their
     # clusters independently.
     cycle = rng.permutation(n)
     ring = np.sort(np.column_stack([cycle, np.roll(cycle, 1)]), axis=1)
-    pairs = sample_pairs(n, n * (int(n_partners) - 1), rng)
+    pairs = sample_pairs(n, n * (_PAIRS_PER_OBJECT - 1), rng)
     return np.unique(np.concatenate([ring, pairs]), axis=0)
 
 

@@ -18,7 +18,6 @@ import numpy as np
 import dempster._validation as validation
 from dempster._arrays import decompress, row_products
 from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._random import as_integer_seed
 from dempster.partition.credal_partition import (
     CredalPartition,
     as_credal_partition,
@@ -219,15 +218,13 @@ def pairwise_nonspecificity(partition: Any) -> float:
     return float(np.clip((totals[0] + totals[3]) / len(relational), 0, 1))
 
 
-def dominates(a: Any, b: Any, reference: Any, *, strict: bool = False) -> bool:
+def dominates(a: Any, b: Any, reference: Any) -> bool:
     """Return whether ``a`` is at least as precise and as consistent with a reference as ``b``.
 
     Parameters
     ----------
     a, b, reference : CredalPartition, fitted clusterer or hard labels
         Partitions of the same objects.
-    strict : bool, default=False
-        Whether ``a`` must be strictly more consistent or strictly more precise.
 
     Returns
     -------
@@ -239,15 +236,10 @@ def dominates(a: Any, b: Any, reference: Any, *, strict: bool = False) -> bool:
     >>> dominates([0, 0, 1, 1], [0, 0, 0, 1], reference=[0, 0, 1, 1])
     True
     """
-    validation.check_flags(strict=strict)
     reference = as_credal_partition(reference, "reference")
     first = _scores(as_credal_partition(a, "a"), reference)
     second = _scores(as_credal_partition(b, "b"), reference)
-    return (
-        first[0] >= second[0]
-        and first[1] >= second[1]
-        and (not strict or first != second)
-    )
+    return bool((first >= second).all())
 
 
 def non_dominated(partitions: Sequence[Any], reference: Any) -> list[int]:
@@ -273,19 +265,15 @@ def non_dominated(partitions: Sequence[Any], reference: Any) -> list[int]:
     candidates = as_credal_partitions(partitions)
     reference = as_credal_partition(reference, "reference")
     scores = np.array([_scores(p, reference) for p in candidates]).reshape(-1, 2)
-
-    def is_dominated(own: np.ndarray) -> bool:
-        no_worse = (scores >= own).all(axis=1)
-        return bool((no_worse & (scores > own).any(axis=1)).any())
-
-    return [i for i, own in enumerate(scores) if not is_dominated(own)]
+    no_worse = np.all(scores >= scores[:, None], axis=2)
+    better = np.any(scores > scores[:, None], axis=2)
+    return np.flatnonzero(~np.any(no_worse & better, axis=1)).tolist()
 
 
-def _scores(
-    partition: CredalPartition, reference: CredalPartition
-) -> tuple[float, float]:
+def _scores(partition: CredalPartition, reference: CredalPartition) -> np.ndarray:
     """Return the consistency with the reference and the precision of a partition."""
-    return consistency_index(partition, reference), -pairwise_nonspecificity(partition)
+    consistency = consistency_index(partition, reference)
+    return np.array([consistency, -pairwise_nonspecificity(partition)])
 
 
 def _match_objects(a: Any, b: Any) -> tuple[CredalPartition, CredalPartition]:
@@ -333,11 +321,7 @@ class PartitionMap:
 
 
 def embed_partitions(
-    partitions: Sequence[Any],
-    names: Sequence[Any] | None = None,
-    *,
-    n_pairs: int | str | None = "auto",
-    random_state: Any = 0,
+    partitions: Sequence[Any], names: Sequence[Any] | None = None
 ) -> PartitionMap:
     """Embed partitions in the plane by multidimensional scaling of their credal Rand indices.
 
@@ -347,8 +331,6 @@ def embed_partitions(
         Partitions of the same objects.
     names : sequence of str, optional
         Names of the partitions; 0, 1, ... by default.
-    n_pairs, random_state
-        Arguments of `credal_rand_index`. All comparisons use the same sampled pairs.
 
     Returns
     -------
@@ -376,11 +358,10 @@ def embed_partitions(
         raise InvalidParameterError(
             "names", must=f"contain {len(partitions)} names, got {len(labels)}"
         )
-    seed = as_integer_seed(random_state)
     d = np.zeros((len(partitions), len(partitions)))
     for i, a in enumerate(partitions):
         for j, b in enumerate(partitions[:i]):
-            index = credal_rand_index(a, b, n_pairs=n_pairs, random_state=seed)
+            index = credal_rand_index(a, b, random_state=0)
             d[i, j] = d[j, i] = max(0.0, 1 - index)
     from sklearn.decomposition import KernelPCA
     from sklearn.manifold import smacof

@@ -7,7 +7,6 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
-from numbers import Number
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -26,8 +25,9 @@ from dempster._arrays import (
     to_host,
 )
 from dempster._errors import InvalidParameterError
-from dempster._text import format_count, html_table, join_some, join_words, printable
+from dempster._text import format_count, join_some, join_words, printable
 from dempster.belief import FocalSets, MassFunctions, transforms
+from dempster.belief.focal_sets import unique_sets
 from dempster.optimize.blocks import Apply, row_blocks
 from dempster.partition.layers import cut_tree, merge_clusters, select_numbers
 from dempster.partition.relational import RelationalPartition
@@ -46,6 +46,7 @@ _MAX_LISTED_OUTLIERS = 8
 _MAX_LINE_CHARACTERS = 80
 _NO_BREAK_SPACE = "\u00a0"
 _ROUNDING = 1e-6
+_MAX_SOFT_SET = 2  # maximum size of the sets of `from_soft` other than the frame
 
 
 @dataclass(frozen=True)
@@ -188,24 +189,12 @@ class CredalPartition(FitRecord, MassFunctions):
         """
         u = _read_memberships(memberships)
         missing = 1 - u.sum(axis=1)
-        if not np.isfinite(u).all() or u.min() < -1e-10 or missing.min() < -1e-6:
-            expected = "nonnegative with row sums of at most one; use from_possibilistic otherwise"
-            raise InvalidParameterError("memberships", expected)
         masses = np.column_stack([np.clip(missing, 0, None), u])
         family = FocalSets.simple(u.shape[1], omega=False)
         return cls(masses, family, **(validation.table_names(memberships) | keywords))
 
     @classmethod
-    def from_soft(
-        cls,
-        memberships: Any,
-        *,
-        rule: str = "plausibility",
-        remainder: str = "outlier",
-        max_size: int | None = 2,
-        index: Sequence[Hashable] | None = None,
-        frame: Sequence[Hashable] | None = None,
-    ) -> Self:
+    def from_soft(cls, memberships: Any, **keywords) -> Self:
         r"""Convert the memberships of another method.
 
         Similar memberships give mass to sets of clusters.
@@ -218,13 +207,12 @@ class CredalPartition(FitRecord, MassFunctions):
 
         .. math::
 
-            \frac{u_k - u_{k+1}}{u_1} \quad\text{("plausibility")}, \qquad\text{or}\qquad
-            k (u_k - u_{k+1}) \quad\text{("pignistic")}.
+            \frac{u_k - u_{k+1}}{u_1},
 
-        With ``rule="plausibility"``, the plausibility of a cluster is its membership divided by the
-        largest membership. With ``rule="pignistic"``, the masses are the least committed masses
-        whose pignistic probabilities are the memberships (Dubois, Prade and Smets, 2008). The rest
-        is mass on the empty set, or on the frame.
+        and the difference between one and this sum is mass on the empty set. The plausibility of a
+        cluster is proportional to its membership, and largest for the clusters with the largest
+        membership. The mass of sets of more than two clusters is moved to the frame. With two
+        clusters, an object is ambiguous if u_2 > u_1 / 2. `from_pignistic` is more cautious.
 
         Parameters
         ----------
@@ -232,18 +220,9 @@ class CredalPartition(FitRecord, MassFunctions):
             Nonnegative memberships with row sums of at most one, such as the posterior
             probabilities of a Gaussian mixture, or HDBSCAN's ``all_points_membership_vectors``. A
             pandas table provides the names of objects and clusters.
-        rule : {"plausibility", "pignistic"}
-            With two clusters, an object is ambiguous if u_2 > u_1 / 2 ("plausibility") or u_2 > u_1
-            / 3 ("pignistic", which is more cautious). `plausibility_transform` or `pignistic`
-            returns the memberships, unless ``max_size`` changed the sets.
-        remainder : {"outlier", "ignorance"}
-            Meaning of a row sum below one. The object may be in no cluster ("outlier", for
-            HDBSCAN), or its cluster is unknown ("ignorance").
-        max_size : int or None, default=2
-            Maximum size of the sets other than the frame. The mass of larger sets is moved to the
-            frame. None means no limit, which may give a different set for each object.
-        index, frame : sequences, optional
-            Names of the objects and of the clusters.
+        **keywords
+            ``index`` and ``frame``, names of the objects and of the clusters; by default those of a
+            table.
 
         Returns
         -------
@@ -253,9 +232,6 @@ class CredalPartition(FitRecord, MassFunctions):
         ----------
         G. Shafer (1976). A Mathematical Theory of Evidence. Princeton University Press, chapter 11.
 
-        D. Dubois, H. Prade and P. Smets (2008). A definition of subjective possibility.
-        International Journal of Approximate Reasoning 48.
-
         Examples
         --------
         >>> from dempster import CredalPartition
@@ -263,38 +239,8 @@ class CredalPartition(FitRecord, MassFunctions):
         >>> cp.labels, cp.ambiguous, cp.outliers
         (array([0, 2, 0]), array([1]), array([2]))
         """
-        masses, family = _masses_from_soft(memberships, rule, remainder, max_size)
-        names = validation.table_names(memberships)
-        if index is not None:
-            names["index"] = index
-        if frame is not None:
-            names["frame"] = frame
-        return cls(masses, family, **names)
-
-    @classmethod
-    def from_possibilistic(cls, possibilities: Any, **keywords) -> Self:
-        """Convert degrees of possibility, which become the plausibilities of nested masses.
-
-        Parameters
-        ----------
-        possibilities : array-like of shape (n, c)
-            Degrees of possibility in [0, 1].
-        **keywords
-            ``index`` and ``frame``, names of the objects and of the clusters; by default those of a
-            table.
-
-        Returns
-        -------
-        CredalPartition
-        """
-        values = validation.as_reals(possibilities, "possibilities")
-        is_inside = (values >= 0) & (values <= 1)
-        if values.ndim not in (1, 2) or values.size == 0 or not is_inside.all():
-            expected = "a nonempty table (n, c) of numbers in [0, 1]"
-            raise InvalidParameterError("possibilities", expected, values.shape)
-        return cls.from_contour(
-            values, **(validation.table_names(possibilities) | keywords)
-        )
+        masses, family = _masses_from_soft(_read_memberships(memberships))
+        return cls(masses, family, **(validation.table_names(memberships) | keywords))
 
     @classmethod
     def from_rough(cls, upper: Any, **keywords) -> Self:
@@ -317,10 +263,8 @@ class CredalPartition(FitRecord, MassFunctions):
             raise InvalidParameterError(
                 "upper", must="be a nonempty Boolean table (n, c)"
             )
-        rows, which = np.unique(up, axis=0, return_inverse=True)
-        family = FocalSets(rows).sorted()
-        masses = np.zeros((len(up), len(family)))
-        masses[np.arange(len(up)), family.find(rows)[which.reshape(-1)]] = 1
+        rows, which = unique_sets(up)
+        masses, family = transforms.sort_sets(np.eye(len(rows))[which], rows)
         return cls(masses, family, **(validation.table_names(upper) | keywords))
 
     # ---- hard and soft summaries -----------------------------------------------------------------
@@ -395,9 +339,7 @@ class CredalPartition(FitRecord, MassFunctions):
             assigned[self.outliers] = False
         return assigned
 
-    def lower(
-        self, cluster: int, rule: str = "max_mass", *, keep_outliers: bool = True
-    ) -> Array:
+    def lower(self, cluster: int, rule: str = "max_mass") -> Array:
         """Return the indices of the objects in the lower approximation (in this cluster only).
 
         Parameters
@@ -406,21 +348,17 @@ class CredalPartition(FitRecord, MassFunctions):
             Name of the `frame` (0, ..., c-1 by default), or an index if no name is a number.
         rule : {"max_mass", "interval_dominance"}, default="max_mass"
             Rule of assignment; see `assignment`.
-        keep_outliers : bool, default=True
-            Whether ``rule="interval_dominance"`` assigns outliers to clusters.
 
         Returns
         -------
         integer array
         """
-        assigned = self.assignment(rule, keep_outliers=keep_outliers)
+        assigned = self.assignment(rule)
         return positions_where(
             assigned[:, self._cluster(cluster)] & (assigned.sum(axis=1) == 1)
         )
 
-    def upper(
-        self, cluster: int, rule: str = "max_mass", *, keep_outliers: bool = True
-    ) -> Array:
+    def upper(self, cluster: int, rule: str = "max_mass") -> Array:
         """Return the indices of the objects in the upper approximation (possibly in this cluster).
 
         Parameters
@@ -429,18 +367,12 @@ class CredalPartition(FitRecord, MassFunctions):
             Name of the `frame` (0, ..., c-1 by default), or an index if no name is a number.
         rule : {"max_mass", "interval_dominance"}, default="max_mass"
             Rule of assignment; see `assignment`.
-        keep_outliers : bool, default=True
-            Whether ``rule="interval_dominance"`` assigns outliers to clusters.
 
         Returns
         -------
         integer array
         """
-        return positions_where(
-            self.assignment(rule, keep_outliers=keep_outliers)[
-                :, self._cluster(cluster)
-            ]
-        )
+        return positions_where(self.assignment(rule)[:, self._cluster(cluster)])
 
     @cached_property
     def outliers(self) -> Array:
@@ -581,8 +513,7 @@ class CredalPartition(FitRecord, MassFunctions):
             typical=typical,
             outliers=outliers,
             nonspecificity=self.nonspecificity_index(),
-            choices=self.metadata.get("choices", {}),
-            is_separated=self.metadata.get("separated") is not False,
+            metadata=self.metadata,
             verbose=verbose,
         )
 
@@ -590,14 +521,8 @@ class CredalPartition(FitRecord, MassFunctions):
         """Return the object with the largest mass on each single cluster."""
         if not is_sparse(self._masses):
             return self.singleton_belief.argmax(axis=0).tolist()
-        columns = self._masses.tocsc()
-        typical = []
-        for j in self.focal_sets.singleton_index:
-            places = slice(columns.indptr[j], columns.indptr[j + 1])
-            masses = columns.data[places]
-            best = columns.indices[places][masses.argmax()] if len(masses) else 0
-            typical.append(int(best))
-        return typical
+        columns = self._masses.T.tocsr()
+        return row_argmax(columns[self.focal_sets.singleton_index]).tolist()
 
     # ---- display ---------------------------------------------------------------------------------
 
@@ -614,9 +539,8 @@ class CredalPartition(FitRecord, MassFunctions):
             By default the axes of a new figure.
         **keywords
             Further options: ``rule``, ``cluster_names`` and ``cluster_centers`` of
-            `CredalPartitionDisplay.from_partition`, and ``lower``, ``upper``, ``centers``,
-            ``labels``, ``legend``, ``colors``, ``marker_size`` and ``title`` of
-            `CredalPartitionDisplay.plot`.
+            `CredalPartitionDisplay.from_partition`, and ``lower``, ``upper``, ``legend``,
+            ``colors``, ``marker_size`` and ``title`` of `CredalPartitionDisplay.plot`.
 
         Returns
         -------
@@ -633,19 +557,10 @@ class CredalPartition(FitRecord, MassFunctions):
         return "\n".join([heading, *rows])
 
     def _repr_html_(self) -> str:
-        return self.summary().to_html()
+        return self.summary()._repr_html_()
 
     def _cluster(self, cluster: Any) -> int:
-        try:
-            rows, _ = self.membership_rows((cluster,))
-        except ValueError as error:
-            raise InvalidParameterError(
-                "cluster", f"a name of the frame {self.frame}", cluster
-            ) from error
-        if rows[0].sum() != 1:
-            raise InvalidParameterError(
-                "cluster", f"one name of the frame {self.frame}", cluster
-            )
+        rows, _ = self.membership_rows((cluster,), "cluster")
         return int(rows[0].argmax())
 
 
@@ -699,154 +614,75 @@ def compute_labels(partition: CredalPartition, apply: Apply) -> None:
 
 def _masses_from_hard(labels: Any, noise: Any) -> tuple[np.ndarray, FocalSets, list]:
     """Return the masses (0 or 1), the family of focal sets and the names of the clusters."""
-    values = _label_array(labels)
-    validation.check(noise, "noise", validation.hashable)
-    if values.dtype.kind == "U" and noise is not None:
-        noise = str(noise)  # Text "-1" is noise, too.
-    is_noise = _is_label(values, noise)
-    names, code = _sorted_names(values[~is_noise])
+    names, codes = encode_labels(labels, "labels", noise)
     if len(names) == 0:
         raise InvalidParameterError(
             "labels", must="contain at least one object that belongs to a cluster"
         )
     c = len(names)
+    is_noise = codes < 0
     validation.check_memory(
-        8 * (len(values) + c) * (c + 1),
+        8 * (len(codes) + c) * (c + 1),
         f"a partition into {c:,} clusters",
         "labels are names of clusters",
     )
     family = FocalSets.simple(c, empty=bool(is_noise.any()), omega=False)
-    masses = np.zeros((len(values), len(family)))
-    masses[np.flatnonzero(~is_noise), family.singleton_index[code]] = 1
+    masses = np.zeros((len(codes), len(family)))
+    masses[np.flatnonzero(~is_noise), family.singleton_index[codes[~is_noise]]] = 1
     if is_noise.any():
         masses[is_noise, family.empty_index] = 1
     return masses, family, names
 
 
-def _label_array(labels: Any) -> np.ndarray:
-    """Return labels as an array, of type object if they have different types.
+def encode_labels(labels: Any, name: str, noise: Any) -> tuple[list, np.ndarray]:
+    """Return the distinct labels in increasing order, and the index of each label among them.
 
-    NumPy would convert labels of different types to text.
+    The index is -1 for the label ``noise``, also if it is written as text.
     """
-    is_mixed = (
-        isinstance(labels, list | tuple) and len({type(label) for label in labels}) > 1
-    )
-    with validation.validating_labels(labels, "labels"):
-        values = np.asarray(labels, dtype=object if is_mixed else None)
-    if values.ndim != 1 or len(values) == 0:
-        raise InvalidParameterError(
-            "labels", must=f"be a nonempty sequence, got shape {values.shape}"
-        )
-    missing = values.dtype.kind in "OMm" and any(
-        map(validation.is_missing, values.tolist())
-    )
-    if missing or (values.dtype.kind == "f" and not np.isfinite(values).all()):
-        raise InvalidParameterError(
-            "labels", must="not contain NaN, None or infinity; -1 means no cluster"
-        )
-    return values
-
-
-def _is_label(values: np.ndarray, mark: Any) -> np.ndarray:
-    """Return a mask of the labels that are equal to ``mark``.
-
-    Each distinct label is compared only once.
-    """
-    if values.dtype.kind == "O":
-        return np.array(
-            [validation.are_labels_equal(value, mark) for value in values], dtype=bool
-        )
-    different, code = np.unique(values, return_inverse=True)
-    is_equal = [
-        validation.are_labels_equal(value, mark) for value in different.tolist()
-    ]
-    return np.array(is_equal, dtype=bool)[code]
-
-
-def _sorted_names(values: np.ndarray) -> tuple[list, np.ndarray]:
-    """Return the distinct labels, numbers before text, and the index of each label among them."""
-    if values.dtype.kind != "O":
-        different, code = np.unique(values, return_inverse=True)
-        return different.tolist(), code
-    try:
-        names = sorted(
-            set(values.tolist()), key=lambda v: (not isinstance(v, Number), v)
-        )
-    except TypeError as error:
-        raise InvalidParameterError(
-            "labels", must=f"be names or numbers that can be ordered: {error}"
-        ) from error
-    where = {name: k for k, name in enumerate(names)}
-    return names, np.array([where[v] for v in values.tolist()], dtype=np.intp)
+    values = validation.as_labels(labels, name)
+    validation.check(noise, "noise", validation.hashable)
+    is_name = np.ones(len(values), dtype=bool)
+    if noise is not None:
+        is_name = ~((values == noise) | (values == str(noise)))
+    codes = np.full(len(values), -1)
+    with validation.validating_labels(labels, name):
+        names, codes[is_name] = np.unique(values[is_name], return_inverse=True)
+    return names.tolist(), codes
 
 
 def _read_memberships(memberships: Any) -> np.ndarray:
-    u = validation.as_reals(memberships, "memberships").astype(float, copy=False)
+    u = validation.as_numbers(memberships, "memberships", -1e-10)
     if u.ndim != 2 or u.size == 0:
         raise InvalidParameterError(
             "memberships", must=f"be a nonempty table (n, c), got shape {u.shape}"
         )
-    return u
-
-
-def _masses_from_soft(
-    memberships: Any, rule: str, remainder: str, max_size: int | None
-) -> tuple[np.ndarray, FocalSets]:
-    validation.check_choice(rule, "rule", _NESTED)
-    validation.check_choice(remainder, "remainder", ("outlier", "ignorance"))
-    u = _read_memberships(memberships)
-    c = u.shape[1]
-    validation.check(
-        max_size, "max_size", validation.integer(1) | validation.choice(None)
-    )
-    largest = c if max_size is None else int(max_size)
     total = u.sum(axis=1)
-    if not np.isfinite(u).all():
-        row = int((~np.isfinite(u).all(axis=1)).argmax())
-        raise InvalidParameterError(
-            "memberships",
-            must=f"be finite, but row {row} contains NaN or infinite values",
-        )
-    if u.min() < -1e-10:
-        raise InvalidParameterError(
-            "memberships", must=f"not be negative, got {u.min():.6g}"
-        )
     if total.max() > 1 + _ROUNDING:
         raise InvalidParameterError(
             "memberships",
             must=f"sum to at most one in every row, but row {total.argmax()} sums to "
-            f"{total.max():.6g} (use from_possibilistic for possibilities)",
+            f"{total.max():.6g} (use from_contour for possibilities)",
         )
+    return u
+
+
+def _masses_from_soft(u: np.ndarray) -> tuple[np.ndarray, FocalSets]:
+    c = u.shape[1]
+    total = u.sum(axis=1)
     certain = np.minimum(total, 1)
     certain[np.abs(total - 1) <= _ROUNDING] = 1
     share = np.divide(
         np.maximum(u, 0), total[:, None], out=np.zeros_like(u), where=total[:, None] > 0
     )
-    order, nested = _NESTED[rule](share)
-    if (
-        largest < c
-    ):  # Moving the mass of larger sets to the frame decreases no plausibility.
-        nested[:, c] += nested[:, largest + 1 : c].sum(axis=1)
-        nested[:, largest + 1 : c] = 0
-    nested *= certain[:, None]
-    nested[:, 0 if remainder == "outlier" else c] += 1 - certain
-    return transforms.nested_masses(order, nested)
-
-
-def _from_relative_memberships(share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return nested masses whose plausibilities are the memberships divided by the largest.
-
-    The plausibilities are 1 if all memberships are 0.
-    """
     top = share.max(axis=1, keepdims=True)
     contour = np.divide(share, top, out=np.ones_like(share), where=top > 0)
-    return transforms.consonant_from_contour(contour)
-
-
-_NESTED = {
-    "plausibility": _from_relative_memberships,
-    "pignistic": transforms.consonant_from_pignistic,
-}
+    order, nested = transforms.consonant_from_contour(contour)
+    # Moving the mass of larger sets to the frame decreases no plausibility.
+    nested[:, c] += nested[:, _MAX_SOFT_SET + 1 : c].sum(axis=1)
+    nested[:, _MAX_SOFT_SET + 1 : c] = 0
+    nested *= certain[:, None]
+    nested[:, 0] += 1 - certain
+    return transforms.nested_masses(order, nested)
 
 
 # ---- summary -------------------------------------------------------------------------------------
@@ -938,43 +774,8 @@ class PartitionSummary:
             lines += _wrap("chosen: ", text)
         return "\n".join(lines)
 
-    def to_html(self) -> str:
-        """Return the table of the clusters and the other numbers as HTML.
-
-        Returns
-        -------
-        str
-        """
-        shown = self._shown_clusters()
-        rows = []
-        for k in shown:
-            certain = int(self.certain[k])
-            possible = int(self.possible[k])
-            rows.append(
-                f"<th>{escape(self.names[k])}</th><td>{certain:,}</td><td>{possible:,}</td>"
-                f"{_html_bar(certain, possible, self.n_objects)}"
-                f"<td>{escape(self._typical_name(k))}</td>"
-            )
-        lines = []
-        if len(shown) < len(self.names):
-            lines.append(
-                f"{format_count(len(self.names) - len(shown), 'smaller cluster')} not shown"
-            )
-        for name, number, text in self._other_objects():
-            lines.append(f"{number:,} {name}{': ' * bool(text)}{text}")
-        lines.append(
-            f"nonspecificity {self.nonspecificity:.3f} (0 certain, 1 nothing known)"
-        )
-        if not self.is_separated:
-            lines.append(NOT_SEPARATED)
-        lines += [f"chosen: {text}" for text in self._shown_choices()]
-        table = html_table(
-            ("cluster", "certain", "possible", "", "typical object"), rows
-        )
-        heading = f"{format_count(self.n_objects)}, {format_count(len(self.names), 'cluster')}"
-        return f"<div><p>{heading}</p>{table}<p>{'<br>'.join(map(escape, lines))}</p></div>"
-
-    _repr_html_ = to_html
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
 
     def _shown_clusters(self) -> list[int]:
         most = len(self.names) if self.verbose else _MAX_LISTED_CLUSTERS
@@ -1023,6 +824,7 @@ def summarize_counts(
     *,
     names: Sequence[Any],
     typical: Sequence[Any],
+    metadata: Mapping[str, Any],
     **fields: Any,
 ) -> PartitionSummary:
     """Create a summary from the number of objects with their largest mass on each focal set.
@@ -1046,19 +848,10 @@ def summarize_counts(
         typical=[typical[k] if certain[k] else None for k in range(len(certain))],
         ambiguous=sorted(ambiguous, key=lambda item: (-item[1], item[0])),
         n_outliers=int(counts[family.cardinality == 0].sum()),
+        choices=metadata.get("choices", {}),
+        is_separated=metadata.get("separated") is not False,
         **fields,
     )
-
-
-def _html_bar(certain: int, possible: int, total: int) -> str:
-    """Return a cell with a bar for the certain objects, and a paler bar for the possible ones."""
-    first, second = (
-        f"{100 * number / max(total, 1):.1f}%" for number in (certain, possible)
-    )
-    blue = "rgba(0, 114, 178"
-    colors = f"{blue}, .7) {first}, {blue}, .3) {first} {second}, rgba(128, 128, 128, .15) {second}"
-    background = f"linear-gradient(90deg, {colors}) content-box"
-    return f'<td style="min-width: 9em; background: {background}"></td>'
 
 
 def _wrap(start: str, text: str) -> list[str]:

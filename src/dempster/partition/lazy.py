@@ -166,15 +166,12 @@ class LazyCredalPartition(FitRecord):
         -------
         lazy Boolean array of shape (n, c)
         """
-        return self._map(
-            "assignment", self.n_clusters, bool, rule, keep_outliers=keep_outliers
-        ).to_lazy()
+        options = {"keep_outliers": keep_outliers}
+        return self._map("assignment", self.n_clusters, bool, rule, **options).to_lazy()
 
     # ---- row indices, lazy -----------------------------------------------------------------------
 
-    def lower(
-        self, cluster: int, rule: str = "max_mass", *, keep_outliers: bool = True
-    ) -> Any:
+    def lower(self, cluster: int, rule: str = "max_mass") -> Any:
         """Return the indices of the objects that are assigned to this cluster only.
 
         Parameters
@@ -183,20 +180,14 @@ class LazyCredalPartition(FitRecord):
             Index of the cluster.
         rule : {"max_mass", "interval_dominance"}, default="max_mass"
             Rule of assignment; see `CredalPartition.assignment`.
-        keep_outliers : bool, default=True
-            Whether ``rule="interval_dominance"`` assigns outliers to clusters.
 
         Returns
         -------
         integer array
         """
-        return self._find(
-            "lower", self._check_cluster(cluster), rule, keep_outliers=keep_outliers
-        )
+        return self._find("lower", self._check_cluster(cluster), rule)
 
-    def upper(
-        self, cluster: int, rule: str = "max_mass", *, keep_outliers: bool = True
-    ) -> Any:
+    def upper(self, cluster: int, rule: str = "max_mass") -> Any:
         """Return the indices of the objects in the upper approximation (possibly in this cluster).
 
         Parameters
@@ -205,16 +196,12 @@ class LazyCredalPartition(FitRecord):
             Index of the cluster.
         rule : {"max_mass", "interval_dominance"}, default="max_mass"
             Rule of assignment; see `CredalPartition.assignment`.
-        keep_outliers : bool, default=True
-            Whether ``rule="interval_dominance"`` assigns outliers to clusters.
 
         Returns
         -------
         integer array
         """
-        return self._find(
-            "upper", self._check_cluster(cluster), rule, keep_outliers=keep_outliers
-        )
+        return self._find("upper", self._check_cluster(cluster), rule)
 
     @property
     def outliers(self) -> Any:
@@ -269,8 +256,7 @@ class LazyCredalPartition(FitRecord):
             typical=totals.typical.tolist(),
             outliers=totals.outliers.tolist(),
             nonspecificity=totals.nonspecificity_index(self.n_clusters),
-            choices=self.metadata.get("choices", {}),
-            is_separated=self.metadata.get("separated") is not False,
+            metadata=self.metadata,
             verbose=verbose,
         )
 
@@ -366,10 +352,10 @@ class LazyCredalPartition(FitRecord):
             _compute_summary, (self._recipe, name, arguments, options), width, dtype
         )
 
-    def _find(self, name: str, *arguments: Any, **options: Any) -> Any:
+    def _find(self, name: str, *arguments: Any) -> Any:
         """Evaluate an attribute or method of `CredalPartition` with row indices, by blocks."""
         mask = self._rows.map(
-            _compute_mask, (self._recipe, name, arguments, options), None, bool
+            _compute_mask, (self._recipe, name, arguments, {}), None, bool
         )
         return mask.positions().to_lazy()
 

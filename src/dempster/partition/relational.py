@@ -15,7 +15,7 @@ import numpy as np
 from dempster._arrays import decompress, row_products
 from dempster._errors import InvalidParameterError
 from dempster._random import as_generator
-from dempster._validation import check_memory, validating
+from dempster._validation import check_memory, is_integer, validating
 from dempster.belief import FocalSets, MassFunctions
 
 _PAIRS_PER_BLOCK = 1 << 18  # Number of pairs that are processed together.
@@ -175,22 +175,6 @@ class RelationalPartition:
             np.fill_diagonal(out[k], float(relation == "same"))
         return out
 
-    def to_frame(self):
-        """Return a DataFrame with the four masses of each pair.
-
-        Returns
-        -------
-        pandas.DataFrame
-        """
-        import pandas as pd
-
-        pairs = self.pairs
-        return pd.DataFrame(
-            self.masses,
-            columns=list(RELATIONS),
-            index=pd.MultiIndex.from_arrays(list(pairs.T)),
-        )
-
     def __repr__(self) -> str:
         which = "all pairs" if self._pairs is None else "selected pairs"
         return f"RelationalPartition({len(self)} pairs of {self.n_objects} objects, {which})"
@@ -206,20 +190,30 @@ def sample_pairs(n: int, n_pairs: int, random_state: Any = None) -> np.ndarray:
     return np.sort(np.column_stack([first, second]), axis=1)
 
 
+def read_pairs(pairs: Any, name: str) -> np.ndarray:
+    """Return pairs of indices as an integer array of shape (p, 2)."""
+    with validating(pairs, name):
+        array = np.asarray(pairs)
+        if array.dtype == object and all(map(is_integer, array.flat)):
+            array = array.astype(np.int64)
+    if array.size == 0 and array.ndim in (1, 2):
+        return np.empty((0, 2), dtype=np.intp)
+    if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu":
+        got = f"got shape {array.shape} of type {array.dtype}"
+        raise InvalidParameterError(
+            name, must=f"contain pairs of integers, shape (p, 2), {got}"
+        )
+    return array
+
+
 def check_pair_indices(pairs: Any, n: int) -> np.ndarray:
     """Return pairs as an array of shape (p, 2).
 
     Raise an error if they are not pairs of two different rows below n.
     """
-    with validating(pairs, "pairs"):
-        pairs = np.asarray(pairs)
-    if pairs.size == 0 and pairs.ndim in (1, 2):
-        return np.empty((0, 2), dtype=np.intp)
-    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
-        raise InvalidParameterError(
-            "pairs",
-            must=f"be an integer array of shape (p, 2), got shape {pairs.shape}",
-        )
+    pairs = read_pairs(pairs, "pairs")
+    if len(pairs) == 0:
+        return pairs
     if pairs.min() < 0 or pairs.max() >= n:
         must = (
             f"contain row indices from 0 to {n - 1}, got {pairs.min()} to {pairs.max()}"
