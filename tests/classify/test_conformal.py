@@ -408,7 +408,7 @@ def test_score_is_the_accuracy():
         (
             ConformalClassifier(likelihood_ratio=lambda X: -np.ones(len(X))),
             y,
-            "^likelihood_ratio must return",
+            "^likelihood_ratio must contain finite",
         ),
     ],
 )

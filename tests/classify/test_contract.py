@@ -37,7 +37,6 @@ FIRST = [
     "prefit",
     "focal_sets",
     "metric",
-    "metric_params",
 ]
 LAST = ["init", "n_init", "max_iter", "tol", "random_state", "n_jobs"]
 

@@ -243,18 +243,13 @@ def test_simple_focal_sets(iris):
     assert (a.masses[:, -1] <= b.masses[:, -1] + 1e-12).all()
 
 
-@pytest.mark.parametrize(
-    ("columns", "message"),
-    [
-        (["c", "b", "a", "d"], r"^X\b"),
-        (["a"], "4"),
-    ],
-)
-def test_prefit_models_need_the_same_columns(iris, columns, message):
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+@pytest.mark.parametrize("columns", [["c", "b", "a", "d"], ["a"]])
+def test_prefit_models_need_the_same_columns(iris, columns):
     X = pd.DataFrame(iris[0], columns=list("abcd"))
     y = iris[1]
     fitted = LogisticRegression(max_iter=1000).fit(X, y)
-    with pytest.raises(InvalidInputError, match=message):
+    with pytest.raises(ValueError, match="feature names should match"):
         EvidenceFromClassifier(fitted, prefit=True).fit(X[columns])
     EvidenceFromClassifier(fitted, prefit=True).fit(X.to_numpy())
     # A pipeline selects its columns by name.

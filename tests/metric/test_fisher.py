@@ -161,13 +161,6 @@ def test_kfda_solves_the_generalized_eigenproblem(wine, ridge):
     np.testing.assert_allclose(np.diag(A.T @ N @ A), n)
 
 
-def test_kfda_with_a_linear_kernel_is_fda():
-    X, y = load_iris(return_X_y=True)
-    X = X - X.mean(axis=0)
-    kernel = KFDA(kernel="linear", regularization=1e-9).fit_transform(X, y)
-    assert_collinear(kernel, FDA(regularization=1e-9).fit_transform(X, y))
-
-
 def test_kfda_uses_labeled_objects_only(wine):
     X, y = wine
     known = np.where(np.arange(len(y)) % 3, -1, y)

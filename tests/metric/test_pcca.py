@@ -44,15 +44,6 @@ class TestReferencePCCA:
         case.assert_equal("loss_test", value)
         case.assert_equal("grad_test", gradient)
 
-    def test_from_the_same_start(self, reference, name):
-        case = reference(name)
-        model = PCCA(case.parameters["d1"], init=case["L0"]).fit(
-            case["x"], constraints=constraints(case)
-        )
-        assert model.history_[0] == pytest.approx(case["loss_trace"][0], rel=1e-9)
-        assert model.objective_ <= case["loss"]
-        assert model.converged_
-
     def test_from_our_own_starts(self, reference, name):
         case = reference(name)
         model = PCCA(case.parameters["d1"], random_state=0).fit(
@@ -71,21 +62,6 @@ def test_distances_equal_those_of_r(reference):
 
 @pytest.mark.parametrize("name", ["kpcca_bananas_d1", "kpcca_iris_d2"])
 class TestReferenceKPCCA:
-    @pytest.mark.parametrize("kernel", ["rbf", "precomputed"])
-    def test_from_the_same_start(self, reference, name, kernel):
-        case = reference(name)
-        model = KPCCA(
-            case.parameters["d1"],
-            kernel=kernel,
-            gamma=case.parameters["sigma"],
-            init=case["A0"],
-        )
-        model.fit(
-            case["x"] if kernel == "rbf" else case["K"], constraints=constraints(case)
-        )
-        case.assert_equal("loss0", model.history_[0])
-        assert model.objective_ <= case["loss"]
-
     def test_from_our_own_starts(self, reference, name):
         case = reference(name)
         model = KPCCA(
@@ -154,19 +130,6 @@ def test_more_starts_are_never_worse():
         for n in (1, 8)
     )
     assert many <= one
-
-
-def test_init_array():
-    X = np.random.default_rng(0).normal(size=(20, 3))
-    known = Constraints.from_labels(X[:, 0] > 0, 30, random_state=0)
-    start = np.array([[1.0, 0.5, 0.0]])
-    model = PCCA(1, init=start).fit(X, constraints=known)
-    assert model.history_[0] == pytest.approx(
-        naive_loss(X, known.must_link, known.cannot_link, start, 1.0)
-    )
-    for invalid in (start.T, np.zeros((1, 3)), np.array([[np.nan, 0, 1]])):
-        with pytest.raises(InvalidInputError, match=r"^init\b"):
-            PCCA(1, init=invalid).fit(X, constraints=known)
 
 
 # ---- degenerate pairs ----------------------------------------------------------------------------
@@ -264,17 +227,6 @@ def test_kpcca_is_pcca_in_the_feature_space():
     )
 
 
-def test_linear_kernel_is_pcca():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(60, 3)) + np.repeat([[0, 0, 0], [3, 1, 0]], 30, axis=0)
-    known = Constraints.from_labels(np.repeat([0, 1], 30), 80, random_state=0)
-    linear = PCCA(2, tol=1e-9, n_init=8, random_state=0).fit(X, constraints=known)
-    kernel = KPCCA(2, kernel="linear", tol=1e-9, n_init=8, random_state=0).fit(
-        X, constraints=known
-    )
-    assert kernel.objective_ == pytest.approx(linear.objective_, rel=1e-4)
-
-
 def test_features_are_sums_over_the_constrained_objects():
     X, y = make_circles(200, random_state=0)
     known = Constraints.from_labels(y, 30, random_state=0)
@@ -292,37 +244,6 @@ def test_features_are_sums_over_the_constrained_objects():
     np.testing.assert_allclose(
         model.transform(new), rbf_kernel(new, X, gamma=0.3) @ A.T, atol=1e-8
     )
-
-
-@pytest.mark.parametrize(
-    "learner", [KPCCA(2, gamma=0.3, random_state=0), KFDA(gamma=0.3)]
-)
-def test_precomputed_kernel(learner):
-    X, y = make_circles(80, random_state=0)
-    y[::3] = -1
-    plain = learner.fit(X, y).transform(X[:9])
-    learner = learner.set_params(kernel="precomputed")
-    K = rbf_kernel(X, gamma=0.3)
-    np.testing.assert_allclose(
-        learner.fit(K, y).transform(K[:9]), plain, rtol=1e-5, atol=1e-6
-    )
-    with pytest.raises(ValueError, match="square"):
-        learner.fit(K[:, :7], y)
-    with pytest.raises(ValueError, match="symmetric"):
-        learner.fit(K + np.triu(np.ones_like(K)), y)
-
-
-def test_distances_are_not_a_kernel():
-    X, y = make_circles(80, random_state=0)
-    with pytest.raises(InvalidInputError, match=r"^X\b"):
-        KPCCA(1, kernel="precomputed").fit(pairwise_distances(X), y)
-
-
-def test_laplacian_kernel():
-    X, y = make_circles(200, random_state=0)
-    known = np.where(np.arange(200) % 4, -1, y)
-    Z = KPCCA(1, kernel="laplacian", random_state=0).fit_transform(X, known)
-    assert best_threshold(Z[:, 0], y) >= 0.9
 
 
 def test_automatic_width():

@@ -6,7 +6,6 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.datasets import load_iris
 from sklearn.metrics import adjusted_rand_score
 
-from dempster._errors import InvalidInputError
 from dempster.mixture.gaussian_mixture import merge_tree
 
 
@@ -99,8 +98,3 @@ def test_constant_and_collinear_attributes():
     X = np.vstack([rng.normal(size=(20, 2)), rng.normal(size=(20, 2)) + 20])
     X = np.column_stack([X, np.ones(40), X[:, 0] + X[:, 1]])
     np.testing.assert_array_equal(merge_tree(X).labels(2), np.repeat([0, 1], 20))
-
-
-def test_more_clusters_than_points():
-    with pytest.raises(InvalidInputError, match=r"^n_clusters\b"):
-        merge_tree([[0.0], [1.0], [1.0]]).labels(3)

@@ -9,7 +9,6 @@ from typing import Annotated, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.metrics import accuracy_score
 from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
@@ -20,7 +19,7 @@ from sklearn.utils.validation import (
 )
 
 from dempster import _validation as validation
-from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster._errors import InvalidParameterError
 from dempster._fitting import fit_transaction, warn_not_converged
 from dempster._site import DocumentedEstimator
 from dempster.belief import FocalSets, MassFunctions
@@ -224,16 +223,15 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         rule: str = "pignistic",
         *,
         reject: float | None = None,
-        utilities: Any = None,
         optimism: float = 0.5,
         tolerance: float = 0.8,
-        acts: Sequence[Hashable] | None = None,
         reject_label: Hashable = -1,
     ) -> np.ndarray:
-        """Decide on an act for each object, where by default the acts are the classes.
+        """Decide on a class for each object.
 
-        Depending on the parameters, the decision can also be a rejection (no act is selected) or a
-        set of acts.
+        Depending on the parameters, the decision can also be a rejection (no class is selected) or
+        a set of classes. For other acts than the classes, with any losses, use
+        ``predict_mass(X).decide(losses=...)``.
 
         Parameters
         ----------
@@ -243,35 +241,28 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
             Decision rule. "pignistic" maximizes the expected utility under the pignistic
             probabilities, "maximax" the upper expected utility, "maximin" the lower expected
             utility, and "hurwicz" the mean of the upper and lower expected utilities, weighted by
-            ``optimism``. Three rules may return several classes. "interval_dominance" and
-            "maximality" return the acts that no other act dominates. "partial_assignment" returns
+            ``optimism``; the utility is 1 for the true class and 0 otherwise. Three rules may
+            return several classes. "interval_dominance" and "maximality" return the classes that
+            no other class dominates. "partial_assignment" returns
             the set of classes with the largest expected utility, where ``tolerance`` is the utility
             of a pair of classes.
         reject : float >= 0, optional
-            Loss of a rejection; a wrong class has the loss 1 and the true class 0. If ``utilities``
-            is given, a rejection has the utility 1 - reject. By default no object is rejected.
-        utilities : array-like of shape (n_classes, n_acts) or (n_classes + 1, n_acts), optional
-            Utility of each act (column) for each true class (row, in the order of ``classes_``). By
-            default the acts are the classes, and the utility is 1 for the true class and 0
-            otherwise. An additional last row contains the utilities for objects of a class that did
-            not occur in training. Rows of a pandas DataFrame are matched with the classes by name.
+            Loss of a rejection; a wrong class has the loss 1 and the true class 0. By default no
+            object is rejected.
         optimism : float in [0, 1], default=0.5
             Weight of the upper expected utility if ``rule="hurwicz"``.
         tolerance : float in [0.5, 1], default=0.8
             Utility of a pair of classes that contains the true class if
             ``rule="partial_assignment"``.
-        acts : sequence of n_acts names, optional
-            Names of the acts. By default the names of the classes if there are n_acts classes,
-            otherwise 0, 1, ...
         reject_label : object, default=-1
             Label of the objects that are rejected.
 
         Returns
         -------
         decisions : ndarray
-            Name of the selected act or ``reject_label`` for each object, shape (n_samples,). For
-            the three rules that may return several classes, a Boolean array of shape (n_samples,
-            n_acts) that marks the selected acts.
+            Selected class or ``reject_label`` for each object, shape (n_samples,). For the three
+            rules that may return several classes, a Boolean array of shape (n_samples, n_classes)
+            that marks the selected classes.
 
         References
         ----------
@@ -280,28 +271,19 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         framework. Knowledge-Based Systems.
         """
         validation.check_choice(rule, "rule", (*DECISION_RULES, CAUTIOUS))
-        validation.check(optimism, "optimism", validation.real(0, 1))
-        validation.check(tolerance, "tolerance", validation.real(0.5, 1))
         validation.check(reject_label, "reject_label", validation.hashable)
         check_is_fitted(self, "classes_")
-        losses = None
-        n_acts = len(self.classes_)
-        if utilities is not None:
-            losses = 1.0 - _validate_utilities(utilities, self.classes_, acts)
-            n_acts = losses.shape[1]
-        names = _act_names(acts, self.classes_, n_acts)
+        names = self.classes_.tolist()
         if reject is not None and reject_label in set(names):
             raise InvalidParameterError(
-                "reject_label", "different from the names of the acts", reject_label
+                "reject_label", "different from the names of the classes", reject_label
             )
         masses = self.predict_mass(X)
         if rule == CAUTIOUS:
-            if utilities is not None or reject is not None:
-                raise InvalidInputError(
-                    "rule='partial_assignment' supports neither utilities nor reject"
-                )
+            if reject is not None:
+                raise InvalidParameterError("reject", f"None for rule={rule!r}", reject)
             return masses.decide_sets(tolerance)
-        selected = masses.decide(rule, losses=losses, reject=reject, optimism=optimism)
+        selected = masses.decide(rule, reject=reject, optimism=optimism)
         if rule in SET_RULES:
             return selected
         if reject is not None:
@@ -310,8 +292,6 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy of `predict`.
-
-        A class that did not occur in training raises an error.
 
         Parameters
         ----------
@@ -331,21 +311,7 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
             raise InvalidParameterError("y", must="contain classes, got MassFunctions")
         names = validation.row_index(X)
         y = validation.reorder_like(y, names)
-        sample_weight = validation.reorder_like(sample_weight, names)
-        with validation.validating_labels(y, "y"):
-            y = column_or_1d(y)
-        unseen = set(validation.as_labels(y, "y").tolist()) - set(
-            self.classes_.tolist()
-        )
-        if unseen:
-            unknown = ", ".join(sorted(map(repr, unseen))[:5])
-            raise InvalidParameterError(
-                "y", must=f"contain classes seen in training, got {unknown}"
-            )
-        weights = validation.validate_weights(sample_weight, len(np.asarray(y)))
-        predicted = self.predict(X)
-        with validation.validating_labels(y, "y"):
-            return float(accuracy_score(y, predicted, sample_weight=weights))
+        return super().score(X, y, validation.reorder_like(sample_weight, names))
 
 
 def is_soft(y: Any) -> bool:
@@ -407,16 +373,7 @@ def hard_targets(y: Any) -> Targets:
     """Validate class labels and return them as `Targets`."""
     with validation.validating_labels(y, "y"):
         labels = column_or_1d(y, warn=True)
-    if labels.dtype.kind == "V":
-        raise InvalidParameterError("y", "one label for each object", labels.dtype)
-    if labels.dtype == object and any(map(validation.is_missing, labels.tolist())):
-        raise InvalidParameterError(
-            "y", "without missing values; remove objects of unknown class"
-        )
-    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise InvalidParameterError(
-            "y", "without NaN and infinity; remove objects of unknown class"
-        )
+    labels = validation.as_labels(labels, "y")
     with validation.validating_labels(y, "y"):
         check_classification_targets(labels)
         names, codes = np.unique(labels, return_inverse=True)
@@ -432,42 +389,3 @@ def encode_classes(
     if unknown:
         raise InvalidParameterError("y", expected, unknown[0])
     return np.array([positions[name] for name in names], dtype=np.intp)
-
-
-def _validate_utilities(utilities: Any, classes: np.ndarray, acts: Any) -> np.ndarray:
-    """Validate the utilities and return them in the order of the classes."""
-    n_classes = len(classes)
-    ordered = validation.reorder_by_names(utilities, classes)
-    if acts is None and hasattr(ordered, "iloc"):
-        columns = validation.column_names(ordered)
-        if columns is not None and set(columns) == set(classes.tolist()):
-            ordered = validation.reorder_by_names(ordered.T, classes).T
-    table = validation.as_reals(ordered, "utilities").astype(float, copy=False)
-    if (
-        table.ndim != 2
-        or table.shape[0] not in (n_classes, n_classes + 1)
-        or table.shape[1] == 0
-    ):
-        raise InvalidParameterError(
-            "utilities",
-            f"a table with {n_classes} or {n_classes + 1} rows",
-            table.shape,
-        )
-    if not np.isfinite(table).all():
-        raise InvalidParameterError("utilities", "finite")
-    return table
-
-
-def _act_names(
-    acts: Sequence[Hashable] | None, classes: np.ndarray, n_acts: int
-) -> list[Hashable]:
-    if acts is None:
-        return classes.tolist() if n_acts == len(classes) else list(range(n_acts))
-    names = validation.as_list(acts, "acts", f"{n_acts} unique names")
-    if (
-        len(names) != n_acts
-        or not all(map(validation.hashable.test, names))
-        or len(set(names)) != n_acts
-    ):
-        raise InvalidParameterError("acts", f"{n_acts} unique names", names)
-    return names

@@ -12,7 +12,7 @@ from dempster import _validation as rule
 from dempster._arrays import row_mean
 from dempster._errors import InvalidParameterError
 from dempster._random import as_random_state
-from dempster._validation import as_reals
+from dempster._validation import as_numbers
 from dempster.classify._base import EvidentialClassifier, Targets
 from dempster.optimize.blocks import block_map
 from dempster.optimize.descent import Run
@@ -24,7 +24,6 @@ Cost = Callable[[np.ndarray], tuple[float, np.ndarray]]
 NETWORK_RULES: Mapping[str, rule.Rule] = {
     "n_prototypes": rule.choice("auto") | rule.integer(1),
     "regularization": rule.real(0) | rule.choice("cv") | rule.array,
-    "optimize_prototypes": rule.flag,
     "cv": rule.integer(2),
     "n_init": rule.repetitions(),
     "max_iter": rule.iterations(),
@@ -54,12 +53,7 @@ class Problem:
     contour: np.ndarray
 
     def subset(self, rows: np.ndarray) -> Problem:
-        return Problem(
-            self.data[rows],
-            self.indicators[rows],
-            self.belief[rows],
-            self.contour[rows],
-        )
+        return Problem(*(values[rows] for values in vars(self).values()))
 
     def __len__(self) -> int:
         return len(self.data)
@@ -80,8 +74,6 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
     _strengths: tuple[
         float, ...
     ]  # regularization strengths that regularization="cv" compares
-    # number of values per prototype in addition to its coordinates and one value for each class
-    _n_scalars: int
 
     # ---- implemented by subclasses ---------------------------------------------------------------
 
@@ -177,19 +169,16 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
     def _minimize(
         self, problem: Problem, strength: float, start: np.ndarray
     ) -> Run[np.ndarray]:
-        cost = self._cost(problem, strength)
-        is_fixed = self._is_fixed(start)
-        return minimize_free(
-            cost, start, is_fixed, max_iter=self.max_iter, tol=self.tol
+        """Minimize the cost by L-BFGS."""
+        run = minimize_lbfgs(
+            self._cost(problem, strength),
+            start,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            gradient_tol=self.tol / 10,
         )
-
-    def _is_fixed(self, start: np.ndarray) -> np.ndarray:
-        """Return a mask of the fixed parameters, the prototypes unless ``optimize_prototypes``."""
-        n_prototypes = len(start) // (
-            self.n_features_in_ + len(self.classes_) + self._n_scalars
-        )
-        is_coordinate = np.arange(len(start)) < n_prototypes * self.n_features_in_
-        return is_coordinate & (not self.optimize_prototypes)
+        run.history = run.history[1:] or run.history
+        return run
 
     # ---- strength of the regularization ----------------------------------------------------------
 
@@ -204,14 +193,10 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
         if isinstance(strength, str) or np.ndim(strength) > 0:
             grid = np.array(self._strengths)
             if not isinstance(strength, str):
-                grid = as_reals(strength, "regularization").astype(float)
-            if (
-                grid.ndim != 1
-                or not len(grid)
-                or not (np.isfinite(grid) & (grid >= 0)).all()
-            ):
+                grid = as_numbers(strength, "regularization", 0)
+            if grid.ndim != 1 or not len(grid):
                 raise InvalidParameterError(
-                    "regularization", "numbers of at least 0", strength
+                    "regularization", "a list of numbers", strength
                 )
             losses = self._cross_validate(problem, targets, count, grid, rng)
             self.cv_losses_ = dict(zip(grid.tolist(), losses.tolist(), strict=True))
@@ -258,11 +243,8 @@ def _folds(targets: Targets, cv: int, rng: Any) -> list[tuple[np.ndarray, np.nda
         )
     codes = targets.codes
     if codes is not None and np.unique(codes, return_counts=True)[1].min() >= cv:
-        return list(
-            StratifiedKFold(cv, shuffle=True, random_state=rng).split(
-                np.zeros(n), codes
-            )
-        )
+        folds = StratifiedKFold(cv, shuffle=True, random_state=rng)
+        return list(folds.split(np.zeros(n), codes))
     if codes is not None and np.bincount(codes).max() >= cv:
         # Assign objects to folds class by class. StratifiedKFold would warn that a class has fewer
         # objects than folds.
@@ -274,24 +256,6 @@ def _folds(targets: Targets, cv: int, rng: Any) -> list[tuple[np.ndarray, np.nda
             (np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(cv)
         ]
     return list(KFold(cv, shuffle=True, random_state=rng).split(np.zeros(n)))
-
-
-def minimize_free(
-    cost: Cost, start: np.ndarray, is_fixed: np.ndarray, *, max_iter: int, tol: float
-) -> Run[np.ndarray]:
-    """Minimize the cost by L-BFGS over the parameters that are not fixed."""
-
-    def free_cost(values: np.ndarray) -> tuple[float, np.ndarray]:
-        value, gradient = cost(values)
-        gradient[is_fixed] = 0.0
-        return value, gradient
-
-    function = free_cost if is_fixed.any() else cost
-    run = minimize_lbfgs(
-        function, start, max_iter=max_iter, tol=tol, gradient_tol=tol / 10
-    )
-    run.history = run.history[1:] or run.history
-    return run
 
 
 def cluster_objects(

@@ -202,9 +202,7 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         "by_class": rule.flag,
         "calibration_size": rule.real(0, 1, open_low=True, open_high=True),
         "n_folds": rule.integer(2),
-        "likelihood_ratio": rule.Rule(
-            "None or a function of X", callable, options=(None,)
-        ),
+        "likelihood_ratio": rule.choice(None) | rule.Rule("a function of X", callable),
         "random_state": rule.seed,
     }
 
@@ -311,16 +309,13 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         """Return the calibration objects of each classifier."""
         from sklearn import model_selection as selection
 
-        kind: Any
+        prefix = "Stratified" if self.by_class else ""
+        splitter: Any
         if self.method == "cross":
-            kind = selection.StratifiedKFold if self.by_class else selection.KFold
+            kind = getattr(selection, f"{prefix}KFold")
             splitter = kind(self.n_folds, shuffle=True, random_state=rng)
         else:
-            kind = (
-                selection.StratifiedShuffleSplit
-                if self.by_class
-                else selection.ShuffleSplit
-            )
+            kind = getattr(selection, f"{prefix}ShuffleSplit")
             splitter = kind(1, test_size=self.calibration_size, random_state=rng)
         try:
             return [part for _, part in splitter.split(codes, codes)]
@@ -399,15 +394,10 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         n = X.shape[0]
         if self.likelihood_ratio is None:
             return np.ones(n)
-        weights = rule.as_reals(self.likelihood_ratio(X), "likelihood_ratio")
-        weights = weights.astype(float, copy=False)
-        if (
-            weights.shape != (n,)
-            or not np.isfinite(weights).all()
-            or (weights < 0).any()
-        ):
+        weights = rule.as_numbers(self.likelihood_ratio(X), "likelihood_ratio", 0)
+        if weights.shape != (n,):
             raise InvalidParameterError(
-                "likelihood_ratio", must=f"return {n} finite numbers of at least 0"
+                "likelihood_ratio", must=f"return {n} numbers, got {weights.shape}"
             )
         return weights
 
@@ -604,12 +594,8 @@ def _predict_masses(model: Any, X: Any) -> MassFunctions | None:
 
     Otherwise None.
     """
-    if (
-        hasattr(model, "steps")
-        and len(model.steps) > 1
-        and hasattr(model[-1], "predict_mass")
-    ):
-        return model[-1].predict_mass(model[:-1].transform(X))
+    if hasattr(model, "steps") and len(model.steps) > 1:
+        return _predict_masses(model[-1], model[:-1].transform(X))
     if hasattr(model, "predict_mass"):
         return model.predict_mass(X)
     return None

@@ -173,7 +173,7 @@ class ContextualDiscounting(  # type: ignore[call-arg]
                 f"mass functions on the classes of fit, {self._frame}",
                 masses.frame,
             )
-        return masses.discount(self.rates_, contexts=list(self.contexts_))
+        return masses.discount(dict(zip(self.contexts_, self.rates_, strict=True)))
 
     def _context_rows(self, masses: MassFunctions) -> np.ndarray:
         """Return the classes of each context as rows of a Boolean array."""
@@ -187,12 +187,7 @@ class ContextualDiscounting(  # type: ignore[call-arg]
                 return np.eye(c, dtype=bool)
             return np.ones((1, c), dtype=bool)
         contexts = as_list(self.contexts, "contexts", "sets of classes")
-        try:
-            rows = masses.membership_rows(contexts)[0]
-        except ValueError as error:
-            raise InvalidParameterError(
-                "contexts", f"sets of classes: {error}"
-            ) from error
+        rows = masses.membership_rows(contexts, "contexts")[0]
         if len(rows) == 0 or not rows.any(axis=1).all() or (rows.sum(axis=0) > 1).any():
             raise InvalidParameterError(
                 "contexts", "nonempty disjoint sets of classes", self.contexts

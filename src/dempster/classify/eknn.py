@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
@@ -13,25 +14,22 @@ from scipy.optimize import minimize_scalar
 from dempster import _validation as rule
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._types import ArrayLike, Metric
-from dempster._validation import as_reals, reorder_by_names, row_index
+from dempster._validation import as_numbers, reorder_by_names, row_index
 from dempster.belief import FocalSets, MassFunctions
 from dempster.belief.focal_sets import is_subset
 from dempster.classify._base import EvidentialClassifier, Targets
 from dempster.dissimilarity.input import METRIC_RULE, check_metric
-from dempster.dissimilarity.neighbors import (
-    check_neighbors,
-    exact_index,
-    minkowski_power,
-    safe_jobs,
-)
+from dempster.dissimilarity.neighbors import check_neighbors, exact_index
 from dempster.dissimilarity.sources import (
     AttributeSource,
+    MatrixSource,
     check_square,
     check_values,
-    naming_metric,
 )
 from dempster.optimize.descent import Run
 from dempster.optimize.lbfgs import minimize_lbfgs
+
+Source = MatrixSource | AttributeSource
 
 MAX_SETS = 4_096
 _BLOCK_CELLS = 2_000_000
@@ -56,11 +54,8 @@ class _Neighbors:
     classes: np.ndarray
 
     def first(self, k: int) -> _Neighbors:
-        return _Neighbors(
-            np.ascontiguousarray(self.positions[:, :k]),
-            np.ascontiguousarray(self.squared[:, :k]),
-            np.ascontiguousarray(self.classes[:, :k]),
-        )
+        parts = [np.ascontiguousarray(values[:, :k]) for values in vars(self).values()]
+        return _Neighbors(*parts)
 
 
 class EKNNClassifier(EvidentialClassifier):
@@ -80,8 +75,6 @@ class EKNNClassifier(EvidentialClassifier):
     metric : {"euclidean", "precomputed"}, str or callable, default="euclidean"
         Metric of scikit-learn's `NearestNeighbors`; "precomputed": X contains distances to the
         training objects. X must then be square in ``fit``.
-    metric_params : dict or None, default=None
-        Keyword arguments of the metric.
     reliability : float in (0, 1), default=0.95
         Mass that a neighbor at distance 0 assigns to its class.
     gamma : float, array of shape (n_classes,) or None, default=None
@@ -94,8 +87,6 @@ class EKNNClassifier(EvidentialClassifier):
         Whether to learn gamma, instead of using its initial value, the inverse of the mean distance
         within the class. A learned gamma is at least a quarter of this value, because neighbors
         would support a class with gamma = 0 at any distance.
-    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
-        Algorithm of the neighbor search.
     max_iter : int, default=300
         Maximum number of iterations.
     tol : float, default=1e-6
@@ -168,12 +159,10 @@ class EKNNClassifier(EvidentialClassifier):
     _rules: Mapping[str, rule.Rule] = {
         "n_neighbors": rule.integer(1) | rule.choice("auto") | rule.array,
         "metric": METRIC_RULE,
-        "metric_params": rule.choice(None) | rule.kind(dict),
         "reliability": rule.real(0, 1, open_low=True, open_high=True),
         "gamma": rule.choice(None) | rule.real(0) | rule.array,
         "mixing": rule.choice(None) | rule.real(0, 1),
         "optimize": rule.flag,
-        "algorithm": rule.choice("auto", "ball_tree", "kd_tree", "brute"),
         "max_iter": rule.iterations(),
         "tol": rule.real(0),
         "n_jobs": rule.n_jobs,
@@ -184,24 +173,20 @@ class EKNNClassifier(EvidentialClassifier):
         n_neighbors: int | str | ArrayLike = 5,
         *,
         metric: Metric = "euclidean",
-        metric_params: dict[str, Any] | None = None,
         reliability: float = 0.95,
         gamma: float | ArrayLike = None,
         mixing: float | None = None,
         optimize: bool = True,
-        algorithm: str = "auto",
         max_iter: int = 300,
         tol: float = 1e-6,
         n_jobs: int | None = -1,
     ):
         self.n_neighbors = n_neighbors
         self.metric = metric
-        self.metric_params = metric_params
         self.reliability = reliability
         self.gamma = gamma
         self.mixing = mixing
         self.optimize = optimize
-        self.algorithm = algorithm
         self.max_iter = max_iter
         self.tol = tol
         self.n_jobs = n_jobs
@@ -217,12 +202,15 @@ class EKNNClassifier(EvidentialClassifier):
     def _fit(self, X: Any, y: Any) -> None:
         # Copy the data for the neighbor search, because the user may change X after fit.
         data, targets = self._validate_training(X, y, ensure_min_samples=2, copy=True)
+        source: Source
         if self.metric == "precomputed":
-            data = check_square(data, symmetrize=False, remedy="")
-        elif callable(self.metric):
-            check_metric(AttributeSource(data, self.metric, self.metric_params or {}))
+            source = MatrixSource(check_square(data, symmetrize=False))
+        else:
+            source = AttributeSource(data, self.metric)
+            if callable(self.metric):
+                check_metric(source)
         grid = self._candidates(len(data))
-        self._search = self._make_index(data)
+        self._search = exact_index(source, self.n_jobs)
         self._n_training = len(data)
         self._codes = targets.codes
         # Later changes of the parameter do not affect predictions.
@@ -233,7 +221,7 @@ class EKNNClassifier(EvidentialClassifier):
         else:
             self._soft = SoftLabels(targets.soft)
             self.focal_sets_ = self._soft.family
-        self._spreads = self._mean_distances(data, targets)
+        self._spreads = self._mean_distances(source, targets)
         check_values(self._spreads, "metric")
         start = self._initial_gamma()
         others = self._find_neighbors(None, max(grid))
@@ -271,10 +259,8 @@ class EKNNClassifier(EvidentialClassifier):
         if self.gamma is None:
             return 1 / self._spreads
         n_classes = len(self.classes_)
-        gamma = as_reals(reorder_by_names(self.gamma, self.classes_), "gamma")
-        gamma = gamma.astype(float, copy=False)
-        is_valid = (np.isfinite(gamma) & (gamma >= 0)).all()
-        if gamma.shape not in ((), (n_classes,)) or not is_valid:
+        gamma = as_numbers(reorder_by_names(self.gamma, self.classes_), "gamma", 0)
+        if gamma.shape not in ((), (n_classes,)):
             expected = f"{n_classes} numbers of at least 0 (or one)"
             raise InvalidParameterError("gamma", expected, self.gamma)
         if self._soft is not None and np.ptp(gamma) > 0:
@@ -283,19 +269,19 @@ class EKNNClassifier(EvidentialClassifier):
             )
         return np.broadcast_to(gamma, (n_classes,)).copy()
 
-    def _mean_distances(self, data: np.ndarray, targets: Targets) -> np.ndarray:
+    def _mean_distances(self, source: Source, targets: Targets) -> np.ndarray:
         """Return the mean distance within each class, or between all objects for soft labels."""
-        overall = self._mean_distance(data, np.arange(len(data))) or 1.0
+        overall = self._mean_distance(source, np.arange(len(source))) or 1.0
         if targets.codes is None:
             return np.full(len(targets.names), overall)
         members = [
             np.flatnonzero(targets.codes == k) for k in range(len(targets.names))
         ]
         return np.array(
-            [self._mean_distance(data, rows) or overall for rows in members]
+            [self._mean_distance(source, rows) or overall for rows in members]
         )
 
-    def _mean_distance(self, data: np.ndarray, rows: np.ndarray) -> float:
+    def _mean_distance(self, source: Source, rows: np.ndarray) -> float:
         """Return the mean distance between the objects in ``rows``, or 0 for a single object."""
         from scipy.spatial.distance import pdist
         from sklearn.metrics import pairwise_distances
@@ -305,14 +291,15 @@ class EKNNClassifier(EvidentialClassifier):
         max_rows = MAX_PAIRED_PYTHON if callable(self.metric) else MAX_PAIRED
         if len(rows) > max_rows:
             rows = rows[np.linspace(0, len(rows) - 1, max_rows).astype(int)]
-        # For at most 2,000 objects, pdist is faster than pairwise_distances.
-        if self.metric == "euclidean":
-            return float(pdist(data[rows]).mean())
-        if self.metric == "precomputed":
-            distances = data[np.ix_(rows, rows)]
+        if isinstance(source, MatrixSource):
+            distances = source.block(rows, rows)
+        elif source.is_euclidean:
+            # For at most 2,000 objects, pdist is faster than pairwise_distances.
+            return float(pdist(source.objects[rows]).mean())
         else:
-            parameters = self.metric_params or {}
-            distances = pairwise_distances(data[rows], metric=self.metric, **parameters)
+            distances = pairwise_distances(
+                source.objects[rows], metric=source.metric, **source.parameters
+            )
         total = distances.sum(dtype=float) - np.trace(distances)
         return float(total / (len(rows) * (len(rows) - 1)))
 
@@ -323,17 +310,14 @@ class EKNNClassifier(EvidentialClassifier):
         if self._soft is not None:
             return self._learn_from_soft(others, targets, start)
         mixing = 1 / len(start) if self.mixing is None else self.mixing
-        constants = (
-            others.squared,
-            others.classes,
-            targets.indicators,
-            self.reliability,
-            mixing,
+        cost = partial(
+            cost_and_gradient,
+            squared=others.squared,
+            classes=others.classes,
+            targets=targets.indicators,
+            alpha=self.reliability,
+            mixing=mixing,
         )
-
-        def cost(gamma: np.ndarray) -> tuple[float, np.ndarray]:
-            return cost_and_gradient(gamma, *constants)
-
         if self.gamma is not None or not self.optimize:
             return Run(start, [cost(start)[0]], converged=True)
         lower = _MIN_GAMMA / self._spreads
@@ -374,22 +358,6 @@ class EKNNClassifier(EvidentialClassifier):
 
     # ---- neighbors and their evidence ------------------------------------------------------------
 
-    def _make_index(self, data: np.ndarray) -> Any:
-        """Return an index of the training objects, our own or that of scikit-learn."""
-        from sklearn.neighbors import NearestNeighbors
-
-        is_minkowski = minkowski_power(self.metric, self.metric_params) is not None
-        if self.algorithm == "auto" and is_minkowski:
-            source = AttributeSource(data, self.metric, self.metric_params or {})
-            return exact_index(source, self.n_jobs)
-        with naming_metric(self.metric):
-            return NearestNeighbors(
-                algorithm=self.algorithm,
-                metric=self.metric,
-                metric_params=self.metric_params,
-                n_jobs=safe_jobs(self.metric, self.n_jobs),
-            ).fit(data)
-
     def _find_neighbors(self, X: np.ndarray | None, k: int) -> _Neighbors:
         """Return the k nearest training objects of each row of X.
 
@@ -397,8 +365,7 @@ class EKNNClassifier(EvidentialClassifier):
         """
         distances, positions = self._search.kneighbors(X, k)
         check_neighbors(positions, distances, self._n_training)
-        squared = distances.astype(float, copy=False)
-        squared *= squared
+        squared = distances.astype(float) ** 2
         classes = positions[:, :0] if self._codes is None else self._codes[positions]
         return _Neighbors(positions, squared, classes)
 
@@ -473,28 +440,23 @@ def minimize_scale(
     First try ``start`` multiplied by powers of two, then apply Brent's method around the best
     value. The history of the result contains the smallest cost found up to each evaluation.
     """
-    run = Run(start)
-    logs = np.log(start) + np.log(2.0) * _OCTAVES
-    costs = [cost(float(np.exp(x))) for x in logs]
-    best = int(np.argmin(costs))
-    run.history = np.minimum.accumulate(costs).tolist()
-    bounds = (logs[max(best - 1, 0)], logs[min(best + 1, len(logs) - 1)])
-    values: list[float] = []
+    costs: list[float] = []
 
     def record(x: float) -> float:
-        values.append(cost(float(np.exp(x))))
-        return values[-1]
+        costs.append(cost(float(np.exp(x))))
+        return costs[-1]
 
+    logs = np.log(start) + np.log(2.0) * _OCTAVES
+    best = int(np.argmin([record(x) for x in logs]))
     result = minimize_scalar(
         record,
-        bounds=bounds,
+        bounds=(logs[max(best - 1, 0)], logs[min(best + 1, len(logs) - 1)]),
         method="bounded",
         options={"xatol": tol, "maxiter": max_iter},
     )
-    run.history += np.minimum(np.minimum.accumulate(values), run.history[-1]).tolist()
-    run.model = float(np.exp(result.x if result.fun < costs[best] else logs[best]))
-    run.converged = bool(result.success)
-    return run
+    found = result.x if result.fun < costs[best] else logs[best]
+    history = np.minimum.accumulate(costs).tolist()
+    return Run(float(np.exp(found)), history, bool(result.success))
 
 
 # ---- masses from neighbors -----------------------------------------------------------------------
@@ -548,13 +510,8 @@ def _supports(
     squared: np.ndarray, classes: np.ndarray, gamma: np.ndarray, alpha: float
 ) -> np.ndarray:
     """Return the mass s = alpha exp(-gamma_k^2 d^2) that each neighbor assigns to its class."""
-    s = gamma[classes]
-    s *= s
-    s *= squared
-    np.negative(s, out=s)
-    np.exp(s, out=s)
-    s *= alpha
-    return s
+    s = -(gamma**2)[classes] * squared
+    return alpha * np.exp(s, out=s)
 
 
 def _class_weights(

@@ -15,7 +15,13 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 from dempster import _validation as rule
 from dempster._arrays import is_network
 from dempster._errors import InvalidParameterError
-from dempster.classify._base import EvidentialClassifier, Targets, hard_targets, is_soft
+from dempster.classify._base import (
+    EvidentialClassifier,
+    Targets,
+    encode_classes,
+    hard_targets,
+    is_soft,
+)
 from dempster.classify._weights import (
     WeightsOfEvidence,
     evidence_family,
@@ -163,18 +169,22 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
                 )
             data, targets = self._validate_training(X, y)
             self.estimator_ = _fit_estimator(self.estimator, data, targets)
-        self._layer = find_last_layer(self.estimator_)
-        if self._layer.n_classes != len(self.classes_):
+        layer = self._layer
+        if layer.n_classes != len(self.classes_):
             raise InvalidParameterError(
-                "y", f"labels of {self._layer.n_classes} classes", len(self.classes_)
+                "y", f"labels of {layer.n_classes} classes", len(self.classes_)
             )
         self.focal_sets_ = evidence_family(self.focal_sets, len(self.classes_))
-        features = self._layer.features(data)
+        features = layer.features(data)
         self.feature_means_ = features.mean(axis=0)
         self.slopes_, self.offsets_ = least_informative(
-            self._layer.coefficients, self._layer.intercepts, self.feature_means_
+            layer.coefficients, layer.intercepts, self.feature_means_
         )
         self._check_probabilities(data, features)
+
+    @property
+    def _layer(self) -> LinearLayer:
+        return find_last_layer(self.estimator_)
 
     def _use_fitted(self, X: Any, y: Any) -> Any:
         """Validate X and y for a fitted estimator, set ``classes_``, and return X."""
@@ -191,37 +201,14 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
                 self.classes_ = hard_targets(y).names
             return data
         check_is_fitted(self.estimator)
-        self._check_attributes()
+        if not hasattr(self.estimator, "steps"):  # Pipelines check the columns.
+            validate_data(self.estimator, X, reset=False, skip_check_array=True)
         self.classes_ = np.asarray(self.estimator.classes_)
         if y is not None and not is_soft(y):
-            unknown = set(hard_targets(y).names.tolist()) - set(self.classes_.tolist())
-            if unknown:
-                expected = "classes of the fitted estimator"
-                raise InvalidParameterError(
-                    "y", expected, sorted(map(repr, unknown))[:5]
-                )
+            names = hard_targets(y).names.tolist()
+            expected = "classes of the fitted estimator"
+            encode_classes(names, self.classes_.tolist(), expected)
         return data
-
-    def _check_attributes(self) -> None:
-        """Raise if the columns of X differ from those of the fitted estimator."""
-        if hasattr(self.estimator, "steps"):  # Pipelines check the columns.
-            return
-        n = getattr(self.estimator, "n_features_in_", self.n_features_in_)
-        if n != self.n_features_in_:
-            raise InvalidParameterError(
-                "X",
-                f"a table with the {n} columns of the estimator",
-                self.n_features_in_,
-            )
-        expected = list(getattr(self.estimator, "feature_names_in_", []))
-        names = list(getattr(self, "feature_names_in_", []))
-        if expected and names and expected != names:
-            columns = rule.format_value(list(map(str, expected)))
-            raise InvalidParameterError(
-                "X",
-                f"a table with columns {columns}, in this order",
-                list(map(str, names)),
-            )
 
     def _check_probabilities(self, data: Any, features: np.ndarray) -> None:
         """Raise if the probabilities are not the softmax of the scores."""
@@ -236,15 +223,12 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
 
     # ---- prediction ------------------------------------------------------------------------------
 
-    def _evidence(self, features: np.ndarray) -> WeightsOfEvidence:
-        return WeightsOfEvidence.from_features(features, self.slopes_, self.offsets_)
-
     def _features(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "classes_")
         return self._layer.features(self._validate_objects(X, reset=False))
 
-    def _predict_evidence(self, X: Any) -> WeightsOfEvidence:
-        return self._evidence(self._features(X))
+    def _evidence(self, features: np.ndarray) -> WeightsOfEvidence:
+        return WeightsOfEvidence.from_features(features, self.slopes_, self.offsets_)
 
     def _compute_masses(self, X: np.ndarray) -> np.ndarray:
         return self._evidence(self._layer.features(X)).masses(self.focal_sets_)
@@ -262,7 +246,7 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
         array of shape (n_samples, n_classes)
             Probabilities, with columns in the order of ``classes_``.
         """
-        return self._predict_evidence(X).probabilities
+        return self._evidence(self._features(X)).probabilities
 
     def contour(self, X: Any) -> np.ndarray:
         """Return the plausibilities of the classes without computing masses.
@@ -276,7 +260,7 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
         -------
         array of shape (n_samples, n_classes)
         """
-        return self._predict_evidence(X).contour
+        return self._evidence(self._features(X)).contour
 
     def conflict(self, X: Any) -> np.ndarray:
         """Return the degree of conflict between the features for each object.
@@ -290,7 +274,7 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
         -------
         array of shape (n_samples,)
         """
-        return self._predict_evidence(X).conflict
+        return self._evidence(self._features(X)).conflict
 
     def weights_of_evidence(self, X: Any) -> np.ndarray:
         """Return the weights of evidence of the features for each class.
@@ -307,18 +291,6 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
             weight evidence against it.
         """
         return self._features(X)[:, :, None] * self.slopes_ + self.offsets_
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {
-            name: value
-            for name, value in super().__getstate__().items()
-            if name != "_layer"
-        }
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        if hasattr(self, "estimator_"):
-            self._layer = find_last_layer(self.estimator_)
 
 
 def _fit_estimator(estimator: Any, data: Any, targets: Targets) -> Any:
@@ -398,7 +370,7 @@ def _to_scores(
     """Return the coefficients and intercepts of the scores of all classes."""
     n_scores = coefficients.shape[1]
     intercepts = np.broadcast_to(np.asarray(intercepts, dtype=float), (n_scores,))
-    if n_scores == 1:  # log-odds of two classes
+    if n_scores == 1:
         return two_class_scores(coefficients, float(intercepts[0]))
     return coefficients, intercepts
 
@@ -412,13 +384,10 @@ def _to_dense(X: Any) -> np.ndarray:
 
 def _layer_of_perceptron(estimator: Any) -> LinearLayer:
     activation = estimator.out_activation_
-    if activation not in ("softmax", "logistic") or np.ndim(estimator.classes_[0]) > 0:
-        expected = "a classifier with one output per class"
+    is_binary = activation == "logistic" and estimator.n_outputs_ == 1
+    if not is_binary and activation != "softmax":
+        expected = "a classifier with one class for each object"
         raise InvalidParameterError("estimator", expected, activation)
-    if activation == "logistic" and estimator.n_outputs_ > 1:
-        raise InvalidParameterError(
-            "estimator", "a classifier with one class for each object"
-        )
 
     def features(X: Any) -> np.ndarray:
         values = _to_dense(X)
@@ -498,13 +467,11 @@ def _network_probabilities(
     else:
         probabilities = softmax(scores, axis=1)
         forms = [scores, probabilities, log_softmax(scores, axis=1)]
-    for form in forms:
-        if outputs.shape == form.shape and np.allclose(
-            outputs, form, atol=_TOLERANCE, rtol=_TOLERANCE
-        ):
-            return probabilities
-    forms_of_output = "or their softmax, log-softmax or sigmoid"
-    expected = (
-        f"a network with the outputs of its last linear layer ({forms_of_output})"
-    )
-    raise InvalidParameterError("estimator", expected)
+    if outputs.shape != scores.shape or not any(
+        np.allclose(outputs, form, atol=_TOLERANCE, rtol=_TOLERANCE) for form in forms
+    ):
+        expected = (
+            "a network with the outputs of its last linear layer (or their softmax, "
+        )
+        raise InvalidParameterError("estimator", f"{expected}log-softmax or sigmoid)")
+    return probabilities

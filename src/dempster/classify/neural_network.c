@@ -293,11 +293,10 @@ KERNEL network_cost(index_t n, index_t p, index_t n_classes, index_t q, const do
     return release(&scratch);
 }
 
-/* Minimize the cost by L-BFGS over the parameters for which `held` is false, and overwrite `parameters` with the
- * result. `outcome` receives the number of iterations and whether the method converged. */
+/* Minimize the cost by L-BFGS, and overwrite `parameters` with the result. `outcome` receives the number of iterations and whether the method converged. */
 KERNEL network_minimum(index_t n, index_t p, index_t n_classes, index_t q, const double *X, const double *lower,
-                       const double *upper, double mixing, double mu, double *parameters, const bool *held,
-                       index_t memory, index_t max_iter, double tol, double gradient_tol, double *history,
+                       const double *upper, double mixing, double mu, double *parameters, index_t memory,
+                       index_t max_iter, double tol, double gradient_tol, double *history,
                        index_t *outcome) {
     Scratch scratch = {0};
     Problem problem = {n, p, n_classes, q, X, lower, upper, mixing, mu, .r = 0};
@@ -310,7 +309,6 @@ KERNEL network_minimum(index_t n, index_t p, index_t n_classes, index_t q, const
     for (index_t i = 0; i < q && !scratch.failed; i++) x[i] = parameters[i];
     while (!scratch.failed && status == EVALUATE) {
         double cost = cost_and_gradient(&problem, x, gradient);
-        for (index_t i = 0; i < q; i++) gradient[i] = held[i] ? 0.0 : gradient[i];
         scratch.failed = lbfgs_advance(q, memory, x, cost, gradient, vectors, steps, changes, line, counts, max_iter,
                                        tol, gradient_tol, history, &status) == NO_MEMORY;
     }

@@ -33,7 +33,7 @@ _cost = kernel("""network_cost(
     mu: float, parameters: float64[q], gradient: float64[q] out) -> float""")
 _descent = kernel("""network_minimum(
     X: float64[n, p], lower: float64[n, n_classes], upper: float64[n, n_classes], mixing: float,
-    mu: float, parameters: float64[q] out, held: bool[q], memory: int, max_iter: int, tol: float,
+    mu: float, parameters: float64[q] out, memory: int, max_iter: int, tol: float,
     gradient_tol: float, history: float64[max_iter + 1] out, outcome: int64[2] out)""")
 
 _MEMORY = 20  # number of updates that L-BFGS stores
@@ -75,8 +75,6 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
         Share of the mass of the frame in the outputs: 1 gives plausibilities, 0 gives beliefs. The
         squared error compares the labels with the outputs m({k}) + mixing m(frame). None gives
         pignistic probabilities, which means 1 / n_classes (the value in the R package evclass).
-    optimize_prototypes : bool, default=True
-        Whether to optimize the prototypes, instead of keeping the centers of the k-means clusters.
     cv : int, default=5
         Number of folds of the cross-validation.
     init : {"auto", "classes", "all"}, default="auto"
@@ -150,7 +148,6 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
     ]
 
     _any_scale = True
-    _n_scalars = 2  # gamma and xi
     _rules: Mapping[str, rule.Rule] = {
         **NETWORK_RULES,
         "mixing": rule.choice(None) | rule.real(0, 1),
@@ -164,7 +161,6 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
         *,
         regularization: float | ArrayLike | str = 0.0,
         mixing: float | None = 1.0,
-        optimize_prototypes: bool = True,
         cv: int = 5,
         init: str = "auto",
         n_init: int = 10,
@@ -176,7 +172,6 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
         self.n_prototypes = n_prototypes
         self.regularization = regularization
         self.mixing = mixing
-        self.optimize_prototypes = optimize_prototypes
         self.cv = cv
         self.init = init
         self.n_init = n_init
@@ -233,15 +228,7 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
         parameters = start.copy()
         constants = (*self._constants(problem), strength)
         limits = (_MEMORY, self.max_iter, tol, tol / 10)
-        interruptible(
-            _descent,
-            *constants,
-            parameters,
-            self._is_fixed(start),
-            *limits,
-            history,
-            outcome,
-        )
+        interruptible(_descent, *constants, parameters, *limits, history, outcome)
         n_iter, converged = outcome.tolist()
         costs = history[1 : n_iter + 1] if n_iter else history[:1]
         return Run(parameters, costs.tolist(), bool(converged))
@@ -321,13 +308,8 @@ def network_masses(
     """Return the masses of n objects on M classes and the frame, shape (n, M + 1)."""
     out = np.empty((len(X), u.shape[1] + 1))
     with block_map(n_jobs) as apply:
-        apply(
-            _masses,
-            [
-                (X, a, b, prototypes, gamma, alpha, u, out)
-                for a, b in row_blocks(len(X))
-            ],
-        )
+        network = (prototypes, gamma, alpha, u)
+        apply(_masses, [(X, a, b, *network, out) for a, b in row_blocks(len(X))])
     return out
 
 

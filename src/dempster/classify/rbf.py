@@ -56,8 +56,6 @@ class EvidentialRBFClassifier(PrototypeNetworkClassifier):
         Strength of the regularization; a sequence or "cv": selected by cross-validation. With 0 the
         weights diverge if the classes are separable. The value with the largest cross-validated
         likelihood is selected; "cv" selects one of five values from 1e-5 to 1e-1.
-    optimize_prototypes : bool, default=True
-        Whether to optimize the prototypes, instead of keeping the centers of the k-means clusters.
     cv : int, default=5
         Number of folds of the cross-validation.
     n_init : int, default=5
@@ -125,7 +123,6 @@ class EvidentialRBFClassifier(PrototypeNetworkClassifier):
     }
     _strengths = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
     _probability = "plausibility"
-    _n_scalars = 1  # gamma
 
     def __init__(
         self,
@@ -133,7 +130,6 @@ class EvidentialRBFClassifier(PrototypeNetworkClassifier):
         *,
         focal_sets: str = "auto",
         regularization: float | ArrayLike | str = 1e-3,
-        optimize_prototypes: bool = True,
         cv: int = 5,
         n_init: int = 5,
         max_iter: int = 1000,
@@ -144,7 +140,6 @@ class EvidentialRBFClassifier(PrototypeNetworkClassifier):
         self.n_prototypes = n_prototypes
         self.focal_sets = focal_sets
         self.regularization = regularization
-        self.optimize_prototypes = optimize_prototypes
         self.cv = cv
         self.n_init = n_init
         self.max_iter = max_iter

@@ -15,6 +15,8 @@ from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster.belief import FocalSets, MassFunctions
 from dempster.classify._base import EvidentialClassifier, Targets, is_soft
 
+_N_NEIGHBORS = 5
+
 
 class SoftLabelClassifier(MetaEstimatorMixin, EvidentialClassifier):
     r"""Classifier for soft labels, which fits their mass functions by a regressor.
@@ -108,9 +110,6 @@ class SoftLabelClassifier(MetaEstimatorMixin, EvidentialClassifier):
             return super()._validate_objects(X, reset=reset, **options)
         return rule.validate_wrapped(self, X, self.estimator, reset=reset)
 
-    def _regressor(self) -> Any:
-        return KNeighborsRegressor() if self.estimator is None else self.estimator
-
     def _fit(self, X: Any, y: Any) -> None:
         rule.check_parameters(self, self._rules)
         data, targets = self._validate_training(X, _as_labels(y))
@@ -120,9 +119,10 @@ class SoftLabelClassifier(MetaEstimatorMixin, EvidentialClassifier):
         self._inverse_root = (vectors / scales).T
         if isinstance(data, np.ndarray):
             data = data.copy()  # A regressor may keep its training objects.
-        regressor = clone(self._regressor())
         if self.estimator is None:
-            regressor.set_params(n_neighbors=min(regressor.n_neighbors, len(masses)))
+            regressor = KNeighborsRegressor(min(_N_NEIGHBORS, len(masses)))
+        else:
+            regressor = clone(self.estimator)
         try:
             self.estimator_ = regressor.fit(data, masses @ (vectors * scales))
         except ValueError as error:

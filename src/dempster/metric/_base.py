@@ -14,14 +14,13 @@ from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
-from sklearn.metrics.pairwise import laplacian_kernel, linear_kernel, rbf_kernel
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils import gen_batches
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     check_consistent_length,
     check_is_fitted,
     column_or_1d,
-    validate_data,
 )
 
 from dempster import _validation as rule
@@ -31,21 +30,20 @@ from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._fitting import fit_transaction, warn_not_converged
 from dempster._random import as_generator
 from dempster._site import DocumentedEstimator
-from dempster._types import ArrayLike, MaybeUnset, Seed, TableLike
+from dempster._types import ArrayLike, Seed, TableLike
 from dempster.constraints import Constraints
 from dempster.constraints.constraints import validate_constraints
-from dempster.dissimilarity.input import order_columns_as_in_fit, order_columns_as_rows
 from dempster.optimize.descent import Run
 
-PAIR_RULES: Mapping[str, rule.Rule] = {
+METRIC_RULES: Mapping[str, rule.Rule] = {
+    "n_components": rule.choice(None) | rule.integer(1),
+    "regularization": rule.real(0),
+    "gamma": rule.choice("auto") | rule.real(0, open_low=True),
+    "n_init": rule.repetitions(),
     "max_pairs": rule.integer(1),
     "max_iter": rule.iterations(),
     "tol": rule.real(0),
     "random_state": rule.seed,
-}
-KERNEL_RULES: Mapping[str, rule.Rule] = {
-    "kernel": rule.choice("rbf", "laplacian", "linear", "precomputed"),
-    "gamma": rule.choice("auto") | rule.real(0, open_low=True),
 }
 
 UNLABELED = -1
@@ -86,10 +84,9 @@ class MetricLearner(
 ):
     """Base class of the metric learners. A subclass implements ``_learn`` and ``_transform``."""
 
-    _rules: Mapping[str, rule.Rule] = {}
-    _needs_square_matrices = (
-        False  # Whether matrices of shape (n_features, n_features) are used.
-    )
+    _rules = METRIC_RULES
+    # Whether matrices of shape (n_features, n_features) are used.
+    _needs_square_matrices = False
     components_: Annotated[np.ndarray, "n_components n_features"]
     n_components: int | None
 
@@ -113,7 +110,6 @@ class MetricLearner(
         ----------
         X : array-like of shape (n_samples, n_features)
             All objects, including those without labels or constraints. The type float32 is kept.
-            With ``kernel="precomputed"``, kernel values of all pairs of objects.
         y : array-like of shape (n_samples,), optional
             Labels, -1 for unlabeled objects. If the estimator learns from pairs, two labeled
             objects are a must-link if their labels are equal, otherwise a cannot-link.
@@ -126,8 +122,16 @@ class MetricLearner(
         self
         """
         with fit_transaction(self) as draft:
-            rule.check_parameters(draft, draft._rules)
+            for name, value in draft.get_params(deep=False).items():
+                rule.check(value, name, draft._rules[name])
             data = draft._validate_features(X, reset=True)
+            if isinstance(y, Constraints):
+                must = "labels; pass constraints by name: fit(X, constraints=...)"
+                raise InvalidParameterError("y", must)
+            if y is None and constraints is None:
+                learner = type(self).__name__
+                message = f"{learner} requires y to be passed, but the target y is None"
+                raise InvalidParameterError("y", message=message)
             draft._learn(data, rule.reorder_like(y, rule.row_index(X)), constraints)
         return self
 
@@ -137,8 +141,7 @@ class MetricLearner(
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Objects. With ``kernel="precomputed"``, kernel values of the objects with all training
-            objects.
+            Objects.
 
         Returns
         -------
@@ -159,21 +162,9 @@ class MetricLearner(
         return tags
 
     def _validate_features(self, X: Any, *, reset: bool) -> np.ndarray:
-        X = rule.to_supported_type(self, X)
-        with rule.validating(X, "X"):
-            values = validate_data(
-                self,
-                X,
-                reset=reset,
-                dtype=[np.float64, np.float32],
-                order="C",
-                ensure_min_samples=2 if reset else 1,
-            )
-        if not reset:
-            rule.check_size(values, "X")
-            return values
-        rule.check_scale(values, "X")
-        if self._needs_square_matrices:
+        min_rows = 2 if reset else 1
+        values = rule.validate_features(self, X, reset=reset, min_rows=min_rows)
+        if reset and self._needs_square_matrices:
             p = values.shape[1]
             rule.check_memory(
                 4 * 8 * p * p,
@@ -199,34 +190,21 @@ class MetricLearner(
 class ClassMetricLearner(MetricLearner):
     """Base class of the metric learners from labels. A subclass implements ``_learn_classes``."""
 
-    _rules = {
-        "n_components": rule.choice(None) | rule.integer(1),
-        "regularization": rule.real(0),
-    }
-
     def _learn_classes(self, data: np.ndarray, classes: Classes) -> np.ndarray:
         """Set the attributes of the learned features, and return their eigenvalues."""
         raise NotImplementedError
 
     def _learn(self, data: np.ndarray, y: Any, constraints: Any) -> None:
-        learner = type(self).__name__
-        if constraints is not None or isinstance(y, Constraints):
+        if constraints is not None:
             message = (
-                f"{learner} learns from labels, not from constraints; "
+                f"{type(self).__name__} learns from labels, not from constraints; "
                 "use PCCA, KPCCA, MMC or DMLEig"
             )
             raise InvalidParameterError("constraints", message=message)
-        if y is None:
-            raise _missing_target_error(learner, "use -1 for unlabeled objects")
         classes = _encode_labels(data, y)
         self.eigenvalues_ = self._learn_classes(data, classes)
         self.objective_ = float(self.eigenvalues_.sum())
         self.classes_ = classes.names
-
-
-def _missing_target_error(learner: str, advice: str) -> InvalidParameterError:
-    message = f"{learner} requires y to be passed, but the target y is None; {advice}"
-    return InvalidParameterError("y", message=message)
 
 
 class PairMetricLearner(MetricLearner):
@@ -268,15 +246,7 @@ class PairMetricLearner(MetricLearner):
         self, data: np.ndarray, y: Any, constraints: Any, rng: np.random.Generator
     ) -> Pairs:
         """Return the sorted constrained pairs, or up to ``max_pairs`` pairs of labeled rows."""
-        learner = type(self).__name__
-        if isinstance(y, Constraints):
-            raise InvalidParameterError(
-                "y",
-                "labels, got Constraints; pass them by name: fit(X, constraints=...)",
-            )
         if constraints is None:
-            if y is None:
-                raise _missing_target_error(learner, "pass y or constraints")
             constraints = _pairs_from_classes(
                 _encode_labels(data, y), len(data), self.max_pairs, rng
             )
@@ -286,9 +256,7 @@ class PairMetricLearner(MetricLearner):
             )
         constraints = validate_constraints(constraints, len(data))
         if len(constraints) == 0:
-            raise InvalidParameterError(
-                "constraints", must=f"contain at least one pair for {learner}, got none"
-            )
+            raise InvalidParameterError("constraints", must="contain at least one pair")
         links = (constraints.must_link, constraints.cannot_link)
         ends = [pairs[np.lexsort(pairs.T[::-1])] for pairs in links]
         return Pairs(
@@ -317,79 +285,37 @@ class LinearMetricLearner(MetricLearner):
 
 
 class KernelMetricLearner(MetricLearner):
-    """Base class of the kernel metric learners.
+    """Base class of the kernel metric learners, with the kernel k(x, x') = exp(-gamma |x - x'|^2).
 
     The features are z(x) = sum_i a_i k(x_i, x), where x_i are the objects in ``support_`` and a_i
     is column i of ``components_``.
     """
 
-    kernel: str
     gamma: Any
     components_: Annotated[np.ndarray, "n_components n_support"]
     support_: Annotated[np.ndarray, "n_support"]
-    support_vectors_: MaybeUnset[Annotated[np.ndarray, "n_support n_features"]]
-    gamma_: MaybeUnset[float]
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        return tags
+    support_vectors_: Annotated[np.ndarray, "n_support n_features"]
+    gamma_: float
 
     def _validate_features(self, X: Any, *, reset: bool) -> np.ndarray:
-        if self.kernel == "precomputed":
-            order_columns = order_columns_as_rows if reset else order_columns_as_in_fit
-            X = order_columns(self, rule.to_supported_type(self, X))
         data = super()._validate_features(X, reset=reset)
-        if not reset:
-            return data
-        if self.kernel == "precomputed":
-            if data.shape[0] != data.shape[1]:
-                raise InvalidParameterError(
-                    "X",
-                    f"a square matrix with kernel='precomputed', got shape {data.shape}",
-                )
-            if not np.allclose(data, data.T, rtol=1e-4, atol=1e-6 * np.abs(data).max()):
-                raise InvalidParameterError("X", "symmetric with kernel='precomputed'")
-        if self.kernel in ("rbf", "laplacian"):
+        if reset:
             is_auto = self.gamma == "auto"
-            self.gamma_ = (
-                automatic_gamma(data, self.kernel) if is_auto else float(self.gamma)
-            )
+            self.gamma_ = automatic_gamma(data) if is_auto else float(self.gamma)
         return data
-
-    def _check_loaded(self) -> None:
-        """Raise an error unless the attributes that the kernel needs are present."""
-        needed = []
-        if self.kernel != "precomputed":
-            needed.append("support_vectors_")
-        if self.kernel in ("rbf", "laplacian"):
-            needed.append("gamma_")
-        for name in needed:
-            if not hasattr(self, name):
-                raise InvalidInputError(f"{name!r} is missing")
 
     def _set_support(
         self, data: np.ndarray, positions: np.ndarray, coefficients: np.ndarray
     ) -> None:
         """Set the attributes of the objects with coefficients."""
         self.support_ = positions
-        if self.kernel != "precomputed":
-            self.support_vectors_ = data[positions]
+        self.support_vectors_ = data[positions]
         self.components_ = coefficients
 
-    def _gram(self, data: np.ndarray, positions: np.ndarray) -> np.ndarray:
-        """Return the kernel matrix of the training objects at ``positions`` as float64."""
-        if self.kernel == "precomputed":
-            return data[np.ix_(positions, positions)].astype(np.float64)
-        return self._kernel_values(data[positions], data[positions])
-
     def _kernel_values(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Return the kernel matrix as float64."""
         rows = rows.astype(np.float64, copy=False)
         columns = columns.astype(np.float64, copy=False)
-        if self.kernel == "linear":
-            return linear_kernel(rows, columns)
-        if self.kernel == "laplacian":
-            return laplacian_kernel(rows, columns, gamma=self.gamma_)
         origin = centering_offset(columns.min(axis=0), columns.max(axis=0))
         if origin is not None:
             rows = rows - origin
@@ -398,13 +324,9 @@ class KernelMetricLearner(MetricLearner):
 
     def _transform(self, data: np.ndarray) -> np.ndarray:
         features = np.empty((len(data), len(self.components_)), dtype=data.dtype)
-        for block in gen_batches(
-            len(data), max(1, MAX_BLOCK_CELLS // len(self.support_))
-        ):
-            if self.kernel == "precomputed":
-                values = data[block][:, self.support_]
-            else:
-                values = self._kernel_values(data[block], self.support_vectors_)
+        size = max(1, MAX_BLOCK_CELLS // len(self.support_))
+        for block in gen_batches(len(data), size):
+            values = self._kernel_values(data[block], self.support_vectors_)
             features[block] = values @ self.components_.T
         return features
 
@@ -424,10 +346,6 @@ def _encode_labels(data: np.ndarray, y: Any) -> Classes:
     with rule.validating_labels(y, "y"):
         labels = column_or_1d(y, warn=True)
         check_consistent_length(data, labels)
-    if labels.dtype.kind == "V":
-        raise InvalidParameterError(
-            "y", must=f"contain one label per row of X, got records ({labels.dtype})"
-        )
     if any(map(rule.is_missing, labels.tolist())):
         raise InvalidParameterError(
             "y", must="not contain missing values; use -1 for unlabeled objects"
@@ -448,22 +366,21 @@ def _encode_labels(data: np.ndarray, y: Any) -> Classes:
     return Classes(positions, codes.reshape(-1), names)
 
 
-def automatic_gamma(data: np.ndarray, kernel: str = "rbf") -> float:
+def automatic_gamma(data: np.ndarray) -> float:
     """Return the default ``gamma``, 2 divided by the median squared distance between rows.
 
-    For the Laplacian kernel, 2 is divided by the median L1 distance. For the RBF kernel and
-    standardized features, the result is about 1 / n_features.
+    For standardized features, the result is about 1 / n_features.
     """
     sample = np.asarray(data[:: -(-len(data) // MAX_GAMMA_ROWS)], dtype=np.float64)
-    distances = pdist(
-        sample, metric="cityblock" if kernel == "laplacian" else "sqeuclidean"
-    )
-    typical = (
-        np.median(distances) or distances.mean()
-    )  # The median is 0 if many rows are equal.
+    typical = typical_square(pdist(sample, metric="sqeuclidean"))
     if typical > 0:
         return 2 / typical
     return 1.0
+
+
+def typical_square(squares: np.ndarray) -> float:
+    """Return the median of squared distances, or their mean if many rows are equal."""
+    return np.median(squares) or squares.mean()
 
 
 def limit_threads(size: int) -> AbstractContextManager[None]:

@@ -18,7 +18,7 @@ from dempster import _validation as rule
 from dempster._errors import InvalidParameterError
 from dempster._native import interruptible
 from dempster.metric._base import (
-    KERNEL_RULES,
+    METRIC_RULES,
     Classes,
     ClassMetricLearner,
     KernelMetricLearner,
@@ -225,7 +225,7 @@ class LFDA(ClassMetricLearner, LinearMetricLearner):
 
     _needs_square_matrices = True
     _rules = {
-        **ClassMetricLearner._rules,
+        **METRIC_RULES,
         "n_neighbors": rule.integer(1),
         "embedding": rule.choice("weighted", "plain", "orthonormalized"),
     }
@@ -286,15 +286,13 @@ def local_affinity(rows: np.ndarray, n_neighbors: int) -> np.ndarray:
     """
     squared = euclidean_distances(rows, squared=True)
     k = min(n_neighbors, len(rows) - 1)
-    scales = np.sqrt(
-        np.partition(squared, k, axis=1)[:, k]
-    )  # Position 0 is the object itself.
+    # Position 0 is the object itself.
+    scales = np.sqrt(np.partition(squared, k, axis=1)[:, k])
     # If more than k objects are equal, sigma is 0. Their affinity is 1 to each other and 0 to
     # different objects.
+    products = np.maximum(np.outer(scales, scales), np.finfo(float).tiny)
     with np.errstate(over="ignore"):
-        return np.exp(
-            -squared / np.maximum(np.outer(scales, scales), np.finfo(float).tiny)
-        )
+        return np.exp(-squared / products)
 
 
 def local_scatters(
@@ -336,20 +334,16 @@ class KFDA(ClassMetricLearner, KernelMetricLearner):
     where M and N are the scatter matrices of the columns of K between and within classes. There are
     at most n_classes - 1 features, each with unit variance within classes. The cost is cubic in the
     number of labeled objects and linear in the number of unlabeled objects. The ridge rho prevents
-    overfitting to a few labels.
+    overfitting to a few labels. For other kernels, apply `FDA` to the scores of scikit-learn's
+    ``KernelPCA``.
 
     Parameters
     ----------
     n_components : int, optional
         Number of features; by default the maximum, n_classes - 1.
-    kernel : {"rbf", "laplacian", "linear", "precomputed"}, default="rbf"
-        Kernel function k. With "precomputed", X contains kernel values. In ``fit`` these are the
-        values for all pairs of training objects; in ``transform`` they are the values of the new
-        objects (rows) with all training objects.
     gamma : float > 0 or "auto", default="auto"
-        Inverse width of the Gaussian kernel exp(-gamma |x - x'|^2), or of the Laplacian kernel.
-        "auto" is 2 divided by the median squared distance between objects (for the Laplacian
-        kernel, by the median L1 distance).
+        Inverse width of the Gaussian kernel k(x, x') = exp(-gamma |x - x'|^2). "auto" is 2 divided
+        by the median squared distance between objects.
     regularization : float >= 0, default=1
         Ridge rho, in units of the mean eigenvalue of N. The default is suitable for tens of labels.
         With hundreds of labels, use 0.1 or less.
@@ -361,7 +355,7 @@ class KFDA(ClassMetricLearner, KernelMetricLearner):
     support_ : ndarray of shape (n_support,)
         Indices of the labeled objects.
     support_vectors_ : ndarray of shape (n_support, n_features)
-        Labeled objects; absent if the kernel is precomputed.
+        Labeled objects.
     gamma_ : float
         Value of ``gamma``.
     eigenvalues_, objective_, classes_
@@ -388,18 +382,14 @@ class KFDA(ClassMetricLearner, KernelMetricLearner):
     True
     """
 
-    _rules = {**ClassMetricLearner._rules, **KERNEL_RULES}
-
     def __init__(
         self,
         n_components: int | None = None,
         *,
-        kernel: str = "rbf",
         gamma: float | str = "auto",
         regularization: float = 1.0,
     ):
         self.n_components = n_components
-        self.kernel = kernel
         self.gamma = gamma
         self.regularization = regularization
 
@@ -409,9 +399,10 @@ class KFDA(ClassMetricLearner, KernelMetricLearner):
             n_classes - 1, f"n_classes - 1 with {n_classes} classes"
         )
         # K is symmetric, so that its rows can be used like the rows of X in FDA.
-        gram = self._gram(data, classes.positions)
+        positions = classes.positions
+        gram = self._kernel_values(data[positions], data[positions])
         eigenvalues, vectors = interruptible(
             fisher_directions, gram, classes, self.regularization, q
         )
-        self._set_support(data, classes.positions, vectors)
+        self._set_support(data, positions, vectors)
         return eigenvalues

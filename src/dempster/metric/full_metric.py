@@ -22,7 +22,7 @@ from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._native import interruptible
 from dempster._types import Seed
 from dempster.metric._base import (
-    PAIR_RULES,
+    METRIC_RULES,
     LinearMetricLearner,
     PairMetricLearner,
     Pairs,
@@ -89,16 +89,10 @@ def whiten(
     must = pairs.differences(data, 1)
     cannot = pairs.differences(data, -1)
     for differences, kind in ((must, "must-link"), (cannot, "cannot-link")):
-        if not len(differences):
-            advice = (
-                "add one to constraints or, if y has both kinds, increase max_pairs"
-            )
-            raise InvalidInputError(
-                f"{learner} requires must-links and cannot-links, got no {kind}; {advice}"
-            )
         if not differences.any():
             raise InvalidInputError(
-                f"{learner} requires a {kind} between different objects, but all join equal ones"
+                f"{learner} requires a {kind} between different objects; add one to constraints "
+                "or, if y has both kinds, increase max_pairs"
             )
     basis = None if diagonal else _basis_of_differences(data[np.unique(pairs.ends)])
     if basis is not None:
@@ -231,8 +225,7 @@ class FullMetricLearner(PairMetricLearner, LinearMetricLearner):
 
     _needs_square_matrices = True
     _rules = {
-        **PAIR_RULES,
-        "n_components": rule.choice(None) | rule.integer(1),
+        **METRIC_RULES,
         "regularization": rule.real(0, open_low=True),
     }
     diagonal = False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -14,10 +13,8 @@ from dempster._arrays import row_mean
 from dempster._errors import InvalidParameterError
 from dempster._native import interruptible
 from dempster._types import Seed
-from dempster._validation import as_reals
 from dempster.metric._base import (
-    KERNEL_RULES,
-    PAIR_RULES,
+    METRIC_RULES,
     KernelMetricLearner,
     LinearMetricLearner,
     PairMetricLearner,
@@ -25,6 +22,7 @@ from dempster.metric._base import (
     fix_signs,
     limit_threads,
     minimize_array,
+    typical_square,
 )
 from dempster.optimize.descent import Run
 
@@ -35,17 +33,11 @@ _ROUNDING = (
 _TIE = 1e-3  # Objectives with a smaller relative difference are tied; the first one is kept.
 # Eigenvalues of the kernel matrix below this share of the largest one are ignored.
 _MIN_EIGENVALUE = 1e-10
-_MAX_NEGATIVE = (
-    0.1  # Rounding gives small negative eigenvalues; a distance matrix has large ones.
-)
 
 PCCA_RULES = {
-    **PAIR_RULES,
+    **METRIC_RULES,
     "n_components": rule.integer(1),
     "beta": rule.real(0, open_low=True),
-    "regularization": rule.real(0),
-    "init": rule.choice("pca", "random") | rule.array,
-    "n_init": rule.repetitions(),
 }
 
 
@@ -91,33 +83,28 @@ class PairLoss:
 
 
 def _typical(differences: np.ndarray) -> float:
-    """Return the median of the squared norms of the rows, or their mean if the median is zero."""
-    squared = np.einsum("nq,nq->n", differences, differences)
-    return np.median(squared) or squared.mean()
+    """Return the typical squared norm of the rows."""
+    return typical_square(np.einsum("nq,nq->n", differences, differences))
 
 
 def initial_maps(
-    loss: PairLoss, objects: np.ndarray, q: int, init: str, n_init: int, rng: Any
+    loss: PairLoss, objects: np.ndarray, q: int, n_init: int, rng: np.random.Generator
 ) -> list[np.ndarray]:
     """Return initial maps of shape (q, r).
 
-    They are scaled so that the median squared distance of the pairs is one. With ``init="pca"`` the
-    first map consists of the principal directions; all others are random. The rows of a random map
-    are random linear combinations of the centered objects, because gradient steps cannot change
-    directions outside the span of the objects.
+    They are scaled so that the median squared distance of the pairs is one. The first map consists
+    of the principal directions; all others are random. The rows of a random map are random linear
+    combinations of the centered objects, because gradient steps cannot change directions outside
+    the span of the objects.
     """
     centered = objects - row_mean(objects)
-    maps = []
-    if init == "pca":
-        principal = np.zeros((q, objects.shape[1]))
-        _, singular, directions = np.linalg.svd(centered, full_matrices=False)
-        kept = directions[:q][singular[:q] > 1e-10 * singular[0]]
-        principal[: len(kept)] = fix_signs(kept)
-        maps.append(principal)
-    maps += [
-        rng.standard_normal((q, len(centered))) @ centered
-        for _ in range(n_init - len(maps))
-    ]
+    principal = np.zeros((q, objects.shape[1]))
+    _, singular, directions = np.linalg.svd(centered, full_matrices=False)
+    kept = directions[:q][singular[:q] > 1e-10 * singular[0]]
+    principal[: len(kept)] = fix_signs(kept)
+    maps = [principal]
+    for _ in range(n_init - 1):
+        maps.append(rng.standard_normal((q, len(centered))) @ centered)
     typical = [_typical(loss.mapped_differences(L)) for L in maps]
     useful = [L / np.sqrt(t) for L, t in zip(maps, typical, strict=True) if t > 0]
     # If the objects of all pairs coincide in all maps, use the attributes, in which at least one
@@ -125,41 +112,17 @@ def initial_maps(
     return useful or [np.eye(q, objects.shape[1]) / loss.typical_distance]
 
 
-def validate_map(init: Any, shape: tuple[int, int], axes: str) -> np.ndarray | None:
-    """Return ``init`` as an array of the given shape, or None if it is a string."""
-    if isinstance(init, str):
-        return None
-    start = np.array(as_reals(init, "init"), dtype=np.float64)
-    if start.shape != shape:
-        raise InvalidParameterError(
-            "init", must=f"have shape {shape} ({axes}), got {start.shape}"
-        )
-    if not np.isfinite(start).all() or not start.any():
-        raise InvalidParameterError(
-            "init", "finite and not all zero, because the gradient is zero there"
-        )
-    return start
-
-
 def best_descent(
     params: PCCA | KPCCA,
-    loss: PairLoss,
     objects: np.ndarray,
+    pairs: Pairs,
     q: int,
-    start: np.ndarray | None,
-    rng: Any,
+    rng: np.random.Generator,
 ) -> Run[np.ndarray]:
-    """Minimize the loss from ``start`` or, if it is None, from the initial maps of ``init``.
-
-    Return the best run.
-    """
-    if start is None:
-        starts = interruptible(
-            initial_maps, loss, objects, q, params.init, params.n_init, rng
-        )
-    else:
-        starts = [start]
-    runs = [_descend(loss, each, params.max_iter, params.tol) for each in starts]
+    """Minimize the loss from several initial maps, and return the best run."""
+    loss = PairLoss(objects, pairs, params.beta, params.regularization)
+    starts = interruptible(initial_maps, loss, objects, q, params.n_init, rng)
+    runs = [_descend(loss, start, params.max_iter, params.tol) for start in starts]
     best = runs[0]
     for run in runs[1:]:
         if run.objective < (1 - _TIE) * best.objective:
@@ -227,13 +190,10 @@ class PCCA(PairMetricLearner, LinearMetricLearner):
         Steepness of the loss at the distance 1, which separates must-links from cannot-links.
     regularization : float >= 0, default=0
         Weight of the squared norm of L, which is added to the objective; zero in the paper.
-    init : {"pca", "random"} or array of shape (n_components, n_features), default="pca"
-        Initial value of L. "pca" uses the principal directions first, then random maps, and
-        "random" uses random maps only. They are scaled so that the median squared distance of the
-        pairs is one. If an array is given, ``n_init`` is ignored.
     n_init : int, default=3
-        Number of initial values. The result with the smallest objective is kept; if the relative
-        difference is below 0.001, the first one.
+        Number of initial values of L: first the principal directions, then random maps. The result
+        with the smallest objective is kept; if the relative difference is below 0.001, the first
+        one.
     max_pairs : int, default=10000
         Maximum number of pairs of labeled objects. If there are more pairs, this number of pairs is
         drawn at random.
@@ -277,7 +237,6 @@ class PCCA(PairMetricLearner, LinearMetricLearner):
         *,
         beta: float = 1.0,
         regularization: float = 0.0,
-        init: Any = "pca",
         n_init: int = 3,
         max_pairs: int = 10_000,
         max_iter: int = 1000,
@@ -288,7 +247,6 @@ class PCCA(PairMetricLearner, LinearMetricLearner):
             n_components, regularization, max_pairs, max_iter, tol, random_state
         )
         self.beta = beta
-        self.init = init
         self.n_init = n_init
 
     def _learn_pairs(
@@ -297,10 +255,8 @@ class PCCA(PairMetricLearner, LinearMetricLearner):
         q = self._number_of_components(data.shape[1], f"n_features={data.shape[1]}")
         warn_one_kind("PCCA", pairs)
         objects = data.astype(np.float64, copy=False)
-        start = validate_map(self.init, (q, data.shape[1]), "n_components, n_features")
         with limit_threads(data.shape[1]):
-            loss = PairLoss(objects, pairs, self.beta, self.regularization)
-            run = best_descent(self, loss, objects, q, start, rng)
+            run = best_descent(self, objects, pairs, q, rng)
         self.components_ = run.model.astype(data.dtype)
         return run
 
@@ -308,7 +264,8 @@ class PCCA(PairMetricLearner, LinearMetricLearner):
 class KPCCA(PairMetricLearner, KernelMetricLearner):
     r"""Kernel pairwise constrained component analysis, which learns nonlinear features from pairs.
 
-    The method is `PCCA` in the feature space of a kernel. It minimizes, over coefficients A,
+    The method is `PCCA` in the feature space of a Gaussian kernel k. It minimizes, over
+    coefficients A,
 
     .. math::
 
@@ -325,8 +282,6 @@ class KPCCA(PairMetricLearner, KernelMetricLearner):
     ----------
     n_components : int, default=2
         Number of features, at most the number of constrained objects.
-    kernel : {"rbf", "laplacian", "linear", "precomputed"}, default="rbf"
-        Kernel function. With "precomputed", X contains kernel values; see `KFDA`.
     gamma : float > 0 or "auto", default="auto"
         Inverse width of the kernel; see `KFDA`.
     beta : float > 0, default=1
@@ -334,10 +289,6 @@ class KPCCA(PairMetricLearner, KernelMetricLearner):
     regularization : float >= 0, default=0
         Weight of the squared norm of the map in the feature space, which is added to the objective;
         zero in the paper. With few pairs a small value (0.01) makes the features smoother.
-    init : {"pca", "random"} or array of shape (n_components, n_samples), default="pca"
-        Initial coefficients, as in `PCCA`. "pca" uses the kernel principal directions of the
-        constrained objects first. If an array is given, objects with a nonzero coefficient are
-        added to ``support_``.
     n_init, max_pairs, max_iter : int, default=3, 10000, 1000
         Number of initial values, maximum number of pairs of labeled objects, and maximum number of
         iterations; see `PCCA`.
@@ -354,7 +305,7 @@ class KPCCA(PairMetricLearner, KernelMetricLearner):
     support_ : ndarray of shape (n_support,)
         Indices of the objects that have a coefficient.
     support_vectors_ : ndarray of shape (n_support, n_features)
-        Objects in ``support_``; absent if the kernel is precomputed.
+        Objects in ``support_``.
     gamma_ : float
         Value of ``gamma``.
     objective_, history_, n_iter_, converged_
@@ -379,17 +330,15 @@ class KPCCA(PairMetricLearner, KernelMetricLearner):
     True
     """
 
-    _rules = {**PCCA_RULES, **KERNEL_RULES}
+    _rules = PCCA_RULES
 
     def __init__(
         self,
         n_components: int = 2,
         *,
-        kernel: str = "rbf",
         gamma: float | str = "auto",
         beta: float = 1.0,
         regularization: float = 0.0,
-        init: Any = "pca",
         n_init: int = 3,
         max_pairs: int = 10_000,
         max_iter: int = 1000,
@@ -399,10 +348,8 @@ class KPCCA(PairMetricLearner, KernelMetricLearner):
         super().__init__(
             n_components, regularization, max_pairs, max_iter, tol, random_state
         )
-        self.kernel = kernel
         self.gamma = gamma
         self.beta = beta
-        self.init = init
         self.n_init = n_init
 
     def _learn_pairs(
@@ -413,18 +360,11 @@ class KPCCA(PairMetricLearner, KernelMetricLearner):
         q = self._number_of_components(
             len(support), f"{len(support)}, the number of constrained objects"
         )
-        start = validate_map(self.init, (q, len(data)), "n_components, n_samples")
-        if start is not None:
-            support = np.union1d(support, np.flatnonzero(start.any(axis=0)))
         among_support = Pairs(np.searchsorted(support, pairs.ends), pairs.signs)
         with limit_threads(len(support)):
-            coordinates, back = interruptible(
-                _kernel_coordinates, self._gram(data, support)
-            )
-            loss = PairLoss(coordinates, among_support, self.beta, self.regularization)
-            if start is not None:
-                start = start[:, support] @ coordinates
-            run = best_descent(self, loss, coordinates, q, start, rng)
+            gram = self._kernel_values(data[support], data[support])
+            coordinates, back = interruptible(_kernel_coordinates, gram)
+            run = best_descent(self, coordinates, among_support, q, rng)
         self._set_support(data, support, run.model @ back)
         return run
 
@@ -436,11 +376,6 @@ def _kernel_coordinates(gram: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     coordinates corresponds to the coefficients A = M Q of the objects, for which A K = M R'.
     """
     eigenvalues, vectors = np.linalg.eigh(gram)
-    if eigenvalues[0] < -_MAX_NEGATIVE * max(eigenvalues[-1], 0):
-        ends = f"{eigenvalues[0]:.3g} to {eigenvalues[-1]:.3g}"
-        raise InvalidParameterError(
-            "X", f"a positive semidefinite kernel matrix, got eigenvalues from {ends}"
-        )
     kept = eigenvalues > _MIN_EIGENVALUE * eigenvalues[-1]
     roots = np.sqrt(eigenvalues[kept])
     vectors = vectors[:, kept]

@@ -8,19 +8,16 @@ from typing import Annotated, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin
-from sklearn.utils.validation import check_is_fitted
 
 from dempster import _validation as rule
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._fitting import fit_transaction, warn_not_converged
-from dempster._random import as_random_state
 from dempster._site import DocumentedEstimator
-from dempster.mixture.em import EMResult
+from dempster.mixture.em import EMResult, normalize
 
 AUTO_COMPONENTS = range(1, 10)
-_TIE = (
-    1e-9  # Relative differences of BIC below this value are considered rounding errors.
-)
+# Relative differences of BIC below this value are considered rounding errors.
+_TIE = 1e-9
 
 
 def several(test: Any) -> Any:
@@ -38,26 +35,28 @@ def several(test: Any) -> Any:
     return passes
 
 
-NUMBER_RULE = (
-    rule.choice("auto")
+MIXTURE_RULES: Mapping[str, rule.Rule] = {
+    "n_components": rule.choice("auto")
     | rule.integer(1)
-    | rule.Rule("several of these", several(rule.integer(1).test))
-)
+    | rule.Rule("several of these", several(rule.integer(1).test)),
+    "n_init": rule.repetitions(),
+    "max_iter": rule.iterations(),
+    "tol": rule.real(0),
+    "random_state": rule.seed,
+}
 
 
 class Mixture(DensityMixin, DocumentedEstimator, BaseEstimator):
     """Base class of mixtures.
 
     A subclass defines the constructor, the rules that validate its parameters (`_rules`), the
-    estimation (`_estimate`), the logarithms of proportion times density (`_log_joint`) and random
-    objects (`_draw`).
+    estimation (`_estimate`), and the logarithms of proportion times density (`_log_joint`).
     """
 
     _rules: Mapping[str, rule.Rule]
     n_components: Any
     n_components_: int
     n_features_in_: int
-    random_state: Any
     weights_: Annotated[np.ndarray, "g"]
     n_parameters_: int
     labels_: Annotated[np.ndarray, "n_samples"]
@@ -68,10 +67,6 @@ class Mixture(DensityMixin, DocumentedEstimator, BaseEstimator):
 
     def _log_joint(self, X: Any) -> np.ndarray:
         """Validate X and return log(proportion * density) of each component, shape (n, g)."""
-        raise NotImplementedError
-
-    def _draw(self, components: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
-        """Draw an object from each of the components."""
         raise NotImplementedError
 
     # ---- fitting ---------------------------------------------------------------------------------
@@ -95,25 +90,6 @@ class Mixture(DensityMixin, DocumentedEstimator, BaseEstimator):
         with fit_transaction(self) as draft:
             draft._estimate(X, sample_weight)
         return self
-
-    def fit_predict(
-        self, X: Any, y: Any = None, sample_weight: Any = None
-    ) -> np.ndarray:
-        """Fit the mixture and return the most probable component of each training object.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training objects.
-        y : ignored
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights of the objects; see `fit`.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-        """
-        return self.fit(X, y, sample_weight=sample_weight).labels_
 
     def _requested_numbers(self) -> list[int]:
         """Return the requested numbers of components in increasing order."""
@@ -159,7 +135,7 @@ class Mixture(DensityMixin, DocumentedEstimator, BaseEstimator):
                 "bic": 2 * run.log_likelihood - count * np.log(total),
                 "log_likelihood": run.log_likelihood,
                 "n_parameters": count,
-                "n_iter": run.n_iter,
+                "n_iter": len(run.history),
                 "converged": run.converged,
                 "problem": run.problem or "",
             }
@@ -182,7 +158,7 @@ class Mixture(DensityMixin, DocumentedEstimator, BaseEstimator):
         self.weights_ = run.parameters.proportions
         self.n_parameters_ = best["n_parameters"]
         self.history_ = run.history
-        self.n_iter_ = run.n_iter
+        self.n_iter_ = len(run.history)
         self.converged_ = run.converged
         if not run.converged:
             warn_not_converged(self)
@@ -216,9 +192,7 @@ class Mixture(DensityMixin, DocumentedEstimator, BaseEstimator):
         -------
         array of shape (n_samples, n_components)
         """
-        joint = self._log_joint(X)
-        joint = np.exp(joint - joint.max(axis=1, keepdims=True))
-        return joint / joint.sum(axis=1, keepdims=True)
+        return normalize(self._log_joint(X))
 
     def score_samples(self, X: Any) -> np.ndarray:
         """Return the log-density of each object.
@@ -250,54 +224,3 @@ class Mixture(DensityMixin, DocumentedEstimator, BaseEstimator):
         float
         """
         return float(self.score_samples(X).mean())
-
-    def bic(self, X: Any) -> float:
-        """Return the BIC of X, 2 log-likelihood - (number of parameters) log n; larger is better.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Objects, not necessarily those of the fit.
-
-        Returns
-        -------
-        float
-        """
-        density = self.score_samples(X)
-        return float(2 * density.sum() - self.n_parameters_ * np.log(len(density)))
-
-    def sample(
-        self, n_samples: int = 1, random_state: Any = None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Draw objects from the mixture.
-
-        Parameters
-        ----------
-        n_samples : int, default=1
-            Number of objects.
-        random_state : int, RandomState, Generator or None
-            Seed; by default the parameter ``random_state`` of the mixture.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_features)
-            Objects, sorted by component.
-        components : ndarray of shape (n_samples,)
-            Component of each object.
-        """
-        check_is_fitted(self, "parameters_")
-        rule.check(n_samples, "n_samples", rule.integer(1))
-        rule.check_memory(
-            24 * n_samples * (self.n_features_in_ + 1),
-            f"n_samples={n_samples:,}",
-            "draw fewer",
-        )
-        rng = as_random_state(
-            self.random_state if random_state is None else random_state
-        )
-        components = np.sort(
-            rng.choice(
-                self.n_components_, n_samples, p=self.weights_ / self.weights_.sum()
-            )
-        )
-        return self._draw(components, rng), components

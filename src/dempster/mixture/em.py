@@ -7,8 +7,8 @@ error is raised.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated, Any
+from dataclasses import dataclass, field
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -101,31 +101,24 @@ class GaussianParameters:
     def __post_init__(self) -> None:
         check_choice(self.model, "model", MODELS)
         axes = {"proportions": "g", "means": "gd", "covariances": "gdd"}
-        convert_fields(
-            self, **axes, **({} if self.orientation is None else {"orientation": "dd"})
-        )
+        if self.orientation is not None:
+            axes["orientation"] = "dd"
+        convert_fields(self, **axes)
 
 
 @dataclass(frozen=True, eq=False)
 class EMResult:
-    """Result of EM; ``parameters`` and ``responsibilities`` are None if a component collapsed."""
+    """Result of EM; there are no parameters if EM could not be run or a component collapsed."""
 
-    parameters: Any  # GaussianParameters or LatentClassParameters
-    log_likelihood: float  # Weighted log-likelihood; -inf if a component collapsed.
-    n_iter: int
-    converged: bool
-    responsibilities: (
-        np.ndarray | None
-    )  # Shape (n, g), including the rows of weight zero.
-    problem: str | None  # Message about the component that collapsed, else None.
-    history: np.ndarray  # Log-likelihood after every iteration, shape (n_iter,).
-
-    @classmethod
-    def failed(cls, problem: str | None, history: np.ndarray | None = None) -> EMResult:
-        """Return the result if EM could not be run or a component collapsed."""
-        if history is None:
-            history = np.empty(0)
-        return cls(None, -np.inf, len(history), False, None, problem, history)
+    parameters: Any = None  # GaussianParameters or LatentClassParameters
+    # Weighted log-likelihood; -inf if there are no parameters.
+    log_likelihood: float = -np.inf
+    converged: bool = False
+    # Shape (n, g), including the rows of weight zero.
+    responsibilities: np.ndarray | None = None
+    problem: str | None = None  # Reason why there are no parameters, else None.
+    # Log-likelihood after every iteration.
+    history: np.ndarray = field(default_factory=lambda: np.empty(0))
 
 
 def fit_em(
@@ -149,13 +142,9 @@ def fit_em(
     data are divided by `binary_unit`, so that a power of two does not change the responsibilities.
     """
     n, d = data.shape
-    Z: np.ndarray
-    axes: np.ndarray
-    w = (
-        np.ones(n)
-        if weights is None
-        else np.ascontiguousarray(weights, dtype=np.float64)
-    )
+    w = np.ones(n)
+    if weights is not None:
+        w = np.ascontiguousarray(weights, dtype=np.float64)
     used = slice(None) if w.all() else np.flatnonzero(w)
     w = w[used]
     unit = binary_unit(data.var(axis=0).mean())
@@ -171,7 +160,7 @@ def fit_em(
         means = np.empty((g, d))
         covariances = np.empty((g, d, d))
         axes = np.empty((d, d))
-    history: np.ndarray = np.empty(max_iter)
+    history = np.empty(max_iter)
     outcome = np.empty(4, np.int64)
     if scaled:
         reference = unit_log_likelihood(X.T, w)
@@ -200,7 +189,8 @@ def fit_em(
     n_iter, converged, code, component = outcome.tolist()
     history = history[:n_iter] - w.sum() * d * np.log(unit)
     if code != _NO_PROBLEM:
-        return EMResult.failed(_describe_problem(n_iter, code, component), history)
+        problem = _describe_problem(n_iter, code, component)
+        return EMResult(problem=problem, history=history)
     orientation = axes if model in ("EVE", "VVE") else None
     parameters = GaussianParameters(
         proportions, means * unit, covariances * unit**2, model, orientation
@@ -208,35 +198,29 @@ def fit_em(
     responsibilities = Z.T
     if len(w) < n:
         responsibilities = _evaluate_components(parameters, data, normalized=True)
+    likelihood = float(history[-1])
     return EMResult(
         parameters,
-        float(history[-1]),
-        n_iter,
+        likelihood,
         bool(converged),
         responsibilities,
-        None,
-        history,
+        history=history,
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Refits:
+class Refits(NamedTuple):
     """Result of `refit_em` for B samples.
 
     The parameters are not meaningful if there is a problem.
     """
 
-    proportions: np.ndarray  # (B, g)
-    means: np.ndarray  # (B, g, d)
-    covariances: np.ndarray  # (B, g, d, d)
+    # proportions (B, g), means (B, g, d) and covariances (B, g, d, d); or proportions and
+    # probabilities (B, g, C) of a latent class model
+    parameters: tuple[np.ndarray, ...]
     log_likelihood: np.ndarray  # (B,), -inf if a component collapsed
     # (B, g, g), shared weight of each component in `posterior` and each fitted component
     overlaps: np.ndarray
     problems: list[str | None]  # messages about components that collapsed
-
-    @property
-    def parameters(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return self.proportions, self.means, self.covariances
 
 
 def refit_em(
@@ -291,22 +275,14 @@ def refit_em(
         for n_iter, _, code, component in outcomes.tolist()
     ]
     log_likelihood -= weights.sum(axis=1) * d * np.log(unit)
-    return Refits(
-        proportions,
-        means * unit,
-        covariances * unit**2,
-        log_likelihood,
-        overlaps,
-        problems,
-    )
+    parameters = proportions, means * unit, covariances * unit**2
+    return Refits(parameters, log_likelihood, overlaps, problems)
 
 
 def _describe_problem(n_iter: int, code: int, component: int) -> str:
-    what = (
-        "its covariance matrix became singular"
-        if code == _SINGULAR
-        else "it lost all its objects"
-    )
+    what = "it lost all its objects"
+    if code == _SINGULAR:
+        what = "its covariance matrix became singular"
     return f"component {component} collapsed: {what} (iteration {n_iter + 1})"
 
 
@@ -330,22 +306,27 @@ def binary_unit(variance: float) -> float:
     return 1.0
 
 
-def unit_log_likelihood(X: np.ndarray, weights: np.ndarray | None = None) -> float:
+def unit_log_likelihood(X: np.ndarray, weights: np.ndarray) -> float:
     """Return the log-likelihood of a constant density in a box with standard deviations as sides.
 
     If a column is multiplied by s, log(s) per row is subtracted both from this value and from the
     log-likelihood of a mixture, so that their difference does not depend on the units.
     """
-    w = np.ones(len(X)) if weights is None else weights
     gap = X - X[0]
-    gap = gap - np.average(gap, axis=0, weights=w)
-    variances = np.average(gap * gap, axis=0, weights=w)
-    return float(-w.sum() / 2 * np.log(variances[variances > 0]).sum() + 0.0)
+    gap = gap - np.average(gap, axis=0, weights=weights)
+    variances = np.average(gap * gap, axis=0, weights=weights)
+    return float(-weights.sum() / 2 * np.log(variances[variances > 0]).sum() + 0.0)
 
 
 def log_densities(parameters: GaussianParameters, X: np.ndarray) -> np.ndarray:
     """Return log(proportion * density) of each component for each row of X, shape (n, g)."""
     return _evaluate_components(parameters, X, normalized=False)
+
+
+def normalize(joint: np.ndarray) -> np.ndarray:
+    """Return the probabilities along the last axis, given their logarithms up to a constant."""
+    Z = np.exp(joint - joint.max(axis=-1, keepdims=True))
+    return Z / Z.sum(axis=-1, keepdims=True)
 
 
 def _evaluate_components(
@@ -392,8 +373,8 @@ def resolve_model(name: str, n_features: int) -> str:
         return name
     if n_features == 1 and name in _ONE_DIMENSIONAL:
         return _ONE_DIMENSIONAL[name]
-    hint = " (E and V are models for one attribute)" if name in _ONE_DIMENSIONAL else ""
-    raise InvalidParameterError("model", f"one of {', '.join(MODELS)}{hint}", name)
+    expected = f"one of {', '.join(MODELS)}, or E or V for one attribute"
+    raise InvalidParameterError("model", expected, name)
 
 
 def count_parameters(model: str, n_components: int, n_features: int) -> int:

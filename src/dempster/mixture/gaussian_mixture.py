@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Annotated, Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from dempster import _validation as rule
 from dempster._arrays import row_mean
@@ -18,7 +19,7 @@ from dempster._random import as_random_state
 from dempster.belief import MassFunctions
 from dempster.data.sampling import systematic_draw
 from dempster.mixture import em
-from dempster.mixture._base import NUMBER_RULE, Mixture, several
+from dempster.mixture._base import MIXTURE_RULES, Mixture, several
 from dempster.mixture.em import EMResult, GaussianParameters
 from dempster.optimize.blocks import block_map
 from dempster.optimize.descent import find_likeliest
@@ -48,9 +49,6 @@ class MergeTree:
         -1 for rows of weight zero.
         """
         n_points = len(self.merges) + 1
-        if not 1 <= n_clusters <= n_points:
-            expected = f"between 1 and the number of different objects, {n_points}"
-            raise InvalidParameterError("n_clusters", expected, n_clusters)
         labels = np.empty(n_points, np.int64)
         _cut(self.merges, n_points - n_clusters, labels)
         return np.append(labels, -1)[self.point_of]
@@ -246,19 +244,15 @@ class ParsimoniousGaussianMixture(Mixture):
     means_: Annotated[np.ndarray, "g n_features"]
     covariances_: Annotated[np.ndarray, "g n_features n_features"]
 
-    _rules: Mapping[str, rule.Rule] = {
-        "n_components": NUMBER_RULE,
+    _rules = {
+        **MIXTURE_RULES,
         "model": rule.Rule("a name or 'auto'", lambda v: isinstance(v, str))
         | rule.Rule("several names", several(lambda v: isinstance(v, str))),
         "init": rule.choice("hierarchical", "ward", "k-means")
         | rule.kind(GaussianParameters)
         | rule.array,
-        "n_init": rule.repetitions(),
-        "max_iter": rule.iterations(),
-        "tol": rule.real(0),
         "reg_covar": rule.real(0),
         "convention": rule.choice("scaled", "mclust"),
-        "random_state": rule.seed,
         "n_jobs": rule.n_jobs,
     }
 
@@ -291,12 +285,8 @@ class ParsimoniousGaussianMixture(Mixture):
 
     def _estimate(self, X: Any, sample_weight: Any) -> None:
         rule.check_parameters(self, self._rules)
-        X = rule.to_supported_type(self, X)
-        with rule.validating(X, "X"):
-            data = validate_data(
-                self, X, dtype=np.float64, order="C", ensure_min_samples=2
-            )
-        rule.check_scale(data, "X")
+        data = rule.validate_features(self, X, reset=True, min_rows=2)
+        data = data.astype(np.float64, copy=False)
         weights = rule.validate_weights(
             rule.reorder_like(sample_weight, rule.row_index(X)), len(data)
         )
@@ -321,7 +311,9 @@ class ParsimoniousGaussianMixture(Mixture):
             for c in candidates
         }
         fitted = self._fit_all(starts, [c for c in candidates if problems[c] is None])
-        results = {c: fitted.get(c) or EMResult.failed(problems[c]) for c in candidates}
+        results = {
+            c: fitted.get(c) or EMResult(problem=problems[c]) for c in candidates
+        }
         total = float(len(data) if weights is None else weights.sum())
         run = self._select_model(
             results,
@@ -406,18 +398,8 @@ class ParsimoniousGaussianMixture(Mixture):
 
     def _log_joint(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "parameters_")
-        X = rule.to_supported_type(self, X)
-        with rule.validating(X, "X"):
-            data = validate_data(self, X, reset=False, dtype=np.float64, order="C")
-        rule.check_size(data, "X")
+        data = rule.validate_features(self, X, reset=False)
         return em.log_densities(self.parameters_, data)
-
-    def _draw(self, components: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
-        factors = np.linalg.cholesky(self.covariances_)
-        noise = rng.standard_normal((len(components), self.n_features_in_))
-        return self.means_[components] + np.einsum(
-            "nij,nj->ni", factors[components], noise
-        )
 
 
 def _count_different(X: np.ndarray, enough: int) -> int:
@@ -434,11 +416,9 @@ def _count_different(X: np.ndarray, enough: int) -> int:
 def _failure_message(table: Any, n_used: int, d: int) -> str:
     first = table.iloc[0]
     g, model = table.index[0]
-    components = "component" if g == 1 else "components"
-    others = f" (and {len(table) - 1} more that failed)" if len(table) > 1 else ""
     return (
-        f"model {model} with {g} {components} cannot be fitted to {n_used} objects with {d} "
-        f"attributes{others}: {first['problem']}; use fewer components, a simpler model (it has "
+        f"model {model} with {g} component(s) cannot be fitted to {n_used} objects with {d} "
+        f"attributes: {first['problem']}; use fewer components, a simpler model (it has "
         f"{first['n_parameters']} parameters) or reg_covar > 0"
     )
 
@@ -459,15 +439,13 @@ class EMStart:
     def fit(
         self, data: np.ndarray, weights: np.ndarray | None, model: str, **settings: Any
     ) -> EMResult:
-        state = self.state
-        if self.data is not None and isinstance(state, np.ndarray):
-            first = em.fit_em(
-                self.data, None, state, model, **{**settings, "max_iter": 1}
-            )
-            if first.parameters is None:
-                return first
-            state = first.parameters
-        return em.fit_em(data, weights, state, model, **settings)
+        if self.data is None:
+            return em.fit_em(data, weights, self.state, model, **settings)
+        one_step = {**settings, "max_iter": 1}
+        first = em.fit_em(self.data, None, self.state, model, **one_step)
+        if first.parameters is None:
+            return first
+        return em.fit_em(data, weights, first.parameters, model, **settings)
 
 
 class EMStarts:
@@ -492,9 +470,7 @@ class EMStarts:
                 )
         elif not isinstance(init, str):
             init = _read_responsibilities(init, len(data))
-        self.init: str | np.ndarray | GaussianParameters = init
-        self._tree: tuple[MergeTree, np.ndarray | None] | None = None
-        self._ordered: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+        self.init = init
 
     def n_components(self) -> int | None:
         """Return the number of components of ``init``, or None if it is a name."""
@@ -516,11 +492,11 @@ class EMStarts:
             return [EMStart(np.ones((len(self.data), 1)))]
         if self.init == "k-means":
             return [self._run_k_means(n_components, 1) for _ in range(self.n_init)]
-        tree, sample = self._build_tree(_TREE_MODEL[self.init])
-        merged = EMStart(one_hot(tree.labels(n_components), n_components), sample)
-        if sample is None:
-            return [merged]
-        return [merged, self._run_k_means(n_components, _PARTITIONS)]
+        tree, sample = self._tree
+        starts = [EMStart(one_hot(tree.labels(n_components), n_components), sample)]
+        if sample is not None:
+            starts.append(self._run_k_means(n_components, _PARTITIONS))
+        return starts
 
     def fit_best(
         self, starts: Sequence[EMStart], model: str, **settings: Any
@@ -539,7 +515,7 @@ class EMStarts:
             # Likelihoods are often equal up to rounding errors, which must not determine the
             # numbering of components.
             likelihoods = [run.log_likelihood for run in runs]
-            total = float(self._in_order()[2].sum())
+            total = float(self._in_order[2].sum())
             return runs[find_likeliest(likelihoods, total)[0]]
         few = {**settings, "max_iter": min(_FIRST_ITERATIONS, settings["max_iter"])}
         runs = [start.fit(self.data, self.weights, model, **few) for start in starts]
@@ -549,39 +525,35 @@ class EMStarts:
         )
         return next((run for run in ends if run.problem is None), runs[0])
 
-    def _build_tree(self, model: str) -> tuple[MergeTree, np.ndarray | None]:
-        """Return the merge tree, and the rows from which it was built (None: all rows)."""
-        if self._tree is None:
-            order, _, w = self._in_order()
-            if len(order) <= _TREE_LIMIT:
-                self._tree = (
-                    merge_tree(self.data, model=model, sample_weight=self.weights),
-                    None,
-                )
-            else:
-                sample = self.data[order[systematic_draw(w, _TREE_SAMPLE, self.rng)]]
-                self._tree = merge_tree(sample, model=model), sample
-        return self._tree
+    @cached_property
+    def _tree(self) -> tuple[MergeTree, np.ndarray | None]:
+        """Merge tree, and the rows from which it was built (None: all rows)."""
+        model = _TREE_MODEL[self.init]
+        order, _, w = self._in_order
+        if len(order) <= _TREE_LIMIT:
+            tree = merge_tree(self.data, model=model, sample_weight=self.weights)
+            return tree, None
+        sample = self.data[order[systematic_draw(w, _TREE_SAMPLE, self.rng)]]
+        return merge_tree(sample, model=model), sample
 
+    @cached_property
     def _in_order(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the indices of the rows of positive weight, sorted along a line, data and weights.
+        """Indices of the rows of positive weight, sorted along a line, their data and weights.
 
         The data are standardized. Random choices use this order, so that the initial values do not
         depend on the order of the rows, and rows can be repeated instead of weighted.
         """
-        if self._ordered is None:
-            w = np.ones(len(self.data)) if self.weights is None else self.weights
-            mean = row_mean(self.data, w)
-            deviation = np.sqrt(np.average((self.data - mean) ** 2, axis=0, weights=w))
-            scaled = (self.data - mean) / np.where(deviation > 0, deviation, 1.0)
-            direction = np.random.RandomState(0).normal(size=scaled.shape[1])
-            order = np.argsort(scaled @ direction, kind="stable")
-            order = order[w[order] > 0]
-            self._ordered = order, scaled[order], w[order]
-        return self._ordered
+        w = np.ones(len(self.data)) if self.weights is None else self.weights
+        mean = row_mean(self.data, w)
+        deviation = np.sqrt(np.average((self.data - mean) ** 2, axis=0, weights=w))
+        scaled = (self.data - mean) / np.where(deviation > 0, deviation, 1.0)
+        direction = np.random.RandomState(0).normal(size=scaled.shape[1])
+        order = np.argsort(scaled @ direction, kind="stable")
+        order = order[w[order] > 0]
+        return order, scaled[order], w[order]
 
     def _run_k_means(self, n_components: int, n_runs: int) -> EMStart:
-        order, scaled, w = self._in_order()
+        order, scaled, w = self._in_order
         runs = [k_means(scaled, n_components, self.rng, w) for _ in range(n_runs)]
 
         def inertia(run: tuple[np.ndarray, np.ndarray]) -> float:
@@ -601,14 +573,14 @@ def _continue(
     model: str,
     **settings: Any,
 ) -> EMResult:
-    max_iter = settings["max_iter"] - run.n_iter
+    max_iter = settings["max_iter"] - len(run.history)
     if run.parameters is None or run.converged or max_iter == 0:
         return run
     rest = em.fit_em(
         data, weights, run.parameters, model, **{**settings, "max_iter": max_iter}
     )
     history = np.concatenate([run.history, rest.history])
-    return replace(rest, n_iter=run.n_iter + rest.n_iter, history=history)
+    return replace(rest, history=history)
 
 
 def one_hot(labels: np.ndarray, n_components: int) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Annotated, Any
@@ -20,8 +19,8 @@ from dempster.dissimilarity.categories import (
     CategoryEncoder,
     find_distinct_rows,
 )
-from dempster.mixture._base import NUMBER_RULE, Mixture
-from dempster.mixture.em import EMResult
+from dempster.mixture._base import MIXTURE_RULES, Mixture
+from dempster.mixture.em import EMResult, Refits, normalize
 from dempster.optimize.descent import find_likeliest
 
 MODEL = "latent class"  # Name of the model in ``bic_table_``.
@@ -149,14 +148,10 @@ class LatentClassModel(Mixture):
     categories_: list[np.ndarray]
 
     _encoder: CategoryEncoder
-    _rules: Mapping[str, rule.Rule] = {
-        "n_components": NUMBER_RULE,
+    _rules = {
+        **MIXTURE_RULES,
         "smoothing": rule.real(0, open_low=True),
         "handle_unknown": rule.choice("error", "ignore"),
-        "n_init": rule.repetitions(),
-        "tol": rule.real(0),
-        "max_iter": rule.iterations(),
-        "random_state": rule.seed,
     }
 
     def __init__(
@@ -218,11 +213,10 @@ class LatentClassModel(Mixture):
             type(self).__name__, len(numbers), "models", shown=False
         ) as advance:
             for g in numbers:
-                problem = find_problem(g)
-                if problem:
-                    results[g, MODEL] = EMResult.failed(problem)
-                else:
-                    results[g, MODEL] = self._fit_best(rows, counts, offsets, g, rng)
+                result = EMResult(problem=find_problem(g))
+                if result.problem is None:
+                    result = self._fit_best(rows, counts, offsets, g, rng)
+                results[g, MODEL] = result
                 advance(f"{g} components")
         run = self._select_model(
             results, float(counts.sum()), count_parameters, _failure_message
@@ -279,9 +273,7 @@ class LatentClassModel(Mixture):
         )
         likelihood = float(runs.log_likelihood[best])
         converged = bool(runs.converged[best])
-        return EMResult(
-            parameters, likelihood, len(history), converged, None, None, history
-        )
+        return EMResult(parameters, likelihood, converged, history=history)
 
     # ---- prediction ------------------------------------------------------------------------------
 
@@ -289,14 +281,6 @@ class LatentClassModel(Mixture):
         check_is_fitted(self, "parameters_")
         codes = self._encoder.read(self, X, reset=False, unknown=self.handle_unknown)
         return log_joint(self.parameters_, codes)
-
-    def _draw(self, components: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
-        codes = np.empty((len(components), self.n_features_in_), dtype=np.int64)
-        for j, probabilities in enumerate(self.probabilities_):
-            reach = np.cumsum(probabilities, axis=1)[components, :-1]
-            draws = rng.random_sample((len(components), 1))
-            codes[:, j] = self._encoder.offsets[j] + (draws > reach).sum(axis=1)
-        return self._encoder.decode(codes)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -459,25 +443,6 @@ def log_joint(parameters: LatentClassParameters, codes: np.ndarray) -> np.ndarra
     return logs + np.log(np.maximum(parameters.proportions, _SMALLEST))
 
 
-def normalize(joint: np.ndarray) -> np.ndarray:
-    """Return the probabilities along the last axis, given their logarithms up to a constant."""
-    Z = np.exp(joint - joint.max(axis=-1, keepdims=True))
-    return Z / Z.sum(axis=-1, keepdims=True)
-
-
-@dataclass(frozen=True, eq=False)
-class LatentClassRefits:
-    """Result of `refit_em` for B samples."""
-
-    parameters: tuple[
-        np.ndarray, np.ndarray
-    ]  # proportions (B, g) and probabilities (B, g, C)
-    log_likelihood: np.ndarray  # (B,)
-    # (B, g, g), shared weight of each component in `posterior` and each fitted component
-    overlaps: np.ndarray
-    problems: list[str | None]  # always None, because components do not collapse
-
-
 def refit_em(
     data: np.ndarray,
     weights: np.ndarray,
@@ -487,28 +452,22 @@ def refit_em(
     max_change: float,
     max_iter: int = 2000,
     regularization: float = 1.0,
-) -> LatentClassRefits:
+) -> Refits:
     """Fit a latent class model to B samples of the rows by EM (see `dempster.mixture.em.refit_em`).
 
     ``regularization`` is the parameter ``smoothing`` of `LatentClassModel`.
     """
     rows, inverse = find_distinct_rows(data.astype(np.int64), start.offsets)
     weights = np.stack([np.bincount(inverse, w, minlength=len(rows)) for w in weights])
-    initial = (
-        np.repeat(a[None], len(weights), axis=0)
-        for a in (start.proportions, start.probabilities)
-    )
-    settings: dict[str, Any] = {
-        "absolute": max_change,
-        "relative": 0.0,
-        "max_iter": max_iter,
-    }
     runs = run_em(
         CodedRows(rows, start.offsets),
         weights,
-        *initial,
+        np.repeat(start.proportions[None], len(weights), axis=0),
+        np.repeat(start.probabilities[None], len(weights), axis=0),
         smoothing=regularization,
-        **settings,
+        absolute=max_change,
+        relative=0.0,
+        max_iter=max_iter,
     )
     expected = np.empty((len(rows), len(start.proportions)))
     expected[inverse] = posterior  # Equal rows have equal probabilities.
@@ -517,7 +476,6 @@ def refit_em(
     for w, pi, theta in zip(weights, *parameters, strict=True):
         fitted = LatentClassParameters(pi, theta, start.offsets)
         overlaps.append((w[:, None] * expected).T @ normalize(log_joint(fitted, rows)))
+    # Components do not collapse.
     problems: list[str | None] = [None] * len(weights)
-    return LatentClassRefits(
-        parameters, runs.log_likelihood, np.stack(overlaps), problems
-    )
+    return Refits(parameters, runs.log_likelihood, np.stack(overlaps), problems)
