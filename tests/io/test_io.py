@@ -77,42 +77,6 @@ def test_full_disk(tmp_path, monkeypatch):
     assert (tmp_path / "a.txt").read_text() == "old"
 
 
-@pytest.mark.parametrize("failure", [OSError(errno.EIO, "failed"), KeyboardInterrupt()])
-@pytest.mark.parametrize("after", [False, True])
-@pytest.mark.parametrize("links", [False, True])
-def test_failing_rename_restores_the_other_files(
-    tmp_path, monkeypatch, failure, after, links
-):
-    """The second of three renames fails, before or just after it took place."""
-    (tmp_path / "a").write_text("old a")
-    (tmp_path / "b").write_text("old b")
-    replace = os.replace
-    targets = [tmp_path / name for name in "abc"]
-
-    def failing(source, target):
-        if target == targets[1] and not failed:
-            failed.append(target)
-            if after:
-                replace(source, target)
-            raise failure
-        replace(source, target)
-
-    def no_links(source, target):
-        raise OSError(errno.EPERM, "no hard links here")
-
-    failed = []
-    monkeypatch.setattr(os, "replace", failing)
-    if not links:
-        monkeypatch.setattr(os, "link", no_links)
-    with pytest.raises(type(failure)), atomic_writes(targets) as temporaries:  # noqa: PT012
-        for temporary in temporaries:
-            temporary.write_text("new")
-    assert failed
-    assert names_in(tmp_path) == ["a", "b"]
-    assert (tmp_path / "a").read_text() == "old a"
-    assert (tmp_path / "b").read_text() == "old b"
-
-
 def test_several_files_appear_together(tmp_path):
     (tmp_path / "b").write_text("old")
     with atomic_writes([tmp_path / "a", tmp_path / "b"]) as temporaries:

@@ -13,7 +13,7 @@ import pytest
 from dempster import CredalPartition, FocalSets
 from dempster._errors import InvalidInputError
 from dempster.io import read_r, write_r
-from dempster.io.r import RValue, write_rds
+from dempster.io.r import write_rds
 
 rdata = pytest.importorskip("rdata")
 
@@ -161,22 +161,11 @@ def assert_rejected(path):
 
 
 def test_files_without_a_partition(path):
-    write_rds(RValue(np.arange(3.0)), path)
+    write_rds(np.arange(3.0), path)
     assert_rejected(path)
-    write_rds(
-        RValue(
-            [RValue(np.ones(2)), RValue(np.ones(3))], {"names": RValue(["mass", "F"])}
-        ),
-        path,
-    )
+    write_rds({"mass": np.ones(2), "F": np.ones(3)}, path)
     assert_rejected(path)
-    write_rds(
-        RValue(
-            [RValue(np.ones(2)), RValue(np.full(1, 2.0))],
-            {"names": RValue(["mass", "F"])},
-        ),
-        path,
-    )
+    write_rds({"mass": np.ones(2), "F": np.full(1, 2.0)}, path)
     assert_rejected(path)
     for data in (b"", b"A\n2\n", b"RDX3\nX\n"):
         path.write_bytes(data)
@@ -220,3 +209,5 @@ def test_without_rdata(path, monkeypatch):
     path.write_bytes(R_FILE)
     with pytest.raises(ImportError, match=r"read_r needs rdata.*dempster\[r\]"):
         read_r(path)
+    with pytest.raises(ImportError, match=r"write_r needs rdata"):
+        write_r(CredalPartition([[0, 1]], FocalSets.full(1)), path)

@@ -78,6 +78,14 @@ def test_all_formats_contain_the_same_table(tmp_path):
         )
 
 
+def test_tables_without_columns(tmp_path):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "t.parquet"
+    for table in (pd.DataFrame(), pd.DataFrame(index=[1, 2])):
+        table.to_parquet(path)
+        assert read_table(path).shape == table.shape
+
+
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_columns_and_index(tmp_path, suffix):
     table = pd.DataFrame(

@@ -251,6 +251,11 @@ INDICES = {
     "moments elsewhere": pd.DatetimeIndex(
         ["2024-07-01 10:00", "2024-01-01", "2024-03-31 03:30"], tz="Europe/Paris"
     ),
+    "objects": pd.date_range("2024-03-30", periods=3, tz="Europe/Paris").astype(object),
+    "timestamps": [
+        pd.Timestamp("2024-01-01").as_unit(unit) for unit in ("s", "ms", "ns")
+    ],
+    "categories of moments": pd.CategoricalIndex(pd.date_range("2024", periods=3)),
     "days": [datetime.date(2024, 1, k) for k in (1, 2, 3)],
     "categories": pd.CategoricalIndex(
         ["b", "a", "b"], categories=["b", "a"], ordered=True, name="kind"
@@ -258,11 +263,6 @@ INDICES = {
     "levels": pd.MultiIndex.from_tuples(
         [("a", 1), ("a", 2), ("b", 1)], names=["letter", None]
     ),
-    "stamps": [
-        pd.Timestamp("2024-01-01"),
-        pd.Timestamp("2024-01-01", tz="UTC"),
-        pd.Timestamp("2025"),
-    ],
 }
 
 
@@ -471,12 +471,10 @@ def test_failed_save_keeps_the_former_file(path):
     assert len(list(path.parent.iterdir())) == 1
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "linear", "precomputed"])
 @pytest.mark.parametrize("learner", [KFDA, KPCCA])
-def test_kernels_of_metric_learners(tmp_path, learner, kernel):
+def test_kernel_metric_learners(tmp_path, learner):
     X = np.random.default_rng(0).normal(size=(30, 3))
-    data = X @ X.T if kernel == "precomputed" else X
-    model = learner(kernel=kernel).fit(data, np.arange(30) % 2)
+    model = learner().fit(X, np.arange(30) % 2)
     save(model, tmp_path / "model.dempster")
     loaded = load(tmp_path / "model.dempster")
-    assert same(model.transform(data), loaded.transform(data))
+    assert same(model.transform(X), loaded.transform(X))

@@ -41,8 +41,7 @@ def atomic_writes(paths: Iterable[FilePath]) -> Iterator[list[Path]]:
     Yield an empty temporary file for each path.
 
     The temporary files have the same extensions as the paths, whose folders must exist. They are
-    renamed when the ``with`` block ends, and removed if it raises an exception. If a rename fails,
-    the files that were already replaced are restored.
+    renamed when the ``with`` block ends, and removed if it raises an exception.
     """
     targets = [_validate_target(path) for path in paths]
     if len(set(targets)) < len(targets):
@@ -57,7 +56,8 @@ def atomic_writes(paths: Iterable[FilePath]) -> Iterator[list[Path]]:
         yield list(temporaries)
         for temporary in temporaries:
             _flush_to_disk(temporary)
-        _rename_all(temporaries, targets)
+        for temporary, target in zip(temporaries, targets, strict=True):
+            os.replace(temporary, target)
     finally:
         for temporary in temporaries:
             _remove(temporary)
@@ -85,22 +85,17 @@ def as_file(path: FilePath, name: str = "path") -> Path:
     """
     file = as_path(path, name)
     if str(file) == "-":
-        return _copy_standard_input()
+        folder = Path(tempfile.mkdtemp(prefix="dempster-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        file = folder / "stdin.csv"  # Readers need a regular file.
+        with file.open("wb") as copy:
+            shutil.copyfileobj(sys.stdin.buffer, copy)
+        return file
     if file.exists() and not file.is_dir() and not file.is_file():
         raise OSError(errno.EINVAL, "is not a regular file", str(path))
     with open(file, "rb"):
         pass
     return file
-
-
-def _copy_standard_input() -> Path:
-    """Copy the standard input to a temporary text file, because readers need a regular file."""
-    folder = Path(tempfile.mkdtemp(prefix="dempster-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    copy = folder / "stdin.csv"
-    with copy.open("wb") as opened:
-        shutil.copyfileobj(sys.stdin.buffer, opened)
-    return copy
 
 
 @contextmanager
@@ -140,12 +135,7 @@ def write_atomically(path: Path) -> Iterator[Path]:
         except ImportError as error:
             raise MissingExtraError(path.name, "pyarrow", "parquet") from error
         except UnicodeEncodeError as error:
-            character = (
-                error.object[error.start : error.end].encode("unicode_escape").decode()
-            )
-            raise InvalidInputError(
-                f"cannot write {path.name}: UTF-8 cannot encode {character} in a name"
-            ) from error
+            raise InvalidInputError(f"cannot write {path.name}: {error}") from error
 
 
 # ---- steps of an atomic write --------------------------------------------------------------------
@@ -193,40 +183,6 @@ def _flush_to_disk(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def _rename_all(temporaries: list[Path], targets: list[Path]) -> None:
-    """Rename the temporary files one by one; if a rename fails, restore the previous files."""
-    backups: dict[Path, Path] = {}
-    attempts: list[tuple[Path, Path]] = []
-    try:
-        if len(targets) > 1:  # A single rename is atomic and needs no backup.
-            for target in targets:
-                if target.exists():
-                    backups[target] = _temporary_path(target)
-                    _back_up(target, backups[target])
-        for temporary, target in zip(temporaries, targets, strict=True):
-            attempts.append((temporary, target))
-            os.replace(temporary, target)
-    except BaseException:
-        for temporary, target in attempts:
-            if temporary.exists():
-                continue  # This rename failed, so the target was not replaced.
-            if target in backups:
-                os.replace(backups[target], target)
-            else:
-                _remove(target)
-        raise
-    finally:
-        for backup in backups.values():
-            _remove(backup)
-
-
-def _back_up(target: Path, copy: Path) -> None:
-    try:
-        os.link(target, copy)
-    except OSError:  # The file system does not support hard links.
-        shutil.copy2(target, copy)
 
 
 def _remove(path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dempster._errors import InvalidInputError
+from dempster._text import quote_names
 from dempster._types import FilePath
 from dempster.io.atomic import as_file, wrap_read_errors
 from dempster.io.dialect import sniff
@@ -145,12 +146,12 @@ def _sort_columns(table: pd.DataFrame, path: Path) -> pd.DataFrame:
     if rows == columns or set(rows).isdisjoint(columns):
         return table
     odd = sorted(set(rows) ^ set(columns))
-    if not odd and len(set(rows)) == len(rows):
-        return table[rows]
-    problem = f"{odd[0]!r} is only in one of them" if odd else "some names are repeated"
-    raise InvalidInputError(
-        f"{path.name}: rows and columns must have the same unique names, but {problem}"
-    )
+    if odd or len(set(rows)) < len(rows):
+        raise InvalidInputError(
+            f"{path.name}: rows and columns must have the same unique names; names of only one "
+            f"of them: {quote_names(odd) or 'none'}"
+        )
+    return table[rows]
 
 
 def _to_square(table: pd.DataFrame, path: Path) -> pd.DataFrame:

@@ -28,7 +28,7 @@ import numpy as np
 from dempster._arrays import Array, concatenate_rows, copy_array, is_sparse
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._types import FilePath
-from dempster._validation import check, format_value, integer
+from dempster._validation import check, format_value, integer, kind
 from dempster.belief import FocalSets
 from dempster.belief.focal_sets import has_many_clusters
 from dempster.io.atomic import as_file, as_path, wrap_read_errors, write_atomically
@@ -45,7 +45,6 @@ from dempster.partition.lazy import family_with_frame, top_masses
 
 if TYPE_CHECKING:
     import pandas as pd
-    from scipy import sparse
 
 
 PARTITION_FORMATS = {".csv": "text", ".tsv": "text", ".parquet": "parquet"}
@@ -161,8 +160,7 @@ def read_partition(path: FilePath) -> CredalPartition:
 
 def check_partition(partition: CredalPartition) -> None:
     """Raise InvalidParameterError if the argument is not a credal partition."""
-    if not isinstance(partition, CredalPartition):
-        raise InvalidParameterError("partition", "a CredalPartition", partition)
+    check(partition, "partition", kind(CredalPartition))
 
 
 # ---- names of clusters, sets and objects ---------------------------------------------------------
@@ -336,9 +334,9 @@ def _object_names(partition: CredalPartition) -> tuple[str, Any]:
         return _POSITION, np.arange(len(partition))
     name = getattr(partition.index, "name", None)
     heading = " ".join(str(name).split())
-    is_reserved = heading in ("", _POSITION, *_DERIVED)
+    is_reserved = heading in ("None", "", _POSITION, *_DERIVED)
     is_reserved |= heading.startswith((_FRAME, _CLUSTERED))
-    if name is None or is_reserved or is_set_heading(heading):
+    if is_reserved or is_set_heading(heading):
         heading = _OBJECT
     values = np.asarray(partition.index)
     if values.ndim != 1 or values.dtype.kind not in "iufMm":
@@ -589,35 +587,19 @@ def _write_compressed(
 
 def _read_compressed(path: Path) -> CredalPartition:
     import pyarrow.parquet as pq
+    from scipy import sparse
 
     table = pq.read_table(path).combine_chunks()
     metadata = json.loads(table.schema.metadata[_COMPRESSED_KEY])
     frame = tuple(map(decode_name, metadata.pop("frame")))
     family = FocalSets.from_sets(len(frame), metadata.pop("focal_sets"))
     sets, values = (table.column(name).combine_chunks() for name in ("sets", "masses"))
-    columns = sets.flatten().to_numpy()
     ends = np.append(0, np.cumsum(sets.value_lengths().to_numpy()))
-    masses = _compressed_rows(values.flatten().to_numpy(), columns, ends, len(family))
+    content = values.flatten().to_numpy(), sets.flatten().to_numpy(), ends
+    masses = sparse.csr_array(content, shape=(len(ends) - 1, len(family)))
+    masses.check_format()
     index = _to_index(table.column(0).to_numpy(), table.column_names[0])
     return _make_partition(masses, family, index, frame, metadata)
-
-
-def _compressed_rows(
-    masses: np.ndarray, columns: np.ndarray, ends: np.ndarray, n_sets: int
-) -> sparse.csr_array:
-    from scipy import sparse
-
-    rows = sparse.csr_array((len(ends) - 1, n_sets), dtype=masses.dtype)
-    rows.data = masses
-    rows.indices = columns
-    rows.indptr = ends
-    try:
-        rows.check_format()
-    except ValueError as error:
-        raise InvalidInputError(
-            "the file is damaged: its masses do not match its sets"
-        ) from error
-    return rows
 
 
 def _store_masses(masses: np.ndarray, family: FocalSets) -> Array:

@@ -1,8 +1,6 @@
 """Read and write partitions of the R package evclust in files of ``saveRDS``, without R.
 
-The package rdata (extra ``r``) reads the files. They are written in R's serialization in XDR ("R
-Internals", section 1.8): every item consists of a word of flags with the type in its lowest byte,
-the content, and the attributes as a list of pairs.
+The package rdata (extra ``r``) reads and writes the files.
 """
 
 from __future__ import annotations
@@ -11,7 +9,6 @@ import bz2
 import gzip
 import io
 import lzma
-import struct
 import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,36 +24,18 @@ from dempster.io.partitions import check_partition
 from dempster.io.text import LimitedReader
 from dempster.partition import CredalPartition
 
-# Codes of the item types in R's serialization format.
-_SYM = 1
-_PAIRS = 2
-_CHAR = 9
-_LOGICAL = 10
-_INTEGER = 13
-_REAL = 14
-_STRING = 16
-_LIST = 19
-_NULL = 254
 _COMPRESSED: dict[bytes, Any] = {
     b"\x1f\x8b": gzip.open,
     b"BZh": bz2.open,
     b"\xfd7zXZ": lzma.open,
 }
-_NUMBERS = {_LOGICAL: ">i4", _INTEGER: ">i4", _REAL: ">f8"}
-_IS_OBJECT = 1 << 8
-_HAS_ATTRIBUTES = 1 << 9
-_HAS_TAG = 1 << 10
-_UTF8 = 1 << 3
-_ASCII = 1 << 6
 
 
 @dataclass
 class RValue:
-    """Vector or list in R."""
+    """Vector, matrix or list in R with attributes (dimnames, names, class)."""
 
-    # array of numbers, list of text, or list of RValue and None (R's NULL)
     values: Any
-    # attributes in R (names, dim, class), each an RValue
     attributes: dict[str, Any] = field(default_factory=dict)
 
 
@@ -85,10 +64,7 @@ def read_r(path: FilePath) -> CredalPartition:
         The file contains no credal partition.
     """
     path = as_file(path)
-    try:
-        import rdata
-    except ImportError as error:
-        raise MissingExtraError("read_r", "rdata", "r") from error
+    rdata = _import_rdata("read_r")
     with wrap_read_errors(path), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # rdata does not know the class credpart.
         content = _read_content(path)
@@ -108,7 +84,7 @@ def write_r(partition: CredalPartition, path: FilePath) -> None:
 
     The R object is a ``credpart`` of the package evclust. It has the components that
     ``extractMass`` computes, so that ``plot``, ``summary`` and ``pairwise_mass`` work. Objects and
-    clusters are numbered from 1.
+    clusters are numbered from 1. This function requires rdata (``pip install dempster[r]``).
 
     Parameters
     ----------
@@ -131,8 +107,17 @@ def write_r(partition: CredalPartition, path: FilePath) -> None:
     ...     write_r(cp, Path(folder) / "people.rds")
     """
     check_partition(partition)
+    _import_rdata("write_r")
     with write_atomically(as_path(path)) as temporary:
         write_rds(_to_r(partition.to_numpy()), temporary)
+
+
+def _import_rdata(function: str) -> Any:
+    try:
+        import rdata
+    except ImportError as error:
+        raise MissingExtraError(function, "rdata", "r") from error
+    return rdata
 
 
 # ---- from R --------------------------------------------------------------------------------------
@@ -238,29 +223,27 @@ def _to_r(partition: CredalPartition) -> RValue:
     names = None
     if partition.index is not None:
         names = [str(name) for name in partition.index]
-    fields: dict[str, RValue | None] = {
-        "conf": RValue(conflict),
+    fields = {
+        "conf": conflict,
         "F": _matrix(membership.astype(float), columns=_cluster_names(partition)),
         "mass": _matrix(masses, rows=names),
-        **{name: _matrix(values) for name, values in normalized.items()},
-        "pl": _matrix(contour),
-        "bel": _matrix(belief),
-        "p": _matrix(share),
-        "betp": _matrix(pignistic),
-        "y.pl": RValue(partition.labels.astype(np.int32) + 1),
-        "y.bel": RValue(belief.argmax(axis=1).astype(np.int32) + 1),
-        "Y": _matrix(largest.astype(float)),
-        "Ynd": _matrix(undominated.astype(float)),
+        **normalized,
+        "pl": contour,
+        "bel": belief,
+        "p": share,
+        "betp": pignistic,
+        "y.pl": partition.labels + 1,
+        "y.bel": belief.argmax(axis=1) + 1,
+        "Y": largest.astype(float),
+        "Ynd": undominated.astype(float),
         "outlier": _positions(~largest.any(axis=1)),
         **_approximations(largest, ""),
         **_approximations(undominated, ".nd"),
-        "N": RValue(np.array([specific])),
-        "method": RValue([str(partition.metadata.get("method", "dempster"))]),
+        "N": specific,
+        "method": str(partition.metadata.get("method", "dempster")),
     }
-    return RValue(
-        list(fields.values()),
-        {"names": RValue(list(fields)), "class": RValue(["credpart"])},
-    )
+    attributes = {"names": np.array(list(fields)), "class": "credpart"}
+    return RValue(list(fields.values()), attributes)
 
 
 def _with_empty_set_first(partition: CredalPartition) -> CredalPartition:
@@ -299,78 +282,44 @@ def _cluster_names(partition: CredalPartition) -> list[str] | None:
 
 def _matrix(
     values: np.ndarray, rows: list[str] | None = None, columns: list[str] | None = None
-) -> RValue:
-    attributes: dict[str, Any] = {"dim": RValue(np.array(values.shape, dtype=np.int32))}
-    if rows or columns:
-        named = [RValue(names) if names else None for names in (rows, columns)]
-        attributes["dimnames"] = RValue(named)
-    # R stores matrices by column.
-    return RValue(np.ascontiguousarray(values.T).ravel(), attributes)
+) -> Any:
+    if not rows and not columns:
+        return values
+    named = [np.array(names, object) if names else None for names in (rows, columns)]
+    attributes = {"dim": np.array(values.shape), "dimnames": named}
+    return RValue(values.ravel(order="F"), attributes)
 
 
-def _positions(mask: np.ndarray) -> RValue:
-    return RValue(np.flatnonzero(mask).astype(np.int32) + 1)
+def _positions(mask: np.ndarray) -> np.ndarray:
+    return np.flatnonzero(mask) + 1
 
 
-def _approximations(sets: np.ndarray, suffix: str) -> dict[str, RValue]:
+def _approximations(sets: np.ndarray, suffix: str) -> dict[str, list[np.ndarray]]:
     """Return the positions of the objects in the lower and upper approximations of the clusters."""
     is_single = sets.sum(axis=1) == 1
     return {
-        f"lower.approx{suffix}": RValue(
-            [_positions(column & is_single) for column in sets.T]
-        ),
-        f"upper.approx{suffix}": RValue([_positions(column) for column in sets.T]),
+        f"lower.approx{suffix}": [_positions(column & is_single) for column in sets.T],
+        f"upper.approx{suffix}": [_positions(column) for column in sets.T],
     }
 
 
-# ---- R's format: writing -------------------------------------------------------------------------
-
-
-def write_rds(value: RValue, path: Path) -> None:
+def write_rds(value: Any, path: Path) -> None:
     """Write an R object like ``saveRDS(x, file, version = 2)``, for R 1.4 and later versions."""
-    # format version 2, written by R 4.0.0
-    parts = [b"X\n", struct.pack(">iii", 2, 0x00040000, 0x00020300)]
-    _write_item(value, parts)
-    with open(path, "wb") as file, gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
-        for part in parts:
-            packed.write(part)
+    from rdata.conversion import convert_python_to_r_data
+    from rdata.unparser import unparse_data
+
+    data = convert_python_to_r_data(
+        value, format_version=2, constructor_dict={RValue: _convert}
+    )
+    # The same partition gives the same file.
+    content = unparse_data(data, file_type="rds")
+    path.write_bytes(gzip.compress(content, compresslevel=6, mtime=0))
 
 
-def _write_item(value: RValue | None, parts: list[bytes]) -> None:
-    if value is None:
-        parts.append(struct.pack(">i", _NULL))
-        return
-    flags = 0
-    if value.attributes:
-        flags |= _HAS_ATTRIBUTES
-    if "class" in value.attributes:
-        flags |= _IS_OBJECT
-    values = value.values
-    if isinstance(values, np.ndarray):
-        kind = {"b": _LOGICAL, "i": _INTEGER, "u": _INTEGER, "f": _REAL}[
-            values.dtype.kind
-        ]
-        parts += [
-            struct.pack(">ii", kind | flags, len(values)),
-            values.astype(_NUMBERS[kind]).tobytes(),
-        ]
-    elif values and isinstance(values[0], str):
-        parts.append(struct.pack(">ii", _STRING | flags, len(values)))
-        for text in values:
-            _write_text(text, parts)
-    else:
-        parts.append(struct.pack(">ii", _LIST | flags, len(values)))
-        for part in values:
-            _write_item(part, parts)
-    if value.attributes:
-        for name, attribute in value.attributes.items():
-            parts.append(struct.pack(">ii", _PAIRS | _HAS_TAG, _SYM))
-            _write_text(name, parts)
-            _write_item(attribute, parts)
-        parts.append(struct.pack(">i", _NULL))
-
-
-def _write_text(text: str, parts: list[bytes]) -> None:
-    encoded = text.encode("utf-8")
-    encoding = _ASCII if text.isascii() else _UTF8
-    parts += [struct.pack(">ii", _CHAR | encoding << 12, len(encoded)), encoded]
+def _convert(value: RValue, converter: Any) -> Any:
+    """Return the representation in rdata of a value with attributes."""
+    converted = converter.convert_to_r_object(value.values)
+    converted.attributes = converter.convert_to_r_attributes(value.attributes)
+    converted.info.attributes = True
+    converted.info.object = "class" in value.attributes
+    return converted

@@ -50,6 +50,7 @@ _INTEGER = re.compile(r"0|-?[1-9][0-9]*")
 _CELL_REFERENCE = re.compile(
     rb"""<(?:\w+:)?c\s[^>]*?\br=["']([A-Z]{1,3})([0-9]{1,7})["']"""
 )
+_ENCODINGS = {"utf-16": "UTF-16", "cp1252": "Windows-1252"}
 _SHEET_CELL_BYTES = 64  # memory that a cell of a sheet takes while it is read
 
 
@@ -166,7 +167,10 @@ def read_quietly(
             table = _read_columnar(path, file_format)
     if missing and file_format not in ("text", "excel"):
         table = table.mask(_is_any_of(table, missing))
-    if index_col is None and _has_unnamed_index(table):
+    is_unnamed = (
+        index_col is None and table.shape[1] > 1 and table.columns[0] == _UNNAMED
+    )
+    if is_unnamed and table[_UNNAMED].is_unique:
         table = _select(table, None, _UNNAMED, path)
         table.index.name = None
         table.attrs["unnamed_index"] = True
@@ -274,16 +278,8 @@ def exact_float_options() -> dict[str, Any]:
 
 def _is_any_of(table: pd.DataFrame, texts: list[str]) -> pd.DataFrame:
     """Return which cells are equal to one of the texts, or to the number in one of them."""
-    return table.isin(
-        [
-            *texts,
-            *(
-                value
-                for value in map(parse_scalar, texts)
-                if not isinstance(value, str)
-            ),
-        ]
-    )
+    # A text that is not a number is parsed as itself.
+    return table.isin([*texts, *map(parse_scalar, texts)])
 
 
 def _read_text(
@@ -309,9 +305,7 @@ def _read_text(
                 path, index_col, replace(dialect, decimal=decimal), decimal, missing
             )
     unnamed = index_col is None and table.shape[1] > 1 and table.columns[0] == _UNNAMED
-    names = index_col
-    if unnamed:
-        names = _UNNAMED
+    names = _UNNAMED if unnamed else index_col
     if dialect.row_names or names in table.columns:
         # Row names are read as text, because pandas would convert 007 to 7 and NA to a missing
         # value.
@@ -321,11 +315,9 @@ def _read_text(
         if names in table.columns and (not unnamed or texts[names].is_unique):
             table[names] = texts[names]
     table.attrs["header"] = dialect.has_header
-    encoding = text_encoding(path)
-    if encoding != "utf-8-sig":
-        table.attrs["encoding"] = {"utf-16": "UTF-16", "cp1252": "Windows-1252"}[
-            encoding
-        ]
+    encoding = _ENCODINGS.get(text_encoding(path))
+    if encoding is not None:
+        table.attrs["encoding"] = encoding
     return _convert_numbers(table, index_col, dialect.decimal)
 
 
@@ -369,14 +361,6 @@ def _parse_text(path: Path, dialect: Dialect, **options: Any) -> pd.DataFrame:
     return table.set_axis(pd.Index(names), axis=1)
 
 
-def _has_unnamed_index(table: pd.DataFrame) -> bool:
-    return (
-        table.shape[1] > 1
-        and table.columns[0] == _UNNAMED
-        and table[_UNNAMED].is_unique
-    )
-
-
 def _text_columns(table: pd.DataFrame) -> Any:
     return table.columns[
         table.dtypes.map(lambda kind: kind.kind in "OTU").to_numpy(dtype=bool)
@@ -410,10 +394,7 @@ def _convert_numbers(
         numbers = parse_numbers(table[name], decimal)
         if numbers is not None:
             table[name], converted[name] = numbers
-        elif any(
-            isinstance(cell, str) and cell.endswith(" ")
-            for cell in table[name].unique()
-        ):
+        else:
             table[name] = table[name].map(
                 lambda cell: cell.rstrip(" ") if isinstance(cell, str) else cell
             )
@@ -513,13 +494,12 @@ def _read_excel(
 
 def _check_extent(content: bytes) -> None:
     """Raise an error if a cell of a sheet is too far from the first one."""
-    n_columns = n_rows = 1
-    for letters, row in set(_CELL_REFERENCE.findall(content)):
-        column = 0
-        for letter in letters:
-            column = 26 * column + letter - 64
-        n_columns = max(n_columns, column)
-        n_rows = max(n_rows, int(row))
+    from openpyxl.utils import column_index_from_string
+
+    places = _CELL_REFERENCE.findall(content)
+    columns = {letters.decode() for letters, _ in places}
+    n_columns = max(map(column_index_from_string, columns), default=1)
+    n_rows = max((int(row) for _, row in places), default=1)
     check_memory(
         _SHEET_CELL_BYTES * n_rows * n_columns,
         f"a sheet of {n_rows:,} rows and {n_columns:,} columns",
@@ -658,8 +638,8 @@ def _check_names(
 ) -> None:
     unknown = [name for name in names if name not in table.columns]
     if unknown:
-        raise InvalidParameterError(
-            argument,
-            message=f"{argument}: {path.name} has no column {', '.join(map(repr, unknown))}; "
-            f"it has {join_some(list(table.columns), 20)}",
+        message = (
+            f"{argument}: {path.name} has no column {quote_names(unknown)}; "
+            f"it has {join_some(list(table.columns), 20)}"
         )
+        raise InvalidParameterError(argument, message=message)

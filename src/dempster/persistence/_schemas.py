@@ -26,7 +26,7 @@ _MASS_TOLERANCE = 1e-3  # tolerance for the sum of masses in single or double pr
 
 def _belief() -> tuple[Schema, ...]:
     return (
-        Schema.from_arguments(FocalSets, membership="membership"),
+        Schema.from_arguments(FocalSets),
         _mass_schema(MassFunctions),
     )
 
@@ -74,14 +74,7 @@ def _mass_schema(kind: Any, **more: Any) -> Schema:
 def _constraints() -> tuple[Schema, ...]:
     from dempster.constraints.constraints import Constraints
 
-    return (
-        Schema.from_arguments(
-            Constraints,
-            must_link="must_link",
-            cannot_link="cannot_link",
-            n_objects="n_objects",
-        ),
-    )
+    return (Schema.from_arguments(Constraints),)
 
 
 def _dissimilarity() -> tuple[Schema, ...]:
@@ -106,19 +99,13 @@ def _dissimilarity() -> tuple[Schema, ...]:
         Schema.from_class(GraphInput),
         Schema.from_class(References),
         Schema.from_estimator(DissimilarityPCA),
-        Schema.from_estimator(GowerEncoder),
-        Schema.from_arguments(
-            AttributeSource,
-            X="objects",
-            metric="metric",
-            parameters="parameters",
-            within="within",
-        ),
-        Schema.from_arguments(GowerSource, objects="objects", usual="usual"),
+        Schema.from_class(GowerEncoder),
+        Schema.from_arguments(AttributeSource, X="objects"),
+        Schema.from_arguments(GowerSource),
         Schema.from_arguments(MatrixSource, D="matrix"),
         Schema.from_arguments(SparseSource, D="stored"),
         # The tree is rebuilt from its points, because a file may contain invalid indices.
-        Schema.from_arguments(PointTree, X="points", p="p", n_jobs="n_jobs"),
+        Schema.from_arguments(PointTree, X="points"),
     )
 
 
@@ -132,12 +119,8 @@ def _networks() -> tuple[Schema, ...]:
     from dempster.cluster.evclus._torch_network import TorchNetwork
 
     def parts(network: TorchNetwork) -> dict[str, Any]:
-        numbers = {"coefficients": network.coefficients, "matrix": network.matrix}
-        arrays = {
-            name: None if value is None else value.detach().cpu().numpy()
-            for name, value in numbers.items()
-        }
-        return {"body": network.body, "layer": network.layer, **arrays}
+        names = ("body", "layer", "coefficients", "matrix")
+        return {name: getattr(network, name) for name in names}
 
     def build(parts: dict[str, Any]) -> TorchNetwork:
         """Build the network on the CPU."""
@@ -212,9 +195,7 @@ def _sklearn() -> tuple[Schema, ...]:
             },
             build_regressor,
         ),
-        Schema.from_arguments(
-            Pipeline, steps="steps", memory="memory", verbose="verbose"
-        ),
+        Schema.from_arguments(Pipeline),
     )
 
 

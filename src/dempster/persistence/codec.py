@@ -25,11 +25,19 @@ from dempster.persistence.container import CELL_KINDS, Reader
 from dempster.persistence.schema import schema_for, schema_named
 
 _BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
-_SPARSE_FORMATS = ("csr", "csc", "coo")
+_SPARSE_CLASSES = (
+    "csr_array",
+    "csc_array",
+    "coo_array",
+    "csr_matrix",
+    "csc_matrix",
+    "coo_matrix",
+)
+_PANDAS_CLASSES = ("RangeIndex", "MultiIndex", "CategoricalIndex", "Index", "Series")
 # Values of these types are written at each occurrence. Other values are written once, and then
 # referenced.
 _INLINE_TYPES = frozenset(
-    ("scalar", "dtype", "scalar type", "range", "path", "date", "missing", "Timestamp")
+    ("scalar", "dtype", "scalar type", "range", "path", "date", "Timestamp")
 )
 
 
@@ -139,7 +147,7 @@ class Encoder:
         self.weights.append(save(weights))
         number = len(self.weights) - 1
         kind = type(network).__name__
-        return {"network": number, "class": kind, "layers": _describe_layers(network)}
+        return {"network": number, "class": kind, "layers": _name_layers(network)}
 
 
 def _explain_type(value: Any) -> str:
@@ -262,7 +270,16 @@ def _encode_value(value: Any) -> dict[str, Any] | None:
 
 
 def _decode_value(parts: dict[str, Any]) -> Any:
+    import pandas as pd
+
     match parts:
+        case {"pandas": str(kind), **arguments} if kind in _PANDAS_CLASSES:
+            return getattr(pd, kind)(**arguments)
+        case {"DataFrame": list(columns), "index": index, "columns": names}:
+            data = {j: column.array for j, column in enumerate(columns)}
+            return pd.DataFrame(data, index=index).set_axis(names, axis=1)
+        case {"Timestamp": str(text), "unit": unit, "zone": zone}:
+            return pd.Timestamp(text, tz=zone).as_unit(unit)
         case {"scalar": np.ndarray() as array}:
             return array[0]
         case {"dtype": str(name)}:
@@ -279,9 +296,11 @@ def _decode_value(parts: dict[str, Any]) -> Any:
             return np.random.SeedSequence(**settings)
         case {"generator": dict(state)} | {"random state": dict(state)}:
             return _decode_generator(state, is_legacy="random state" in parts)
-        case {"sparse": str(form), "shape": tuple(shape)} if form in _SPARSE_FORMATS:
-            return _decode_sparse(form, shape, parts)
-    return _decode_pandas(parts)
+        case {"sparse": str(kind), "content": content, "shape": shape} if (
+            kind in _SPARSE_CLASSES
+        ):
+            return _decode_sparse(kind, content, shape)
+    raise InvalidInputError(f"unknown type of value: {', '.join(map(str, parts))}")
 
 
 def _plain_dtype(name: str) -> np.dtype:
@@ -309,166 +328,81 @@ def _decode_generator(state: dict[str, Any], is_legacy: bool) -> Any:
 
 
 def _encode_sparse(value: Any) -> dict[str, Any] | None:
-    from scipy import sparse
-
-    if not sparse.issparse(value) or value.format not in _SPARSE_FORMATS:
+    kind = type(value).__name__
+    content: tuple[Any, ...]
+    if kind not in _SPARSE_CLASSES:
         return None
-    arrays = {"data": value.data}
     if value.format == "coo":
-        arrays |= {"row": value.row, "col": value.col}
+        content = (value.data, (value.row, value.col))
     else:
-        arrays |= {"indices": value.indices, "indptr": value.indptr}
-    return {
-        "sparse": value.format,
-        "shape": tuple(map(int, value.shape)),
-        "is_array": isinstance(value, sparse.sparray),
-        **arrays,
-    }
+        content = (value.data, value.indices, value.indptr)
+    return {"sparse": kind, "content": content, "shape": tuple(map(int, value.shape))}
 
 
-def _decode_sparse(form: str, shape: tuple[int, ...], parts: dict[str, Any]) -> Any:
+def _decode_sparse(kind: str, content: tuple[Any, ...], shape: tuple[int, ...]) -> Any:
     from scipy import sparse
 
-    kind = getattr(sparse, f"{form}_{'array' if parts['is_array'] else 'matrix'}")
-    if form == "coo":
-        return kind((parts["data"], (parts["row"], parts["col"])), shape=shape)
-    matrix = kind((parts["data"], parts["indices"], parts["indptr"]), shape=shape)
-    matrix.check_format(
-        full_check=True
-    )  # With wrong indices, SciPy would read beyond the arrays.
+    matrix = getattr(sparse, kind)(content, shape=shape)
+    if matrix.format != "coo":
+        # With wrong indices, SciPy would read beyond the arrays.
+        matrix.check_format(full_check=True)
     return matrix
 
 
 def _encode_pandas(value: Any) -> dict[str, Any] | None:
+    """Return the name of a class of pandas, and the arguments of its constructor."""
     import pandas as pd
 
-    if value is pd.NA:
-        return {"missing": "NA"}
-    if value is pd.NaT:
-        return {"missing": "NaT"}
+    arguments: dict[str, Any]
     if isinstance(value, pd.Timestamp):
-        return {
-            "Timestamp": value.isoformat(),
-            "unit": value.unit,
-            "zone": _time_zone(value),
-        }
+        zone = None if value.tz is None else str(value.tz)
+        return {"Timestamp": value.isoformat(), "unit": value.unit, "zone": zone}
     if isinstance(value, pd.RangeIndex):
-        return {
-            "RangeIndex": range(value.start, value.stop, value.step),
-            "name": value.name,
-        }
-    if isinstance(value, pd.MultiIndex):
+        arguments = {"start": range(value.start, value.stop, value.step)}
+    elif isinstance(value, pd.MultiIndex):
         codes = [np.asarray(code) for code in value.codes]
-        return {
-            "MultiIndex": list(value.levels),
-            "codes": codes,
-            "name": tuple(value.names),
-        }
-    if isinstance(value, pd.CategoricalIndex):
-        data = {
-            "CategoricalIndex": np.array(value.codes),
-            "categories": value.categories,
-        }
-        return {**data, "ordered": bool(value.ordered), "name": value.name}
-    if isinstance(value, pd.DatetimeIndex):
-        zone = _time_zone(value)
-        return {
-            "DatetimeIndex": value.to_numpy(f"M8[{value.unit}]"),
-            "zone": zone,
-            "name": value.name,
-        }
-    if type(value) is pd.Index and (
+        arguments = {"levels": list(value.levels), "codes": codes}
+        return {"pandas": "MultiIndex", **arguments, "names": tuple(value.names)}
+    elif isinstance(value, pd.CategoricalIndex):
+        arguments = {"data": list(value), "categories": value.categories}
+        arguments["ordered"] = bool(value.ordered)
+    elif isinstance(value, pd.DatetimeIndex):
+        arguments = {"data": value.asi8, "dtype": str(value.dtype)}  # times in UTC
+    elif type(value) is pd.Index and (
         value.dtype.kind in "biufcO" or str(value.dtype) in ("str", "string")
     ):
-        plain = isinstance(value.dtype, np.dtype) and value.dtype.kind != "O"
-        cells = (
-            value.to_numpy()
-            if plain
-            else [None if cell is pd.NA else cell for cell in value]
-        )
-        return {"Index": cells, "cells as": str(value.dtype), "name": value.name}
-    if isinstance(value, pd.Series):
-        return {
-            "Series": pd.Index(value.to_numpy()),
-            "index": value.index,
-            "name": value.name,
-        }
-    if type(value) is pd.DataFrame:
+        cells: Any = value.to_numpy()
+        if cells.dtype == object:
+            cells = [None if cell is pd.NA else cell for cell in value]
+        dtype = str(value.dtype)
+        arguments = {"data": cells, "dtype": dtype, "tupleize_cols": False}
+    elif isinstance(value, pd.Series):
+        arguments = {"data": value.to_numpy(), "index": value.index}
+    elif type(value) is pd.DataFrame:
         columns = [pd.Index(value.iloc[:, j]) for j in range(value.shape[1])]
         return {"DataFrame": columns, "index": value.index, "columns": value.columns}
-    return None
-
-
-def _time_zone(value: Any) -> str | None:
-    if value.tz is None:
+    else:
         return None
-    return str(value.tz)
-
-
-def _decode_pandas(parts: dict[str, Any]) -> Any:
-    import pandas as pd
-
-    match parts:
-        case {"missing": "NA"}:
-            return pd.NA
-        case {"missing": "NaT"}:
-            return pd.NaT
-        case {"Timestamp": str(text), "unit": unit, "zone": zone}:
-            moment = pd.Timestamp(text)
-            if zone is not None:
-                moment = moment.tz_convert(zone)
-            return moment.as_unit(unit)
-        case {"RangeIndex": range() as places, "name": name}:
-            return pd.RangeIndex(places, name=name)
-        case {"MultiIndex": list(levels), "codes": list(codes), "name": tuple(names)}:
-            return pd.MultiIndex(levels=levels, codes=codes, names=names)
-        case {
-            "CategoricalIndex": codes,
-            "categories": kinds,
-            "ordered": ordered,
-            "name": name,
-        }:
-            values = pd.Categorical.from_codes(codes, kinds, ordered=ordered)
-            return pd.CategoricalIndex(values, name=name)
-        case {"DatetimeIndex": values, "zone": zone, "name": name}:
-            index = pd.DatetimeIndex(values, name=name)
-            if zone is None:
-                return index
-            return index.tz_localize("UTC").tz_convert(zone)
-        case {"Index": values, "cells as": str(dtype), "name": name}:
-            return pd.Index(values, dtype=dtype, name=name, tupleize_cols=False)
-        case {"Series": values, "index": index, "name": name}:
-            return pd.Series(values.to_numpy(), index=index, name=name)
-        case {"DataFrame": list(columns), "index": index, "columns": names}:
-            data = {j: column.array for j, column in enumerate(columns)}
-            return pd.DataFrame(data, index=index).set_axis(names, axis=1)
-    raise InvalidInputError(f"unknown type of value: {', '.join(map(str, parts))}")
+    kind = "Index" if isinstance(value, pd.DatetimeIndex) else type(value).__name__
+    return {"pandas": kind, **arguments, "name": value.name}
 
 
 # ---- networks of torch ---------------------------------------------------------------------------
 
 
-def _describe_layers(module: Any) -> list[Any] | None:
-    """Return the layers of a network of linear and ReLU layers, or None for other networks."""
+def _name_layers(module: Any) -> list[str] | None:
+    """Return the types of the layers of a network of linear and ReLU layers, else None."""
     from torch import nn
 
     if type(module) is not nn.Sequential:
         return None
-    layers: list[Any] = []
-    for layer in module:
-        if type(layer) is nn.Linear:
-            layers.append(
-                [layer.in_features, layer.out_features, layer.bias is not None]
-            )
-        elif type(layer) is nn.ReLU and not layer.inplace:
-            layers.append("ReLU")
-        else:
-            return None
-    return layers
+    if any(type(layer) not in (nn.Linear, nn.ReLU) for layer in module):
+        return None
+    return [type(layer).__name__ for layer in module]
 
 
 def _restore_network(
-    module: Any, packed: bytes, kind: str, layers: list[Any] | None
+    module: Any, packed: bytes, kind: str, layers: list[str] | None
 ) -> Any:
     """Return a network with weights from a file.
 
@@ -497,20 +431,15 @@ def _restore_network(
     return network
 
 
-def _build_layers(layers: list[Any], weights: dict[str, Any]) -> Any:
+def _build_layers(layers: list[str], weights: dict[str, Any]) -> Any:
     from torch import nn
 
-    largest = max((tensor.numel() for tensor in weights.values()), default=0)
-    dtype = next((tensor.dtype for tensor in weights.values()), None)
     modules: list[nn.Module] = []
-    for layer in layers:
+    for k, layer in enumerate(layers):
         if layer == "ReLU":
             modules.append(nn.ReLU())
             continue
-        inputs, outputs, bias = layer
-        if inputs * outputs > largest:  # This is checked before memory is allocated.
-            raise InvalidInputError(
-                f"a layer of {inputs} by {outputs} does not match its weights"
-            )
-        modules.append(nn.Linear(inputs, outputs, bias=bool(bias), dtype=dtype))
+        matrix = weights[f"{k}.weight"]
+        has_bias = f"{k}.bias" in weights
+        modules.append(nn.Linear(*matrix.T.shape, bias=has_bias, dtype=matrix.dtype))
     return nn.Sequential(*modules)

@@ -1,29 +1,27 @@
 """Container format of `dempster.persistence.save`, a ZIP archive of JSON texts and NPY arrays.
 
 ====================  ============================================================================
-``dempster.json``     format and versions, size and SHA-256 digest of all other members
+``dempster.json``     format and versions
 ``content.json``      the object, encoded by `dempster.persistence.codec`
 ``arrays/0.npy``      arrays, in NumPy's format
 ``weights/0...``      weights of torch networks, in the safetensors format
 ====================  ============================================================================
 
 Members are not compressed. Their sizes can therefore be checked before anything is read, so a small
-file cannot fill the memory. Any program that reads ZIP and NPY files can open them. The digests
-detect damage, but not forgery. A forged file may contain wrong numbers, but it cannot execute code.
+file cannot fill the memory. Any program that reads ZIP and NPY files can open them. The checksums
+of ZIP detect damage, but not forgery. A forged file may contain wrong numbers, but it cannot
+execute code.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-import math
 import os
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
@@ -34,8 +32,9 @@ FORMAT_VERSION = 1
 CELL_KINDS = "biufcMmSU"  # kinds of NumPy arrays: numbers, booleans, dates and text
 _FORMAT = "dempster"
 _HEADER = "dempster.json"
-_MAX_HEADER_BYTES = 64 << 20
-_BLOCK_BYTES = 1 << 20
+_CONTENT = "content.json"
+# first bytes of pickles and of files compressed by gzip, bz2, xz and zlib
+_PICKLE_STARTS = (b"\x80", b"\x1f\x8b", b"BZ", b"\xfd7", b"\x78")
 _DATE = (1980, 1, 1, 0, 0, 0)  # constant, so that equal objects give equal files
 
 
@@ -46,24 +45,6 @@ class UnreadableFileError(InvalidInputError):
 # ---- writing -------------------------------------------------------------------------------------
 
 
-class _DigestWriter:
-    """File object that computes the size and the digest of its content."""
-
-    def __init__(self, file: IO[bytes]):
-        self._file = file
-        self._digest = hashlib.sha256()
-        self._size = 0
-
-    def write(self, data: Any) -> int:
-        view = memoryview(data).cast("B")
-        self._digest.update(view)
-        self._size += len(view)
-        return self._file.write(view)
-
-    def record(self) -> dict[str, Any]:
-        return {"size": self._size, "sha256": self._digest.hexdigest()}
-
-
 def write_container(
     path: Path,
     header: Mapping[str, Any],
@@ -71,32 +52,21 @@ def write_container(
     arrays: list[np.ndarray],
     weights: list[bytes],
 ) -> None:
-    """Write all members of a model file; the header is the last member."""
-    writers: dict[str, Callable[[Any], Any]] = {
-        "content.json": lambda file: file.write(_encode_json(content))
-    }
-    for k, array in enumerate(arrays):
-        writers[f"arrays/{k}.npy"] = partial(
-            np.lib.format.write_array, array=array, allow_pickle=False
-        )
-    for k, packed in enumerate(weights):
-        writers[f"weights/{k}.safetensors"] = partial(_DigestWriter.write, data=packed)
-    members = {}
+    """Write all members of a model file."""
+    head = {"format": _FORMAT, "version": FORMAT_VERSION, **header}
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
-        for name, write in writers.items():
-            with archive.open(
-                zipfile.ZipInfo(name, _DATE), "w", force_zip64=True
-            ) as file:
-                writer = _DigestWriter(file)
-                write(writer)
-            members[name] = writer.record()
-        head = {
-            "format": _FORMAT,
-            "version": FORMAT_VERSION,
-            **header,
-            "members": members,
-        }
         archive.writestr(zipfile.ZipInfo(_HEADER, _DATE), _encode_json(head))
+        archive.writestr(zipfile.ZipInfo(_CONTENT, _DATE), _encode_json(content))
+        for k, array in enumerate(arrays):
+            member = zipfile.ZipInfo(f"arrays/{k}.npy", _DATE)
+            with archive.open(member, "w", force_zip64=True) as file:
+                np.lib.format.write_array(file, array, allow_pickle=False)
+        for k, packed in enumerate(weights):
+            archive.writestr(zipfile.ZipInfo(_weights_name(k), _DATE), packed)
+
+
+def _weights_name(number: int) -> str:
+    return f"weights/{number}.safetensors"
 
 
 def _encode_json(value: Any) -> bytes:
@@ -130,13 +100,7 @@ def open_container(path: Path) -> Iterator[Reader]:
 
 
 def _describe_start(start: bytes) -> str:
-    if not start:
-        return "is empty; copy or save the file again"
-    if (
-        start[0] == 0x80
-        or start[:2] in (b"\x1f\x8b", b"BZ", b"\xfd7")
-        or start[0] == 0x78
-    ):
+    if start.startswith(_PICKLE_STARTS):
         return (
             "looks like a pickle or a compressed file, which dempster.persistence.load does not "
             "open because a pickle can execute code; if you trust its origin, open it with joblib "
@@ -148,21 +112,11 @@ def _describe_start(start: bytes) -> str:
     )
 
 
-def _describe_archive(names: set[str]) -> str:
-    if any(name.endswith((".pkl", ".pickle")) for name in names):
-        return (
-            "contains a pickle, which dempster.persistence.load does not open because it can "
-            "execute code; if you trust its origin, open it with the library that wrote it"
-        )
-    if "membership.npy" in names:
-        return "is a partition in an archive of arrays; read it with dempster.io.read_partition"
-    return "is an archive, but was not written by dempster.persistence.save"
-
-
 def _damaged(path: Path, reason: str) -> UnreadableFileError:
     text = " ".join(reason.split()).rstrip(".")
     return UnreadableFileError(
-        f"{path} is cut short, damaged or altered ({text}); copy or save the file again"
+        f"{path} is cut short, damaged or altered ({text}); copy or save the file again, and "
+        "do not trust it if you do not know its origin"
     )
 
 
@@ -175,28 +129,23 @@ class Reader:
         entries = archive.infolist()
         self._sizes = {entry.filename: entry.file_size for entry in entries}
         if _HEADER not in self._sizes:
-            raise UnreadableFileError(f"{path} {_describe_archive(set(self._sizes))}")
+            raise UnreadableFileError(
+                f"{path} is an archive, but was not written by dempster.persistence.save"
+            )
         for entry in entries:
             is_plain = (
                 entry.compress_type == zipfile.ZIP_STORED and not entry.flag_bits & 0x1
             )
             if not is_plain or entry.file_size != entry.compress_size:
-                raise self._suspicious("its members are compressed or encrypted")
+                raise _damaged(path, "its members are compressed or encrypted")
         total = sum(self._sizes.values())
         if total > os.stat(path).st_size or len(self._sizes) < len(entries):
-            raise self._suspicious("its members are larger than the file")
+            raise _damaged(path, "its members are larger than the file")
         self.header = self._read_header()
         check_memory(total, f"{path}: its content", "save the object in parts")
 
-    def _suspicious(self, reason: str) -> UnreadableFileError:
-        return UnreadableFileError(
-            f"{self.path}: {reason}, unlike files of dempster.persistence.save; do not trust it"
-        )
-
     def _read_header(self) -> dict[str, Any]:
-        if self._sizes[_HEADER] > _MAX_HEADER_BYTES:
-            raise self._suspicious(f"its header has {self._sizes[_HEADER]:,} bytes")
-        header = self._parse_json(self._archive.read(_HEADER), _HEADER)
+        header = self._read_json(_HEADER)
         if (
             not isinstance(header, dict)
             or header.get("format") != _FORMAT
@@ -209,72 +158,37 @@ class Reader:
                 f"{header['version']} of the format, but this dempster reads versions up to "
                 f"{FORMAT_VERSION}; upgrade dempster"
             )
-        members = header.get("members")
-        if not isinstance(members, dict) or not all(map(_is_record, members.values())):
-            raise _damaged(self.path, "its header does not list its members")
-        sizes = {name: size for name, size in self._sizes.items() if name != _HEADER}
-        if sizes != {name: record["size"] for name, record in members.items()}:
-            raise _damaged(self.path, "its members differ from those in its header")
         return header
 
+    @property
+    def size(self) -> int:
+        """Number of bytes of all members except the header."""
+        return sum(self._sizes.values()) - self._sizes[_HEADER]
+
     def content(self) -> Any:
-        self._check_digest("content.json")
-        return self._parse_json(self._archive.read("content.json"), "content.json")
+        return self._read_json(_CONTENT)
 
     def weights(self, number: int) -> bytes:
         """Return the weights of a network, given its number, in the safetensors format."""
-        name = f"weights/{number}.safetensors"
-        self._check_digest(name)
-        return self._archive.read(name)
+        return self._archive.read(_weights_name(number))
 
     def array(self, number: int) -> np.ndarray:
         """Return an array, given its number."""
         name = f"arrays/{number}.npy"
-        self._check_digest(name)
         with self._archive.open(name) as file:
-            self._check_array_size(file, name)
-        with self._archive.open(name) as file:
-            return np.lib.format.read_array(file, allow_pickle=False)
+            try:
+                array = np.lib.format.read_array(file, allow_pickle=False)
+            except Exception as error:  # NumPy does not document them.
+                raise _damaged(self.path, f"{name}: {error}") from error
+            if file.read(1) or array.dtype.kind not in CELL_KINDS:
+                raise _damaged(
+                    self.path,
+                    f"{name} is not an array of numbers or text of the size in its header",
+                )
+        return array
 
-    def _check_array_size(self, file: IO[bytes], name: str) -> None:
-        """Raise an error if an array is larger than the member, before NumPy allocates memory."""
+    def _read_json(self, name: str) -> Any:
         try:
-            version = np.lib.format.read_magic(file)
-            read = np.lib.format.read_array_header_2_0
-            if version == (1, 0):
-                read = np.lib.format.read_array_header_1_0
-            shape, _, dtype = read(file)
-        except (
-            Exception
-        ) as error:  # NumPy does not document the exceptions for invalid headers.
-            raise _damaged(self.path, f"{name}: {error}") from error
-        n_bytes = math.prod(map(int, shape)) * dtype.itemsize
-        if dtype.kind not in CELL_KINDS or file.tell() + n_bytes != self._sizes[name]:
-            raise _damaged(
-                self.path,
-                f"{name} is not an array of numbers or text of the size in its header",
-            )
-
-    def _check_digest(self, name: str) -> None:
-        if name not in self.header["members"]:
-            raise _damaged(self.path, f"{name} is missing")
-        digest = hashlib.sha256()
-        with self._archive.open(name) as file:
-            while block := file.read(_BLOCK_BYTES):
-                digest.update(block)
-        if digest.hexdigest() != self.header["members"][name]["sha256"]:
-            raise _damaged(self.path, f"the digest of {name} is wrong")
-
-    def _parse_json(self, data: bytes, name: str) -> Any:
-        try:
-            return json.loads(data)
+            return json.loads(self._archive.read(name))
         except (ValueError, RecursionError) as error:
             raise _damaged(self.path, f"{name} cannot be read") from error
-
-
-def _is_record(record: Any) -> bool:
-    return (
-        isinstance(record, dict)
-        and isinstance(record.get("size"), int)
-        and isinstance(record.get("sha256"), str)
-    )

@@ -18,18 +18,19 @@ from dempster.persistence.container import (
 )
 from dempster.persistence.schema import schema_for
 
-# Descriptions of other file formats, by extension.
-_OTHER_FORMATS = {
-    **dict.fromkeys(
-        (".csv", ".tsv", ".parquet"),
-        "a table; use dempster.io.write_partition for partitions",
-    ),
-    ".npz": "an archive of arrays",
-    ".npy": "an array",
-    ".json": "a text",
-    ".rds": "an R object; use dempster.io.write_r for partitions",
-    **dict.fromkeys((".pkl", ".pickle", ".joblib", ".pt"), "a pickle"),
-    ".onnx": "an ONNX graph; use dempster.onnx.to_onnx for estimators",
+_OTHER_EXTENSIONS = {
+    ".csv",
+    ".tsv",
+    ".parquet",
+    ".npz",
+    ".npy",
+    ".json",
+    ".rds",
+    ".pkl",
+    ".pickle",
+    ".joblib",
+    ".pt",
+    ".onnx",
 }
 
 
@@ -80,10 +81,10 @@ def save(obj: Any, path: str | os.PathLike[str]) -> None:
     from dempster import __version__
 
     path = as_path(path)
-    other = _OTHER_FORMATS.get(path.suffix.lower())
-    if other is not None:
+    if path.suffix.lower() in _OTHER_EXTENSIONS:
         raise InvalidInputError(
-            f"{path}: the extension {path.suffix} stands for {other}; use .dempster"
+            f"{path}: the extension {path.suffix} stands for another format; use .dempster, "
+            "dempster.io.write_partition, dempster.io.write_r or dempster.onnx.to_onnx"
         )
     schema = schema_for(obj)
     if schema is None:
@@ -214,9 +215,8 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
             name: header.get(name)
             for name in ("version", "library", "python", "numpy", "scikit-learn")
         }
-        size = sum(record["size"] for record in header["members"].values())
         return {
             "kind": str(header.get("kind")).rpartition(".")[2],
             **versions,
-            "bytes": size,
+            "bytes": reader.size,
         }

@@ -93,7 +93,6 @@ class _CommonAttributes:
     credal_partition_: CredalPartition
     focal_sets_: FocalSets
     leave_one_out_masses_: MassFunctions
-    attribute_weights_: Annotated[np.ndarray, "n_features"]
     candidate_indices_: Annotated[np.ndarray, "n_candidates:int"]
     cluster_centers_: Annotated[np.ndarray, "n_clusters n_features"]
     components_: Annotated[np.ndarray, "n_components n_features"]
@@ -152,18 +151,15 @@ class Schema:
         )
 
     @classmethod
-    def from_arguments(cls, kind: Any, /, **attributes: str) -> Schema:
+    def from_arguments(cls, kind: Any, /, **renamed: str) -> Schema:
         """Return the schema of a class whose parts are the arguments of its constructor.
 
-        ``attributes`` contains the attribute that stores each argument. Arguments with a default
-        may be missing in files of earlier versions.
+        ``renamed`` contains the attributes that store arguments of another name. Arguments with a
+        default may be missing in files of earlier versions.
         """
-        arguments = inspect.signature(kind).parameters
-        required = [
-            name
-            for name in attributes
-            if arguments[name].default is arguments[name].empty
-        ]
+        arguments = inspect.signature(kind).parameters.values()
+        required = [a.name for a in arguments if a.default is a.empty]
+        attributes = {a.name: renamed.get(a.name, a.name) for a in arguments}
         annotations = _annotations(kind)
         declared = {
             name: annotations.get(stored, Any) for name, stored in attributes.items()
@@ -440,12 +436,10 @@ def _describe(value: Any) -> str:
 def _check_feature_names(names: Any, width: Any) -> None:
     if names is None:
         return
-    is_text = (
-        isinstance(names, np.ndarray)
-        and names.dtype == object
-        and all(isinstance(name, str) for name in names.flat)
+    are_texts = isinstance(names, np.ndarray) and all(
+        isinstance(name, str) for name in names.flat
     )
-    if not is_text or names.shape != (width,) or len(set(names)) < len(names):
+    if not are_texts or names.shape != (width,) or len(set(names)) < width:
         raise InvalidInputError(
             f"feature_names_in_ must be {width} unique texts, got {_describe(names)}"
         )
