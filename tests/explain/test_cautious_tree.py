@@ -19,7 +19,7 @@ from dempster.explain import CautiousTree, profile
 from dempster.explain.cautious_tree import (
     Bins,
     Node,
-    costs_by_leaves,
+    add_costs,
     grow,
     mistakes,
     overlaps,
@@ -27,7 +27,6 @@ from dempster.explain.cautious_tree import (
     round_between,
 )
 from dempster.io import read_partition, write_partition
-from dempster.persistence import load, save
 
 
 @pytest.fixture(scope="module")
@@ -89,12 +88,11 @@ def test_mistakes_agree_with_the_formula(caution):
 # ---- growth --------------------------------------------------------------------------------------
 
 
-def impurity(z, w):
-    mean = np.average(z, axis=0, weights=w)
-    return float((w * ((z - mean) ** 2).sum(axis=1)).sum())
+def impurity(z):
+    return float(((z - z.mean(axis=0)) ** 2).sum())
 
 
-def find_best_split(values, z, w, least):
+def find_best_split(values, z, least):
     best = (0.0, None)
     for j in range(values.shape[1]):
         column = values[:, j]
@@ -104,11 +102,7 @@ def find_best_split(values, z, w, least):
                 left = np.where(missing, to_left, column <= low)
                 if min(left.sum(), (~left).sum()) < least:
                     continue
-                gain = (
-                    impurity(z, w)
-                    - impurity(z[left], w[left])
-                    - impurity(z[~left], w[~left])
-                )
+                gain = impurity(z) - impurity(z[left]) - impurity(z[~left])
                 if gain > best[0] * (1 + 1e-9):
                     best = (gain, left)
     return best
@@ -121,9 +115,8 @@ def test_first_split_agrees_with_loops(share_missing):
         values = np.round(rng.normal(size=(40, 3)), 1)
         values[rng.random(values.shape) < share_missing] = np.nan
         z = rng.normal(size=(40, 2))
-        w = rng.random(40) + 0.1
-        root = grow(values, z, w, max_leaves=2, min_objects=4, max_depth=9)
-        gain, left = find_best_split(values, z, w, 4)
+        root = grow(values, z, max_leaves=2, min_objects=4)
+        gain, left = find_best_split(values, z, 4)
         assert root.gain == pytest.approx(gain)
         np.testing.assert_array_equal(
             np.sort(root.children[0].rows), np.flatnonzero(left)
@@ -134,21 +127,17 @@ def test_growth_respects_the_limits():
     rng = np.random.default_rng(2)
     values = rng.normal(size=(200, 3))
     z = rng.normal(size=(200, 2))
-    w = np.ones(200)
-    root = grow(values, z, w, max_leaves=9, min_objects=7, max_depth=4)
+    root = grow(values, z, max_leaves=9, min_objects=7)
     leaves = [node for node in list_nodes(root) if not node.children]
     assert len(leaves) == 9
     assert min(len(leaf.rows) for leaf in leaves) >= 7
-    assert max(leaf.depth for leaf in leaves) <= 4
     np.testing.assert_array_equal(
         np.sort(np.concatenate([leaf.rows for leaf in leaves])), np.arange(200)
     )
     for node in list_nodes(root):
         if node.children:
             parts = [node.children[0].rows, node.children[1].rows]
-            lowered = impurity(z[node.rows], w[node.rows]) - sum(
-                impurity(z[r], w[r]) for r in parts
-            )
+            lowered = impurity(z[node.rows]) - sum(impurity(z[r]) for r in parts)
             assert node.gain == pytest.approx(lowered)
 
 
@@ -162,9 +151,7 @@ def test_quantiles_of_many_values():
     )
     assert inside.max() < 100
     z = np.where(values > 0.7, 1.0, 0.0)
-    root = grow(
-        values, z, np.ones(len(values)), max_leaves=2, min_objects=1, max_depth=1
-    )
+    root = grow(values, z, max_leaves=2, min_objects=1)
     assert abs(root.threshold - 0.7) < 0.02
 
 
@@ -207,31 +194,27 @@ def test_pruning_agrees_with_enumeration():
     for _ in range(5):
         values = rng.normal(size=(60, 2))
         z = rng.normal(size=(60, 1))
-        root = grow(values, z, np.ones(60), max_leaves=7, min_objects=2, max_depth=9)
-        cost = {
-            id(node): float(rng.random() * len(node.rows)) for node in list_nodes(root)
-        }
-        table = costs_by_leaves(root, cost, 7)
+        root = grow(values, z, max_leaves=7, min_objects=2)
+        for node in list_nodes(root):
+            node.cost = float(rng.random() * len(node.rows))
+        add_costs(root, 7)
         every = list(subtrees(root))
         for leaves in range(1, 8):
             best = min(
-                sum(cost[id(leaf)] for leaf in cut)
-                for cut in every
-                if len(cut) <= leaves
+                sum(leaf.cost for leaf in cut) for cut in every if len(cut) <= leaves
             )
-            assert table[id(root)][leaves - 1] == pytest.approx(best)
-        prune(root, table, 4)
+            assert root.costs[leaves - 1] == pytest.approx(best)
+        prune(root, 4)
         kept = [node for node in list_nodes(root) if not node.children]
         assert len(kept) <= 4
-        assert sum(cost[id(leaf)] for leaf in kept) == pytest.approx(table[id(root)][3])
+        assert sum(leaf.cost for leaf in kept) == pytest.approx(root.costs[3])
 
 
 def test_useless_leaves_are_pruned():
-    root = Node(
-        np.arange(4), column=0, children=(Node(np.arange(2)), Node(np.arange(2, 4)))
-    )
-    cost = {id(root): 1.0, id(root.children[0]): 0.5, id(root.children[1]): 0.5}
-    prune(root, costs_by_leaves(root, cost, 2), 2)
+    leaves = Node(np.arange(2), cost=0.5), Node(np.arange(2, 4), cost=0.5)
+    root = Node(np.arange(4), column=0, children=leaves, cost=1.0)
+    add_costs(root, 2)
+    prune(root, 2)
     assert root.children == ()
 
 
@@ -270,11 +253,7 @@ def test_attributes_agree_with_predictions(iris):
         assert expected[chosen] <= expected[candidates].min() + 1e-6
         total += expected[chosen]
     assert total / 150 == pytest.approx(tree.mistakes_by_leaves_[-1])
-    assert (
-        tree.fidelity_
-        == pytest.approx(overlaps(answers, own).mean())
-        == tree.score(X, partition)
-    )
+    assert tree.fidelity_ == pytest.approx(overlaps(answers, own).mean())
     assert tree.scores_["same_set"] == pytest.approx(
         (answers == own).all(axis=1).mean()
     )
@@ -321,19 +300,12 @@ def test_outliers():
     assert "no cluster (outlier): 10 objects" in tree.export_text()
 
 
-def test_max_leaves_and_max_depth(iris):
+def test_max_leaves(iris):
     X, partition = iris
     trees = [CautiousTree(k).fit(X, partition) for k in range(1, 6)]
     assert [len(tree.leaves_) for tree in trees] == [1, 2, 3, 4, 5]
     mistakes_made = [tree.mistakes_by_leaves_[-1] for tree in trees]
     assert mistakes_made == sorted(mistakes_made, reverse=True)
-    assert (
-        max(
-            leaf.depth
-            for leaf in CautiousTree(5, max_depth=2).fit(X, partition).leaves_
-        )
-        == 2
-    )
 
 
 def test_categories_booleans_and_missing_values(mixed):
@@ -372,7 +344,7 @@ def test_names_in_text(iris):
     )
     table = CautiousTree(5).fit(X, named).to_frame()
     assert table["objects"].sum() == 150
-    assert table["rule"].str.contains(" < petal length (cm) <= ", regex=False).any()
+    assert table["rule"].str.contains(" and petal ", regex=False).any()
 
 
 def test_rules_select_the_objects_of_the_leaves(iris):
@@ -415,19 +387,6 @@ def test_rows_are_matched_by_name(iris):
     assert list(tree.predict_mass(shuffled).index) == list(shuffled.index)
 
 
-def test_weights_act_as_repetitions(iris):
-    X, partition = iris
-    weights = np.random.default_rng(0).integers(0, 3, 150)
-    rows = np.repeat(np.arange(150), weights)
-    options = {"max_leaves": 4, "min_samples_leaf": 1}
-    once = CautiousTree(**options).fit(X, partition, sample_weight=weights)
-    again = CautiousTree(**options).fit(
-        X.iloc[rows].reset_index(drop=True), partition[rows]
-    )
-    assert once.fidelity_ == pytest.approx(again.fidelity_)
-    np.testing.assert_array_equal(once.predict_set(X), again.predict_set(X))
-
-
 @pytest.mark.parametrize("n_clusters", [1, 2, 15])
 def test_numbers_of_clusters(n_clusters):
     rng = np.random.default_rng(0)
@@ -442,13 +401,13 @@ def test_numbers_of_clusters(n_clusters):
 @pytest.mark.parametrize(
     "X",
     [
-        np.zeros((20, 2)),
-        np.full((20, 1), np.nan),
-        pd.DataFrame({"id": [f"n{i}" for i in range(20)]}),
+        np.zeros((200, 2)),
+        np.full((200, 1), np.nan),
+        pd.DataFrame({"id": [f"n{i}" for i in range(200)]}),
     ],
 )
 def test_uninformative_columns(X):
-    tree = CautiousTree(min_samples_leaf=2).fit(X, np.tile([0, 1], 10))
+    tree = CautiousTree().fit(X, np.tile([0, 1], 100))
     assert tree.to_frame()["rule"].tolist() == ["always"]
     assert [leaf.answer for leaf in tree.leaves_] == [(0, 1)]
 
@@ -474,7 +433,7 @@ def test_scikit_learn_checks():
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("max_leaves", 0), ("caution", 1.5), ("max_depth", 0), ("min_samples_leaf", 0.7)],
+    [("max_leaves", 0), ("caution", 1.5)],
 )
 def test_invalid_parameters(name, value):
     with pytest.raises(InvalidInputError, match=f"^{name} must"):
@@ -506,29 +465,11 @@ def test_invalid_column_types(mixed):
         CautiousTree().fit(table.assign(day=pd.Timestamp("2020-01-01")), y)
 
 
-@pytest.mark.parametrize("start", [2**53, 2**60, -(2**62), 2**63])
-def test_integers_beyond_float_precision(start, tmp_path):
-    y = np.repeat([0, 1, 2], 10)
-    names = [start + k for k in range(30)]
-    some = pd.array([*names[:-1], None], dtype="UInt64" if start > 2**62 else "Int64")
-    for X in (
-        pd.DataFrame({"id": names}),
-        pl.DataFrame({"id": names}),
-        pd.DataFrame({"id": some}),
-        np.c_[names],
-    ):
-        tree = CautiousTree(3).fit(X, y)
-        assert tree.fidelity_ == tree.score(X, y) == 1
-        assert f"{start + 9} < " in tree.to_frame()["rule"].iloc[1]
-        save(tree, tmp_path / "tree.dempster")
-        np.testing.assert_array_equal(load(tmp_path / "tree.dempster").predict(X), y)
-
-
 def test_thresholds_are_printed_exactly():
     y = np.repeat([0, 1, 2], 10)
     X = 1e9 + np.arange(30.0)[:, None] / 1000
     table = CautiousTree(3).fit(X, y).to_frame()
-    low, high = (
+    low, high = sorted(
         float(word) for word in re.findall(r"[0-9.]{9,}", table["rule"].iloc[1])
     )
     assert X[9] <= low < X[10] < X[19] <= high < X[20]

@@ -3,21 +3,32 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator
 
 from dempster import MassFunctions
 from dempster._errors import InvalidInputError
 from dempster.plot import CoverageDisplay
 
 
-@pytest.fixture
-def masses():
-    contour = np.random.default_rng(0).random((30, 3))
-    return MassFunctions.from_contour(contour, frame=["a", "b", "c"])
+class RandomClassifier(BaseEstimator):
+    """Classifier that predicts random masses."""
+
+    def fit(self, X, y):
+        return self
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+    def predict_mass(self, X):
+        contour = np.random.default_rng(0).random((30, 3))
+        return MassFunctions.from_contour(contour, frame=["a", "b", "c"])
 
 
-def test_curves_equal_a_naive_computation(masses):
+def test_curves_equal_a_naive_computation():
     y = np.array(["a", "b", "b"] * 10)
-    display = CoverageDisplay.from_masses(masses, y, by_class=True)
+    model = RandomClassifier()
+    masses = model.predict_mass(None)
+    display = CoverageDisplay.from_estimator(model, None, y, by_class=True)
     assert list(display.coverage) == ["all", "a", "b"]
     own = masses.contour[np.arange(30), (y == "b").astype(int)]
     for t, confidence in enumerate(display.confidence):
@@ -34,9 +45,7 @@ def test_curves_equal_a_naive_computation(masses):
     plt.close("all")
 
 
-def test_invalid_arguments(masses):
+def test_invalid_arguments():
     for y in (["a"] * 29, ["z"] * 30):
         with pytest.raises(InvalidInputError, match="^y must contain"):
-            CoverageDisplay.from_masses(masses, y)
-    with pytest.raises(InvalidInputError, match="same names"):
-        CoverageDisplay(confidence=[0.9], coverage={"a": [0.9]}, size={"b": [1.0]})
+            CoverageDisplay.from_estimator(RandomClassifier(), None, y)

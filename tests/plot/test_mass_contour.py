@@ -15,6 +15,7 @@ from dempster import FocalSets, MassFunctions
 from dempster.cluster import ECM, EVCLUS
 from dempster.datasets import load_iris, make_fourclass
 from dempster.plot import MassContourDisplay
+from dempster.plot._canvas import cluster_colors
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +85,9 @@ def test_values_match_the_model(quantity, method):
     )
     expected = getattr(there, quantity)(sets)
     np.testing.assert_allclose(display.values.reshape(3, -1).T, expected, atol=1e-12)
-    np.testing.assert_array_equal(display.labels.ravel(), there.labels)
+    np.testing.assert_array_equal(
+        display.plausibility.argmax(axis=0).ravel(), there.labels
+    )
     np.testing.assert_array_equal(display.points, X)
     np.testing.assert_array_equal(
         display.point_labels, model.predict_mass(X).labels_with_outliers
@@ -167,7 +170,8 @@ def test_boundary(fourclass):
     assert np.abs(np.diff(best_two, axis=1)).max() < 0.02
     # It separates all neighboring grid points with different labels.
     on_rows = {(round(x, 9), round(y, 9)) for x, y in line}
-    rows, columns = np.nonzero(display.labels[:, 1:] != display.labels[:, :-1])
+    labels = display.plausibility.argmax(axis=0)
+    rows, columns = np.nonzero(labels[:, 1:] != labels[:, :-1])
     assert len(rows) >= 20
     for i, j in zip(rows, columns, strict=True):
         low = display.xx[i, j]
@@ -291,7 +295,8 @@ def test_panels_of_a_new_figure(fourclass):
     assert display.colorbar_.ax.get_ylabel() == "plausibility"
     assert len(display.figure_.axes) == 5
     assert display.figure_.get_suptitle() == "all"
-    assert display.figure_.get_supxlabel() == "attribute 1"
+    assert [ax.get_xlabel() for ax in display.axes_] == ["", "", *["attribute 1"] * 2]
+    assert [ax.get_ylabel() for ax in display.axes_] == ["attribute 2", ""] * 2
     for fill in display.fills_:
         assert fill.get_clim() == (0, 1)
         np.testing.assert_allclose(fill.levels, np.linspace(0, 1, 11))
@@ -310,34 +315,17 @@ def test_layout_follows_the_axes(fourclass):
     assert len(together.fills_) == 4
     single = small(model, X, sets=(), ax=axes[0, 1])
     assert single.ax_.get_title() == "m(∅)"
-    assert single.colorbar_ is None
-    assert single.ax_.texts  # Levels are written on the lines.
-    panels = small(model, X, sets=[(0,), (1,)], axes=axes[1])
-    assert list(panels.axes_) == list(axes[1])
-    assert [len(artists) for artists in panels.point_artists_] == [
-        len(panels.point_artists_[0])
-    ] * 2
+    assert single.colorbar_.ax.get_ylabel() == "mass"
     assert plt.get_fignums() == [figure.number]
     figure.canvas.draw()
 
 
-def test_options(fourclass):
-    model, X = fourclass
-    display = small(
-        model,
-        X,
-        sets=(0, 1),
-        levels=[0, 0.5, 1],
-    )
-    np.testing.assert_array_equal(display.fills_[0].levels, [0, 0.5, 1])
-    again = display.plot(
-        layout="together", levels=[0.3], colors=["red", "green", "blue", "black"]
-    )
+def test_mixed_colors(fourclass):
+    display = small(*fourclass, sets=(0, 1), layout="together")
     np.testing.assert_allclose(
-        again.fills_[0].get_facecolor()[0][:3],
-        (np.array([1, 0, 0]) + [0, 128 / 255, 0]) / 2,
+        display.fills_[0].get_facecolor()[0][:3], cluster_colors(4)[:2].mean(axis=0)
     )
-    assert again.texts_[0].get_text() == "{0,1}"
+    assert display.texts_[0].get_text() == "{0,1}"
 
 
 @pytest.mark.parametrize("layout", ["panels", "together"])
@@ -373,10 +361,9 @@ def test_arrays_without_a_model():
         values=both,
         sets=FocalSets.from_sets(2, [(0,), (1,)]),
         plausibility=both,
+        points=[[0.2, 0.5]],
+        point_labels=[1],
     ).plot()
-    # Ties go to the lowest number.
-    np.testing.assert_array_equal(display.labels[0], [1, 1, 0, 0, 0])
-    assert display.point_artists_ == [[], []]
     np.testing.assert_allclose(vertices(display.boundaries_[0])[:, 0], 0.5)
 
 
@@ -410,8 +397,7 @@ def test_invalid_models_and_data(fourclass):
         ({"sets": []}, "sets must"),
         ({"sets": [(0,), (0,)]}, "sets must"),
         ({"sets": [(0, 7)]}, "7"),
-        ({"levels": [0.5, 2]}, "levels must"),
-        ({"colors": ["red"]}, "colors must"),
+        ({"layout": "both"}, "layout must"),
     ],
 )
 def test_invalid_arguments(fourclass, options, message):
@@ -420,40 +406,3 @@ def test_invalid_arguments(fourclass, options, message):
             *fourclass, **{"grid_resolution": 5, **options}
         )
     assert plt.get_fignums() == []
-
-
-def test_invalid_axes(fourclass):
-    _, axes = plt.subplots(1, 2)
-    for options, message in (
-        ({"ax": axes[0], "axes": axes}, "either ax .* or axes"),
-        ({"axes": axes, "layout": "together"}, "give ax"),
-        ({"ax": axes[0], "layout": "panels"}, "give axes"),
-        ({"axes": axes}, "axes must contain .* got 2"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            small(*fourclass, **options)
-        assert not axes[0].has_data()
-
-
-def test_invalid_arrays():
-    xx, yy = np.meshgrid(np.arange(3.0), np.arange(4.0))
-    good = {
-        "xx": xx,
-        "yy": yy,
-        "values": np.zeros((1, 4, 3)),
-        "plausibility": np.zeros((2, 4, 3)),
-    }
-    good["sets"] = FocalSets.from_sets(2, [(0,)])
-    MassContourDisplay(**good)
-    for name, wrong in (
-        ("yy", yy.T),
-        ("values", np.zeros((2, 4, 3))),
-        ("values", np.full((1, 4, 3), np.nan)),
-        ("plausibility", np.full((2, 4, 3), 2.0)),
-        ("points", np.zeros((5, 3))),
-        ("point_labels", [0, 1]),
-        ("cluster_names", ["a"]),
-        ("sets", [(0,)]),
-    ):
-        with pytest.raises(ValueError, match=f"{name} must"):
-            MassContourDisplay(**{**good, name: wrong})

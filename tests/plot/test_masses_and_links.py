@@ -32,8 +32,6 @@ def test_lines_are_the_masses():
     assert [
         text.get_text() for text in display.ax_.get_legend().get_texts()
     ] == display.set_names
-    some = MassesDisplay.from_partition(PARTITION, sets=[("b",), ()], legend=False)
-    np.testing.assert_array_equal(some.masses, PARTITION.masses[:, [2, 0]])
 
 
 def test_relational_representation_is_sorted_by_cluster():

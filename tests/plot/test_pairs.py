@@ -1,16 +1,16 @@
 """Shepard diagrams, displays of calibration and of pair probabilities."""
 
 from collections import namedtuple
-from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.collections import PolyCollection
 from matplotlib.colors import LogNorm
+from sklearn.base import BaseEstimator
 
 from dempster import CredalPartition, FocalSets
-from dempster.cluster import EVCLUS
+from dempster.cluster import ECM, EVCLUS
 from dempster.cluster.bootclus import PairIntervals
 from dempster.plot import CalibrationDisplay, PairProbabilityDisplay, ShepardDisplay
 
@@ -23,18 +23,22 @@ def pairs(n, seed=0):
     return dissimilarity, delta, np.clip(delta + rng.normal(0, 0.1, n), 0, 1)
 
 
-class ShepardModel:
+class ShepardModel(BaseEstimator):
     """Estimator that returns pairs in the given form."""
 
     Pairs = namedtuple("Pairs", "dissimilarity delta conflict")
 
-    def __init__(self, form=tuple):
+    def __init__(self, form=tuple, p=300):
         self.form = form
-        self.asked = None
+        self.p = p
+        self.pairs_ = pairs(p, 5)
+
+    def fit(self, X):
+        return self
 
     def shepard(self, n_pairs, random_state):
-        self.asked = n_pairs, random_state
-        values = pairs(n_pairs, random_state)
+        assert self.p <= n_pairs
+        values = self.pairs_
         if self.form is namedtuple:
             return self.Pairs(*values)
         return values
@@ -46,10 +50,8 @@ class ShepardModel:
 @pytest.mark.parametrize("form", [tuple, namedtuple])
 def test_shepard_of_an_estimator(form):
     model = ShepardModel(form)
-    display = ShepardDisplay.from_estimator(model, n_pairs=300, random_state=5)
-    assert model.asked == (300, 5)
-    dissimilarity, delta, conflict = pairs(300, 5)
-    np.testing.assert_array_equal(display.dissimilarity, dissimilarity)
+    display = ShepardDisplay.from_estimator(model)
+    _, delta, conflict = pairs(300, 5)
     np.testing.assert_array_equal(
         display.points_.get_offsets(), np.column_stack([delta, conflict])
     )
@@ -65,53 +67,29 @@ def test_shepard_of_an_estimator(form):
     display.figure_.canvas.draw()
 
 
-def plot_shepard(delta, conflict, dissimilarity=None, **options):
-    display = ShepardDisplay(
-        delta=delta, conflict=conflict, dissimilarity=dissimilarity
-    )
-    return display.plot(**options)
-
-
 def test_shepard_of_all_pairs():
     X = np.random.default_rng(0).normal(size=(20, 2))
-    display = ShepardDisplay.from_estimator(
-        EVCLUS(2, n_init=1, random_state=0).fit(X), n_pairs=None
-    )
+    display = ShepardDisplay.from_estimator(EVCLUS(2, n_init=1, random_state=0).fit(X))
     assert len(display.delta) == 20 * 19 / 2
 
 
-def test_shepard_over_dissimilarities():
-    dissimilarity, delta, conflict = pairs(1000)
-    display = plot_shepard(delta, conflict, dissimilarity, x="dissimilarity")
-    np.testing.assert_array_equal(
-        display.points_.get_offsets(), np.column_stack([dissimilarity, conflict])
-    )
-    along, height = display.reference_.get_data()
-    np.testing.assert_allclose(height, 1 - np.exp(-0.02 * along**2))
-    assert (np.diff(along) >= 0).all()
-    assert (along[0], along[-1]) == (dissimilarity.min(), dissimilarity.max())
-    assert display.ax_.get_xlabel() == "dissimilarity"
-    assert display.ax_.get_aspect() == "auto"
-
-
-@pytest.mark.parametrize("x", ["delta", "dissimilarity"])
-def test_shepard_of_many_pairs(x):
-    dissimilarity, delta, conflict = pairs(5001)
-    display = plot_shepard(delta, conflict, dissimilarity, x=x)
+def test_shepard_of_many_pairs():
+    _, delta, conflict = pairs(5001)
+    display = ShepardDisplay(delta=delta, conflict=conflict).plot()
     assert isinstance(display.points_, PolyCollection)
     assert isinstance(display.points_.norm, LogNorm)
     assert display.points_.get_array().sum() == 5001
     assert display.points_.get_array().min() >= 1
     assert display.colorbar_ is not None
     display.figure_.canvas.draw()
-    few = plot_shepard(delta[:5000], conflict[:5000])
+    few = ShepardDisplay(delta=delta[:5000], conflict=conflict[:5000]).plot()
     assert len(few.points_.get_offsets()) == 5000
 
 
 def test_given_axes_have_no_color_bar():
     figure, axes = plt.subplots(1, 2)
     display = ShepardDisplay.from_estimator(
-        ShepardModel(), ax=axes[0], n_pairs=6000, title="fit"
+        ShepardModel(p=6000), ax=axes[0], title="fit"
     )
     assert display.ax_ is axes[0]
     assert display.figure_ is figure
@@ -121,33 +99,15 @@ def test_given_axes_have_no_color_bar():
 
 
 def test_invalid_shepard():
-    with pytest.raises(TypeError, match="method shepard, got int"):
-        ShepardDisplay.from_estimator(3)
-    for wrong, name in (
-        (([0, 0.5, 1], [0, 1]), "conflict"),
-        (([0, 0.5], [0, 1], [1.0]), "dissimilarity"),
-        (([0, np.nan], [0, 1]), "delta"),
-        (([], []), "delta"),
-    ):
-        with pytest.raises(ValueError, match=f"^{name} must"):
-            plot_shepard(*wrong)
-    with pytest.raises(ValueError, match="^x='dissimilarity' needs"):
-        plot_shepard([0.5], [0.5], x="dissimilarity")
-    assert plt.get_fignums() == []
+    with pytest.raises(TypeError, match="have shepard, got ECM"):
+        ShepardDisplay.from_estimator(fitted_estimator())
 
 
-def plot_calibration(
-    lower, upper, belief, plausibility, *, probability=None, confidence=None, **options
-):
-    display = CalibrationDisplay(
-        lower=lower,
-        upper=upper,
-        belief=belief,
-        plausibility=plausibility,
-        probability=probability,
-        confidence=confidence,
-    )
-    return display.plot(**options)
+def fitted_estimator(**attributes):
+    """Return a fitted estimator with further attributes."""
+    model = ECM(2, n_init=1, random_state=0).fit(np.arange(8.0).reshape(4, 2))
+    vars(model).update(attributes)
+    return model
 
 
 def arrays(p, seed=0):
@@ -173,7 +133,9 @@ def intervals(n=40, seed=0):
 
 def test_calibration_by_bounds():
     lower, upper, belief, plausibility, _ = arrays(200)
-    display = plot_calibration(lower, upper, belief, plausibility, title="fit")
+    display = CalibrationDisplay(
+        lower=lower, upper=upper, belief=belief, plausibility=plausibility
+    ).plot(title="fit")
     left, right = display.points_
     np.testing.assert_array_equal(left.get_offsets(), np.column_stack([lower, belief]))
     np.testing.assert_array_equal(
@@ -191,15 +153,14 @@ def test_calibration_by_bounds():
 
 def test_calibration_by_true_probabilities():
     lower, upper, belief, plausibility, truth = arrays(300)
-    display = plot_calibration(
-        lower,
-        upper,
-        belief,
-        plausibility,
+    display = CalibrationDisplay(
+        lower=lower,
+        upper=upper,
+        belief=belief,
+        plausibility=plausibility,
         probability=truth,
         confidence=0.9,
-        x="probability",
-    )
+    ).plot()
     inside = np.mean(
         [b <= t <= p for b, t, p in zip(belief, truth, plausibility, strict=True)]
     )
@@ -212,29 +173,26 @@ def test_calibration_by_true_probabilities():
     assert display.axes_[0].get_xlabel() == "true probability"
 
 
-def test_calibration_of_an_estimator():
+def test_calibration_of_an_estimator(monkeypatch):
     given = intervals()
-    model = SimpleNamespace(intervals_=given)
+    model = fitted_estimator(intervals_=given)
     display = CalibrationDisplay.from_estimator(model)
     np.testing.assert_array_equal(display.belief, given.belief)
     assert display.confidence == 0.8
-    some = CalibrationDisplay.from_estimator(model, n_pairs=100, random_state=3)
-    kept = np.random.default_rng(3).choice(len(given), 100, replace=False)
+    monkeypatch.setattr("dempster.plot.pairs.N_PAIRS", 100)
+    some = CalibrationDisplay.from_estimator(model)
+    kept = np.random.default_rng(0).choice(len(given), 100, replace=False)
     np.testing.assert_array_equal(some.upper, given.upper[kept])
+    monkeypatch.undo()
     posterior = np.random.default_rng(1).dirichlet(np.ones(3), 40)
-    true = CalibrationDisplay.from_estimator(model, posterior=posterior, n_pairs=None)
+    true = CalibrationDisplay.from_estimator(model, posterior=posterior)
     assert true.axes_[0].get_xlabel() == "true probability"
     assert true.coverage == pytest.approx(given.coverage(posterior).belief)
-    assert (
-        CalibrationDisplay.from_estimator(
-            model, posterior=posterior, x="interval"
-        ).coverage
-        is not None
-    )
 
 
 def test_calibration_of_many_pairs():
-    display = plot_calibration(*arrays(5001)[:4])
+    names = ("lower", "upper", "belief", "plausibility")
+    display = CalibrationDisplay(**dict(zip(names, arrays(5001), strict=False))).plot()
     for points in display.points_:
         assert isinstance(points, PolyCollection)
         assert points.get_array().sum() == 5001
@@ -242,23 +200,18 @@ def test_calibration_of_many_pairs():
 
 
 def test_invalid_calibration():
-    good = arrays(5)
-    with pytest.raises(TypeError, match="must be fitted and have intervals_, got int"):
-        CalibrationDisplay.from_estimator(3)
-    with pytest.raises(ValueError, match=r"\bupper\b"):
-        plot_calibration(good[0], good[1][:4], *good[2:4])
-    with pytest.raises(ValueError, match="^lower must not exceed upper"):
-        plot_calibration(good[1], good[0], *good[2:4])
-    with pytest.raises(ValueError, match="^x='probability' needs"):
-        plot_calibration(*good[:4], x="probability")
+    with pytest.raises(TypeError, match="have intervals_, got ECM"):
+        CalibrationDisplay.from_estimator(fitted_estimator())
     with pytest.raises(ValueError, match=r"\baxes\b"):
-        plot_calibration(*good[:4], axes=[plt.figure().gca()])
+        CalibrationDisplay.from_estimator(
+            fitted_estimator(intervals_=intervals()), axes=[plt.figure().gca()]
+        )
 
 
 # ---- histograms of some pairs --------------------------------------------------------------------
 
 
-class PairModel:
+class PairModel(BaseEstimator):
     """Estimator whose predictions do not depend on the objects."""
 
     def __init__(self, n=6, n_fits=40):
@@ -267,6 +220,12 @@ class PairModel:
             rng.dirichlet(np.ones(3), n), FocalSets.simple(2, empty=False)
         )
         self.fits = rng.random((n, n, n_fits))
+        self.n = n
+        self.n_fits = n_fits
+        self.fitted_ = True
+
+    def fit(self, X):
+        return self
 
     def predict_mass(self, X):
         return self.partition
@@ -281,10 +240,7 @@ class PairModel:
 def test_histograms():
     model = PairModel()
     pairs = [(0, 1), (2, 5), (3, 4)]
-    posterior = np.random.default_rng(1).dirichlet(np.ones(2), 6)
-    display = PairProbabilityDisplay.from_estimator(
-        model, None, pairs, posterior=posterior
-    )
+    display = PairProbabilityDisplay.from_estimator(model, None, pairs)
     assert len(display.axes_) == 3
     for (i, j), ax, lines in zip(pairs, display.axes_, display.lines_, strict=True):
         heights = [bar.get_height() for bar in ax.patches]
@@ -297,9 +253,7 @@ def test_histograms():
         relation = model.partition.relational([(i, j)]).masses[0]
         assert lines["belief"].get_xdata()[0] == pytest.approx(relation[1])
         assert lines["plausibility"].get_xdata()[0] == pytest.approx(1 - relation[2])
-        assert lines["probability"].get_xdata()[0] == pytest.approx(
-            posterior[i] @ posterior[j]
-        )
+        assert "probability" not in lines
         assert ax.get_title() == f"objects {i} and {j}"
     display.figure_.canvas.draw()
 
@@ -308,10 +262,14 @@ def test_histograms_without_beliefs():
     values = np.random.default_rng(0).random((4, 30))
     figure, axes = plt.subplots(2, 2)
     display = PairProbabilityDisplay(
-        values=values, pairs=[(0, k) for k in range(1, 5)], intervals=[[0.1, 0.9]] * 4
+        values=values,
+        pairs=[(0, k) for k in range(1, 5)],
+        intervals=[[0.1, 0.9]] * 4,
+        probability=[0.2, 0.4, 0.6, 0.8],
     )
     display.plot(axes=axes)
-    assert set(display.lines_[0]) == {"lower", "upper"}
+    assert set(display.lines_[0]) == {"lower", "upper", "probability"}
+    assert display.lines_[1]["probability"].get_xdata()[0] == 0.4
     assert figure.axes == list(axes.ravel())
     new = display.plot(title="pairs")
     assert len(new.figure_.axes) == 4
@@ -319,13 +277,5 @@ def test_histograms_without_beliefs():
 
 
 def test_invalid_histograms():
-    with pytest.raises(TypeError, match="pair_probabilities, got int"):
-        PairProbabilityDisplay.from_estimator(3, None, [(0, 1)])
-    with pytest.raises(ValueError, match="^values must"):
-        PairProbabilityDisplay(
-            values=np.zeros((1, 5)), pairs=[(0, 1), (0, 2)], intervals=[[0, 1]] * 2
-        )
-    with pytest.raises(ValueError, match="^intervals must"):
-        PairProbabilityDisplay(
-            values=np.zeros((1, 5)), pairs=[(0, 1)], intervals=[[0, np.nan]]
-        )
+    with pytest.raises(TypeError, match="pair_probabilities, got ECM"):
+        PairProbabilityDisplay.from_estimator(fitted_estimator(), None, [(0, 1)])

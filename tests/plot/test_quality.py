@@ -8,6 +8,8 @@ from sklearn.datasets import make_blobs
 
 from dempster import CredalPartition, FocalSets
 from dempster.explain import credal_silhouette, retention_curve, stability
+from dempster.plot._canvas import cluster_colors
+from dempster.plot.quality import RetentionCurveDisplay
 from tests.strategies import random_masses
 
 X, y = make_blobs(80, 2, centers=3, cluster_std=2.0, random_state=0)
@@ -40,15 +42,16 @@ def test_silhouettes(c):
 
 def test_order_and_colors_of_bars():
     silhouette = credal_silhouette(y, X)
-    display = silhouette.plot(colors=["red", "green", "blue"], legend=False)
+    display = silhouette.plot()
     assert len(display.bars_) == 3
     for k, area in enumerate(display.bars_):
         vertices = area.get_paths()[0].vertices
         values = np.unique(vertices[vertices[:, 0] != 0][:, 0])
         expected = np.unique(silhouette.values[y == k])
         np.testing.assert_allclose(values, expected)
-    assert display.ax_.get_legend() is None
-    assert display.bars_[0].get_facecolor()[0, :3].tolist() == [1, 0, 0]
+    np.testing.assert_allclose(
+        display.bars_[0].get_facecolor()[0, :3], cluster_colors(3)[0]
+    )
 
 
 def test_only_outliers():
@@ -90,12 +93,11 @@ def test_retention_curves():
     assert alone.ax_.get_ylabel() == "adjusted Rand index of retained objects"
     np.testing.assert_array_equal(alone.lines_[0].get_xdata(), [0.5, 1])
     np.testing.assert_array_equal(alone.lines_[0].get_ydata(), wise.quality)
-    _, ax = plt.subplots()
-    wise.plot("wise", ax=ax)
-    retention_curve(labels, y, **options).plot(
-        "plain", ax=ax, colors=["red"], legend=True
-    )
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+    both = RetentionCurveDisplay(
+        curves={"wise": wise, "plain": retention_curve(labels, y, **options)}
+    ).plot(colors=["red", "blue"])
+    assert [text.get_text() for text in both.ax_.get_legend().get_texts()] == [
         "wise",
         "plain",
     ]
+    assert both.lines_[0].get_color().tolist() == [1, 0, 0]

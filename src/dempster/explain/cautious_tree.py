@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import heapq
-import math
-from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Annotated, Any, Self
 
@@ -20,8 +19,8 @@ from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._fitting import fit_transaction
 from dempster._site import DocumentedEstimator
 from dempster._text import format_answer, format_count, printable
-from dempster._types import ArrayLike, TableLike
-from dempster._validation import reorder_like, row_index, validate_weights
+from dempster._types import TableLike
+from dempster._validation import row_index
 from dempster.belief import FocalSets
 from dempster.dissimilarity.columns import Column
 from dempster.explain.inputs import join_attributes, read_attributes, resolve_input
@@ -31,11 +30,12 @@ from dempster.partition import CredalPartition
 MAX_BINS = 512
 MAX_SUMS = 4_000_000  # maximum number of entries in the array of bin sums of a node
 ROWS_PER_BLOCK = 100_000
-# minimum gain of a split per unit of weight; smaller gains are rounding errors
+# minimum gain of a split per object; smaller gains are rounding errors
 MIN_RELATIVE_GAIN = 1e-10
 MIN_RELATIVE_IMPROVEMENT = (
     1e-9  # minimum decrease of the cost, relative to the cost of the root
 )
+MIN_LEAF_SHARE = 0.01  # minimum share of all objects in a leaf
 N_SPARE_LEAVES = 8  # before pruning, the tree has up to 4 * max_leaves + 8 leaves
 # share of the variance of the masses that is ignored while the tree grows
 NEGLIGIBLE_VARIANCE = 1e-3
@@ -53,30 +53,19 @@ MIN_CAUTION = (
 
 @dataclass(frozen=True)
 class SplitColumn:
-    """A numeric column, or the indicator of one category of a categorical column.
-
-    Floating-point numbers cannot represent all integers beyond 2^53. If a column contains larger
-    integers, thresholds are relative to ``origin``, the smallest integer of the column.
-    """
+    """A numeric column, or the indicator of one category of a categorical column."""
 
     name: str
     source: int  # position of the column in the table
     is_category: bool = False
     category: Any = None
-    origin: int = 0
 
     def condition(self, threshold: float, left: bool) -> str:
         """Format the condition on this column for the objects of the left or right child."""
         name = printable(self.name)
         if self.is_category:
             return f"{name} is {'not ' * left}{printable(self.category)}"
-        return f"{name} {'<=' if left else '>'} {self.format_threshold(threshold)}"
-
-    def format_threshold(self, threshold: float) -> str:
-        """Format a threshold in the units of the column."""
-        if self.origin:
-            return str(self.origin + math.floor(threshold))
-        return exact_text(threshold)
+        return f"{name} {'<=' if left else '>'} {exact_text(threshold)}"
 
 
 def exact_text(number: float) -> str:
@@ -96,7 +85,7 @@ def list_split_columns(table: list[Column], min_objects: int) -> list[SplitColum
     for source, column in enumerate(table):
         name = str(column.name)
         if column.is_numeric:
-            columns.append(SplitColumn(name, source, origin=column.integer_origin()))
+            columns.append(SplitColumn(name, source))
             continue
         if column.is_empty:
             continue
@@ -123,7 +112,7 @@ def column_values(table: list[Column], columns: list[SplitColumn]) -> np.ndarray
     for j, column in enumerate(columns):
         source = table[column.source]
         if not column.is_category:
-            values[:, j] = source.numbers_from(column.origin)
+            values[:, j] = source.numbers()
             continue
         only = np.empty(1, dtype=object)
         only[0] = column.category
@@ -161,12 +150,11 @@ class TreeNode:
         int, ...
     ]  # left child, for objects that satisfy the condition, and right child
     column: SplitColumn | None
-    # largest value that satisfies the condition, relative to the origin of the column
-    threshold: float
+    threshold: float  # largest value that satisfies the condition
     missing_left: bool  # whether missing values belong to the left child
     saw_missing: bool  # whether the split column had missing values in fit
     n_objects: int
-    share: float  # weighted share of all training objects in this node
+    share: float  # share of all training objects in this node
     mass: Annotated[
         np.ndarray, "f"
     ]  # mean mass of each focal set over the objects in this node
@@ -192,72 +180,26 @@ class TreeNode:
                 f"node {self.number} is a leaf and has no condition"
             )
         text = self.column.condition(self.threshold, left)
-        return f"{text} or missing" if self.includes_missing(left) else text
-
-    def includes_missing(self, left: bool) -> bool:
-        """Return whether training objects with missing values belong to the left or right child."""
-        return self.saw_missing and left == self.missing_left
+        if self.saw_missing and left == self.missing_left:
+            return f"{text} or missing"
+        return text
 
 
-def format_tree(nodes: Sequence[TreeNode], frame: Sequence[Hashable]) -> str:
-    """Format the conditions and predicted sets of the nodes as text, indented by depth."""
-    lines = []
-    conditions: dict[int, str] = {}
+def list_paths(nodes: Sequence[TreeNode]) -> dict[int, list[str]]:
+    """Return the conditions on the path from the root to each node, by the number of the node."""
+    paths: dict[int, list[str]] = {0: []}
     for node in nodes:  # a parent comes before its children
-        if node.number:
-            lines.append(f"{'    ' * (node.depth - 1)}{conditions[node.number]}")
-        if node.is_leaf:
-            objects = f"{format_count(node.n_objects)}, fidelity {node.fidelity:.2f}"
-            lines.append(
-                f"{'    ' * node.depth}{format_answer(node.answer, frame)}: {objects}"
-            )
         for child, left in zip(node.children, (True, False), strict=False):
-            conditions[child] = node.condition(left)
-    return "\n".join(lines)
-
-
-def format_rule(nodes: Sequence[TreeNode], number: int) -> str:
-    """Format the conditions on the path from the root to a node.
-
-    Merge conditions on the same column.
-    """
-    path = []
-    while number:
-        parent = next(node for node in nodes if number in node.children)
-        path.append((parent, number == parent.children[0]))
-        number = parent.number
-    by_column: dict[SplitColumn, list[tuple[TreeNode, bool]]] = {}
-    for node, left in reversed(path):
-        if node.column is not None:
-            by_column.setdefault(node.column, []).append((node, left))
-    conditions = [
-        _format_interval(column, steps) for column, steps in by_column.items()
-    ]
-    return " and ".join(conditions) or "always"
-
-
-def _format_interval(
-    column: SplitColumn, steps: Sequence[tuple[TreeNode, bool]]
-) -> str:
-    lows = [node.threshold for node, left in steps if not left]
-    highs = [node.threshold for node, left in steps if left]
-    if column.is_category or not (lows and highs):
-        text = column.condition(min(highs) if highs else max(lows), bool(highs))
-    else:
-        low = column.format_threshold(max(lows))
-        high = column.format_threshold(min(highs))
-        text = f"{low} < {printable(column.name)} <= {high}"
-    if all(node.includes_missing(left) for node, left in steps):
-        return f"{text} or missing"
-    return text
+            paths[child] = [*paths[node.number], node.condition(left)]
+    return paths
 
 
 # ---- growth --------------------------------------------------------------------------------------
 #
-# The impurity of a leaf is sum_i w_i |z_i - mean|^2 over its objects i with targets z_i and weights
-# w_i. A split into L and R decreases it by |S_L|^2 / W_L + |S_R|^2 / W_R - |S|^2 / W, where S is
-# the sum of the weighted targets and W is the sum of the weights. Therefore the sums over the bins
-# of each column are sufficient to find the best split.
+# The impurity of a leaf is sum_i |z_i - mean|^2 over its objects i with targets z_i. A split into L
+# and R decreases it by |S_L|^2 / n_L + |S_R|^2 / n_R - |S|^2 / n, where S is the sum of the targets
+# and n the number of objects. Therefore the sums over the bins of each column are sufficient to
+# find the best split.
 
 
 @dataclass
@@ -272,6 +214,10 @@ class Node:
     saw_missing: bool = False
     gain: float = 0.0
     children: tuple[Node, ...] = ()
+    answer: tuple[int, ...] = ()  # predicted set
+    cost: float = 0.0  # mistakes of the predicted set
+    # smallest cost of a subtree with at most 1, 2, ... leaves
+    costs: np.ndarray = field(default_factory=lambda: np.zeros(1))
 
 
 class Bins:
@@ -331,31 +277,23 @@ def _thresholds(column: np.ndarray, max_bins: int) -> np.ndarray:
 def grow(
     values: np.ndarray,
     targets: np.ndarray,
-    weights: np.ndarray,
     *,
     max_leaves: int,
     min_objects: int,
-    max_depth: int,
 ) -> Node:
     """Grow a tree by best-first search.
 
     Splits on columns of ``values`` minimize the variance of ``targets``.
     """
-    summed = np.column_stack(
-        [np.ones(len(values)), weights, targets * weights[:, None]]
-    )
+    summed = np.column_stack([np.ones(len(values)), targets])
     bins = Bins(values, summed.shape[1])
     root = Node(np.arange(len(values)))
-    min_gain = MIN_RELATIVE_GAIN * float(weights.sum())
+    min_gain = MIN_RELATIVE_GAIN * len(values)
     queue: list[tuple[float, int, Node, np.ndarray]] = []
     number = count()  # On ties, the node that was added first is split first.
 
     def add_to_queue(node: Node, sums: np.ndarray) -> None:
-        if (
-            node.depth < max_depth
-            and len(node.rows) >= 2 * min_objects
-            and values.shape[1]
-        ):
+        if len(node.rows) >= 2 * min_objects and values.shape[1]:
             _find_split(node, bins, sums, min_objects)
             if node.gain > min_gain:
                 heapq.heappush(queue, (-node.gain, next(number), node, sums))
@@ -402,18 +340,15 @@ def _find_split(node: Node, bins: Bins, sums: np.ndarray, min_objects: int) -> N
         block = sums[bins.starts[j] : bins.starts[j + 1]]
         present = np.cumsum(block[:-2], axis=0)
         missing = block[-1]
-        has_missing = missing[0] > 0.5  # Entry 0 of the sums is the number of objects.
+        has_missing = missing[0] > 0  # Entry 0 of the sums is the number of objects.
         for missing_left in (True, False) if has_missing else (False,):
             left = present + missing if missing_left else present
             right = total - left
             gain = _concentration(left) + _concentration(right) - whole
-            n_below = present[
-                :, 0
-            ]  # Each side of the threshold must contain at least one value.
-            gain[
-                (left[:, 0] < min_objects - 0.5) | (right[:, 0] < min_objects - 0.5)
-            ] = -np.inf
-            gain[(n_below < 0.5) | (n_below > total[0] - missing[0] - 0.5)] = -np.inf
+            gain[np.minimum(left, right)[:, 0] < min_objects] = -np.inf
+            # Each side of the threshold must contain at least one value.
+            n_below = present[:, 0]
+            gain[(n_below == 0) | (n_below == total[0] - missing[0])] = -np.inf
             best = int(gain.argmax())
             if gain[best] > node.gain * (1 + 1e-12):
                 node.gain = float(gain[best])
@@ -426,11 +361,11 @@ def _find_split(node: Node, bins: Bins, sums: np.ndarray, min_objects: int) -> N
 
 
 def _concentration(sums: np.ndarray) -> np.ndarray:
-    """Return |S|^2 / W for each row of ``sums``, which contains the number of objects, W and S."""
-    weights = sums[:, 1]
-    targets = sums[:, 2:]
+    """Return |S|^2 / n for each row of ``sums``, which contains the number n of objects and S."""
+    number = sums[:, 0]
+    targets = sums[:, 1:]
     squares = np.einsum("sk,sk->s", targets, targets)
-    return np.divide(squares, weights, out=np.zeros_like(squares), where=weights > 0)
+    return np.divide(squares, number, out=np.zeros_like(squares), where=number > 0)
 
 
 # ---- answers and pruning -------------------------------------------------------------------------
@@ -462,23 +397,19 @@ def overlaps(answers: np.ndarray, truths: np.ndarray) -> np.ndarray:
     return np.where((sizes == 0) & (others == 0), 1.0, both / 2)
 
 
-def costs_by_leaves(
-    root: Node, cost: dict[int, float], max_leaves: int
-) -> dict[int, np.ndarray]:
-    """Return for each node (by id) the smallest costs with at most 1, 2, ... leaves."""
-    min_improvement = MIN_RELATIVE_IMPROVEMENT * cost[id(root)]
-    table: dict[int, np.ndarray] = {}
+def add_costs(root: Node, max_leaves: int) -> None:
+    """Set the smallest costs of all subtrees."""
+    min_improvement = MIN_RELATIVE_IMPROVEMENT * root.cost
     for node in reversed(list(_depth_first(root))):  # children come before their parent
-        own = [cost[id(node)]]
+        costs = [node.cost]
         if node.children:
-            sums = _add_costs(*(table[id(child)] for child in node.children))
+            sums = _combine_costs(*(child.costs for child in node.children))
             for best in sums[: max_leaves - 1].tolist():
-                own.append(best if best < own[-1] - min_improvement else own[-1])
-        table[id(node)] = np.array(own)
-    return table
+                costs.append(best if best < costs[-1] - min_improvement else costs[-1])
+        node.costs = np.array(costs)
 
 
-def _add_costs(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+def _combine_costs(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Return the smallest costs of a tree with 2, 3, ... leaves from those of its two subtrees."""
     few, many = sorted((left, right), key=len)
     best = np.full(len(few) + len(many) - 1, np.inf)
@@ -488,7 +419,7 @@ def _add_costs(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     return best
 
 
-def prune(root: Node, table: dict[int, np.ndarray], leaves: int) -> None:
+def prune(root: Node, leaves: int) -> None:
     """Prune a tree to the subtree of lowest cost with at most ``leaves`` leaves.
 
     On ties, to the smallest subtree.
@@ -496,13 +427,13 @@ def prune(root: Node, table: dict[int, np.ndarray], leaves: int) -> None:
     stack = [(root, leaves)]
     while stack:
         node, leaves = stack.pop()
-        own = table[id(node)][:leaves]
+        own = node.costs[:leaves]
         leaves = int(np.flatnonzero(own == own[-1])[0]) + 1
         if leaves == 1 or not node.children:
             node.children = ()
             node.column = -1
             continue
-        left, right = (table[id(child)] for child in node.children)
+        left, right = (child.costs for child in node.children)
         shares = np.arange(max(1, leaves - len(right)), min(len(left), leaves - 1) + 1)
         share = int(shares[np.argmin(left[shares - 1] + right[leaves - shares - 1])])
         stack += [(node.children[0], share), (node.children[1], leaves - share)]
@@ -538,11 +469,6 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         Preference for sets of several clusters. With 0 a leaf predicts one cluster unless its
         objects are ambiguous; with 1 it predicts every possible cluster. (The formula uses 0.001
         instead of 0, and 0.999 instead of 1, to distinguish a pair from its clusters.)
-    max_depth : int or None, default=None
-        Maximum number of conditions in a rule.
-    min_samples_leaf : int, or float in (0, 0.5], default=0.01
-        Minimum number of objects in a leaf (int), or minimum share of all objects in a leaf
-        (float).
 
     Attributes
     ----------
@@ -606,8 +532,6 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
     _rules = {
         "max_leaves": rule.choice("auto") | rule.integer(1),
         "caution": rule.real(0, 1),
-        "max_depth": rule.choice(None) | rule.integer(1),
-        "min_samples_leaf": rule.integer(1) | rule.real(0, 0.5, open_low=True),
     }
 
     def __init__(
@@ -615,17 +539,13 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         max_leaves: int | str = "auto",
         *,
         caution: float = 0.5,
-        max_depth: int | None = None,
-        min_samples_leaf: int | float = 0.01,
     ):
         self.max_leaves = max_leaves
         self.caution = caution
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
 
     # ---- fitting ---------------------------------------------------------------------------------
 
-    def fit(self, X: TableLike, y: Any, sample_weight: ArrayLike = None) -> Self:
+    def fit(self, X: TableLike, y: Any) -> Self:
         """Fit the tree to a partition.
 
         Parameters
@@ -636,18 +556,16 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         y : CredalPartition, estimator that has one, MassFunctions, or labels
             The partition to describe. Objects are matched with the rows of X by name if both have
             names.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights of the objects.
 
         Returns
         -------
         self
         """
         with fit_transaction(self) as draft:
-            draft._fit(X, y, sample_weight)
+            draft._fit(X, y)
         return self
 
-    def _fit(self, X: TableLike, y: Any, sample_weight: ArrayLike) -> None:
+    def _fit(self, X: TableLike, y: Any) -> None:
         rule.check_parameters(self, self._rules)
         joined = join_attributes(X)
         table = read_attributes(joined)
@@ -659,44 +577,32 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         resolved = resolve_input(y, "y")
         resolved.reject_dissimilarities(X)
         credal = resolved.align_partition(joined, n)
-        weights = validate_weights(reorder_like(sample_weight, row_index(joined)), n)
         validate_data(self, joined, skip_check_array=True)
         self.n_features_in_ = len(table)
         self.focal_sets_ = credal.focal_sets
         self.frame_ = credal.frame
         self.n_clusters_ = credal.n_clusters
-        min_objects = int(self.min_samples_leaf)
-        if self.min_samples_leaf < 1:
-            min_objects = max(1, int(n * self.min_samples_leaf))
-        weight = np.ones(n) if weights is None else weights
-        kept = np.flatnonzero(weight)
-        counts = np.bincount(credal.best_set[kept], minlength=len(self.focal_sets_))
+        min_objects = max(1, int(n * MIN_LEAF_SHARE))
+        counts = np.bincount(credal.best_set)
         max_leaves = self.max_leaves
         if max_leaves == "auto":
             max_leaves = max(1, int((counts >= min_objects).sum()))
-        max_leaves = min(int(max_leaves), max(1, len(kept)))
+        max_leaves = min(int(max_leaves), n)
         self._columns = list_split_columns(table, min_objects)
         values = column_values(table, self._columns)
-        masses = np.asarray(credal.masses, dtype=float)[kept]
+        masses = np.asarray(credal.masses, dtype=float)
         root = grow(
-            values[kept],
+            values,
             _embed_masses(masses, self.focal_sets_),
-            weight[kept],
-            max_leaves=min(4 * max_leaves + N_SPARE_LEAVES, len(kept)),
+            max_leaves=min(4 * max_leaves + N_SPARE_LEAVES, n),
             min_objects=min_objects,
-            max_depth=self.max_depth or n,
         )
-        answers = self._prune(root, masses * weight[kept, None], max_leaves)
-        self._set_nodes(root, answers, credal, kept, weight)
-        self._set_scores(credal, values, weights)
+        self._prune(root, masses, max_leaves)
+        self._set_nodes(root, credal, masses)
+        self._set_scores(credal, values)
 
-    def _prune(
-        self, root: Node, weighted: np.ndarray, max_leaves: int
-    ) -> dict[int, tuple[int, ...]]:
-        """Prune the tree.
-
-        Return the set of clusters with the fewest mistakes for each node, by the id of the node.
-        """
+    def _prune(self, root: Node, masses: np.ndarray, max_leaves: int) -> None:
+        """Set the sets of clusters with the fewest mistakes, and prune the tree."""
         family = self.focal_sets_
         candidates = family.sorted()  # On ties, the smaller set is selected.
         if 1 < family.n_clusters <= MAX_PAIRED_CLUSTERS:
@@ -706,46 +612,32 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         caution = float(np.clip(self.caution, MIN_CAUTION, 1 - MIN_CAUTION))
         loss = mistakes(candidates.membership, family.membership, caution)
         sets = list(candidates)
-        answers = {}
-        cost = {}
         for node in _depth_first(root):
-            expected = loss @ weighted[node.rows].sum(axis=0)
+            expected = loss @ masses[node.rows].sum(axis=0)
             tolerance = TIE_TOLERANCE * len(node.rows)
             best = int(np.argmax(expected <= expected.min() + tolerance))
-            answers[id(node)] = sets[best]
-            cost[id(node)] = float(expected[best])
-        table = costs_by_leaves(root, cost, max_leaves)
-        smallest = table[id(root)]
-        smallest = np.pad(smallest, (0, max_leaves - len(smallest)), mode="edge")
-        self.mistakes_by_leaves_ = smallest / weighted.sum()
-        prune(root, table, max_leaves)
-        return answers
+            node.answer = sets[best]
+            node.cost = float(expected[best])
+        add_costs(root, max_leaves)
+        smallest = np.pad(root.costs, (0, max_leaves - len(root.costs)), mode="edge")
+        self.mistakes_by_leaves_ = smallest / masses.sum()
+        prune(root, max_leaves)
 
     def _set_nodes(
-        self,
-        root: Node,
-        answers: dict[int, tuple[int, ...]],
-        credal: CredalPartition,
-        kept: np.ndarray,
-        weight: Any,
+        self, root: Node, credal: CredalPartition, masses: np.ndarray
     ) -> None:
         order = list(_depth_first(root))
         number = {id(node): k for k, node in enumerate(order)}
         own = credal.assignment()
+        answers = _membership(order, self.n_clusters_)
         nodes = []
-        for node in order:
-            rows = kept[node.rows]
-            best = credal.best_set[rows]
-            shares = np.bincount(
-                best, weights=weight[rows], minlength=len(self.focal_sets_)
-            )
-            masses = np.asarray(credal.masses[rows], dtype=float)
-            mean = np.average(masses, axis=0, weights=weight[rows])
-            answer = np.zeros((1, self.n_clusters_), dtype=bool)
-            answer[0, list(answers[id(node)])] = True
+        for k, node in enumerate(order):
+            rows = node.rows
+            counts = np.bincount(credal.best_set[rows], minlength=len(self.focal_sets_))
+            mean = masses[rows].mean(axis=0)
             nodes.append(
                 TreeNode(
-                    number=number[id(node)],
+                    number=k,
                     depth=node.depth,
                     children=tuple(number[id(child)] for child in node.children),
                     column=self._columns[node.column] if node.children else None,
@@ -753,20 +645,16 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
                     missing_left=node.missing_left,
                     saw_missing=node.saw_missing and bool(node.children),
                     n_objects=len(rows),
-                    share=float(weight[rows].sum() / weight[kept].sum()),
+                    share=len(rows) / len(own),
                     mass=mean / mean.sum(),
-                    answer=answers[id(node)],
-                    set_shares=shares / shares.sum(),
-                    fidelity=float(
-                        np.average(overlaps(answer, own[rows]), weights=weight[rows])
-                    ),
+                    answer=node.answer,
+                    set_shares=counts / len(rows),
+                    fidelity=float(overlaps(answers[k : k + 1], own[rows]).mean()),
                 )
             )
         self.nodes_ = tuple(nodes)
 
-    def _set_scores(
-        self, credal: CredalPartition, values: np.ndarray, weights: np.ndarray | None
-    ) -> None:
+    def _set_scores(self, credal: CredalPartition, values: np.ndarray) -> None:
         leaf = self._find_leaves(values)
         answer = self._answers()[leaf]
         own = credal.assignment()
@@ -780,11 +668,8 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
             "same_label": self._labels()[leaf] == credal.labels,
             "distance": np.sqrt(np.maximum(squares, 0)),
         }
-        self.fidelity_ = float(np.average(overlaps(answer, own), weights=weights))
-        self.scores_ = {
-            name: float(np.average(value, weights=weights))
-            for name, value in measures.items()
-        }
+        self.fidelity_ = float(overlaps(answer, own).mean())
+        self.scores_ = {name: float(value.mean()) for name, value in measures.items()}
 
     # ---- objects ---------------------------------------------------------------------------------
 
@@ -853,42 +738,9 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         leaf = self.apply(X)
         return self._labels()[leaf]
 
-    def score(self, X: TableLike, y: Any, sample_weight: ArrayLike = None) -> float:
-        """Return the fidelity (see `fidelity_`) of the tree to a partition of the objects X.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Attributes of the objects, in the same form as in `fit`.
-        y : CredalPartition, estimator that has one, MassFunctions, or labels
-            Partition of the objects.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights of the objects.
-
-        Returns
-        -------
-        float
-        """
-        X = join_attributes(X)
-        answer = self.predict_set(X)
-        credal = resolve_input(y, "y").align_partition(X, len(answer))
-        if credal.frame != self.frame_:
-            raise InvalidParameterError(
-                "y", must=f"have the clusters {self.frame_}, got {credal.frame}"
-            )
-        weights = validate_weights(
-            reorder_like(sample_weight, row_index(X)), len(answer)
-        )
-        return float(np.average(overlaps(answer, credal.assignment()), weights=weights))
-
     def _values(self, X: TableLike) -> np.ndarray:
         table = read_attributes(X)
         validate_data(self, X, reset=False, skip_check_array=True)
-        if len(table) != self.n_features_in_:
-            raise InvalidParameterError(
-                "X",
-                must=f"have {self.n_features_in_} columns, as in fit, got {len(table)}",
-            )
         for column in self._columns:
             source = table[column.source]
             if not (column.is_category or source.is_numeric or source.is_empty):
@@ -909,10 +761,7 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         return leaf
 
     def _answers(self) -> np.ndarray:
-        answers = np.zeros((len(self.nodes_), self.n_clusters_), dtype=bool)
-        for node in self.nodes_:
-            answers[node.number, list(node.answer)] = True
-        return answers
+        return _membership(self.nodes_, self.n_clusters_)
 
     def _masses(self) -> np.ndarray:
         return np.array([node.mass for node in self.nodes_])
@@ -940,7 +789,17 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         same_set = f"same set {self.scores_['same_set']:.0%}"
         same_cluster = f"same cluster {self.scores_['same_label']:.0%}"
         head = f"{count}, fidelity {self.fidelity_:.2f} ({same_set}, {same_cluster})"
-        return f"{head}\n{format_tree(self.nodes_, self.frame_)}"
+        lines = [head]
+        paths = list_paths(self.nodes_)
+        for node in self.nodes_:
+            if node.number:
+                lines.append(f"{'    ' * (node.depth - 1)}{paths[node.number][-1]}")
+            if node.is_leaf:
+                answer = format_answer(node.answer, self.frame_)
+                objects = format_count(node.n_objects)
+                scores = f"{objects}, fidelity {node.fidelity:.2f}"
+                lines.append(f"{'    ' * node.depth}{answer}: {scores}")
+        return "\n".join(lines)
 
     def to_frame(self) -> pd.DataFrame:
         """Return a table with the rule, the predicted set, the size and the fidelity of each leaf.
@@ -949,9 +808,10 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         -------
         pandas.DataFrame
         """
+        paths = list_paths(self.nodes_)
         rows = [
             {
-                "rule": format_rule(self.nodes_, leaf.number),
+                "rule": " and ".join(paths[leaf.number]) or "always",
                 "answer": format_answer(leaf.answer, self.frame_),
                 "objects": leaf.n_objects,
                 "share": leaf.share,
@@ -962,20 +822,17 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         numbers = [leaf.number for leaf in self.leaves_]
         return pd.DataFrame(rows, index=pd.Index(numbers, name="leaf"))
 
-    def plot(self, *, ax: Any = None, **options: Any) -> Any:
+    def plot(self, *, ax: Any = None, title: str | None = None) -> Any:
         """Plot the tree from the root on the left to the leaves on the right.
 
         The thickness of a branch shows its share of the objects. Each leaf has a mark in the colors
-        of the clusters that it predicts (a cross for outliers). The bar of a leaf shows the sets to
-        which the partition assigns its objects; it has a single color if the rule is correct for
-        all objects.
+        of the clusters that it predicts (a cross for outliers).
 
         Parameters
         ----------
         ax : Matplotlib axes, optional
             By default the axes of a new figure that is large enough for the tree.
-        **options
-            ``colors`` of the clusters, and the ``title``.
+        title : str, optional
 
         Returns
         -------
@@ -986,7 +843,7 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         from dempster.plot.explanation import CautiousTreeDisplay
 
         check_is_fitted(self, "nodes_")
-        return CautiousTreeDisplay(self).plot(ax=ax, **options)
+        return CautiousTreeDisplay(self).plot(ax=ax, title=title)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -1011,6 +868,14 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
                 raise InvalidInputError(
                     f"the children of node {number} of nodes_ must come after it, got {children}"
                 )
+
+
+def _membership(nodes: Sequence[Node | TreeNode], n_clusters: int) -> np.ndarray:
+    """Return the predicted sets of nodes as rows of a Boolean array."""
+    answers = np.zeros((len(nodes), n_clusters), dtype=bool)
+    for row, node in zip(answers, nodes, strict=True):
+        row[list(node.answer)] = True
+    return answers
 
 
 def _embed_masses(masses: np.ndarray, family: FocalSets) -> np.ndarray:

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from scipy.stats import (
@@ -32,6 +30,7 @@ MAX_EXACT_SMALLER = 8
 MAX_EXACT_OBJECTS = 100
 # with smaller expected counts, Fisher's exact test replaces the chi-square test
 MIN_EXPECTED_COUNT = 5
+MAX_CATEGORIES = 12  # the rarest categories of a column with more are merged
 
 
 @dataclass(eq=False)
@@ -87,12 +86,6 @@ class Feature:
         return f"{name} = {printable(self.attribute.categories[self.category])}"
 
     @property
-    def category_name(self) -> str | None:
-        if self.attribute.is_number:
-            return None
-        return self.attribute.categories[self.category]
-
-    @property
     def values(self) -> np.ndarray:
         """Numbers, or indicators (0 or 1) of the category, one for each object.
 
@@ -119,10 +112,10 @@ def list_features(attributes: list[Attribute]) -> list[Feature]:
     return features
 
 
-def encode_column(column: Column, max_categories: int) -> Attribute:
+def encode_column(column: Column) -> Attribute:
     """Encode a column as numbers.
 
-    If it has more than ``max_categories`` categories, merge the rarest into "other".
+    If it has more than ``MAX_CATEGORIES`` categories, merge the rarest into "other".
     """
     name = str(column.name)
     if column.is_empty:
@@ -135,11 +128,11 @@ def encode_column(column: Column, max_categories: int) -> Attribute:
     categories = column.categories()
     values = _encode(column, categories)
     names = [printable(category) for category in categories]
-    if len(names) > max_categories:
+    if len(names) > MAX_CATEGORIES:
         present = ~np.isnan(values)
         codes = values[present].astype(int)
         counts = np.bincount(codes, minlength=len(names))
-        kept = np.sort(np.argsort(-counts, kind="stable")[: max_categories - 1])
+        kept = np.sort(np.argsort(-counts, kind="stable")[: MAX_CATEGORIES - 1])
         position = np.full(len(names), len(kept))
         position[kept] = np.arange(len(kept))
         values[present] = position[codes]
@@ -157,7 +150,6 @@ class Ranked:
 
     def __init__(self, values: np.ndarray):
         present = np.flatnonzero(~np.isnan(values))
-        self.n_objects = len(values)
         self.rows = present[np.argsort(values[present], kind="stable")]
         self.values = values[self.rows]
         self.ties = np.unique(self.values, return_counts=True)[1].astype(float)
@@ -166,28 +158,28 @@ class Ranked:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def quantiles(self, weights: Any, levels: tuple[float, ...]) -> np.ndarray:
-        """Return the weighted quantiles (Hazen's definition) of each group.
-
-        The array has the shape (n_groups, n_levels).
-        """
-        out = np.full((weights.shape[0], len(levels)), np.nan)
-        ordered = weights[:, self.rows]
-        ordered.sort_indices()
-        for g, (start, stop) in enumerate(pairwise(ordered.indptr)):
-            weight = ordered.data[start:stop]
-            if len(weight):
-                places = (np.cumsum(weight) - weight / 2) / weight.sum()
-                values = self.values[ordered.indices[start:stop]]
+    def quantiles(
+        self, codes: np.ndarray, n_groups: int, levels: tuple[float, ...]
+    ) -> np.ndarray:
+        """Return the quantiles (Hazen's definition) of each group, shape (n_groups, n_levels)."""
+        out = np.full((n_groups, len(levels)), np.nan)
+        own = codes[self.rows]
+        ends = np.cumsum(np.bincount(own, minlength=n_groups))[:-1]
+        groups = np.split(self.values[np.argsort(own, kind="stable")], ends)
+        for g, values in enumerate(groups):
+            if len(values):
+                places = (np.arange(len(values)) + 0.5) / len(values)
                 out[g] = np.interp(levels, places, values)
         return out
 
 
-def compare(feature: Feature, weights: Any, ranked: Ranked) -> dict[str, np.ndarray]:
+def compare(
+    feature: Feature, codes: np.ndarray, n_groups: int, ranked: Ranked
+) -> dict[str, np.ndarray]:
     """Return statistics that compare each group with the remaining objects.
 
-    ``weights`` is a sparse array of shape (n_groups, n_objects) with the weights of the objects in
-    each group. For a category, the mean is a share, and delta is the difference of the shares.
+    ``codes`` contains the number of the group of each object. For a category, the mean is a share,
+    and delta is the difference of the shares.
     """
     values = feature.values
     is_number = feature.attribute.is_number
@@ -196,72 +188,58 @@ def compare(feature: Feature, weights: Any, ranked: Ranked) -> dict[str, np.ndar
     center = float(ranked.values.mean()) if is_number and len(ranked) else 0.0
     scale = float(np.abs(ranked.values - center).max(initial=0.0)) or 1.0
     scaled = np.where(present, (np.where(present, values, 0) - center) / scale, 0.0)
-    sums = weights @ np.column_stack([present, scaled, scaled**2])
-    all_sums = np.array([present.sum(), scaled.sum(), (scaled**2).sum()])
+    parts = (present, scaled, scaled**2)
+    sums = np.column_stack(
+        [np.bincount(codes, part, minlength=n_groups) for part in parts]
+    )
+    all_sums = np.array([part.sum() for part in parts])
     mean, variance = _moments(sums)
     rest, rest_variance = _moments(all_sums - sums)
     n_group = sums[:, 0]
     statistics = {
         "present": n_group,
-        "missing": np.asarray(weights.sum(axis=1)).ravel() - n_group,
+        "missing": np.bincount(codes, minlength=n_groups) - n_group,
         "mean": mean * scale + center,
         "std": np.sqrt(variance) * scale,
         "rest": rest * scale + center,
         "rest_std": np.sqrt(rest_variance) * scale,
         "delta": mean - rest,
     }
-    for name in ("q25", "median", "q75", "difference"):
-        statistics[name] = np.full(len(sums), np.nan)
+    for name in ("q25", "median", "q75"):
+        statistics[name] = np.full(n_groups, np.nan)
     if is_number:
-        n_rest = all_sums[0] - n_group
-        squares = np.nan_to_num(variance) * np.maximum(n_group - 1, 0)
-        squares += np.nan_to_num(rest_variance) * np.maximum(n_rest - 1, 0)
-        statistics["difference"] = _cohens_d(mean - rest, squares, n_group + n_rest - 2)
-        statistics["delta"] = _cliffs_delta(ranked, n_group, weights)
-        quartiles = ranked.quantiles(weights, (0.25, 0.5, 0.75))
+        statistics["delta"] = cliffs_delta(ranked, codes, n_groups)
+        quartiles = ranked.quantiles(codes, n_groups, (0.25, 0.5, 0.75))
         statistics["q25"], statistics["median"], statistics["q75"] = quartiles.T
     return statistics
 
 
 def _moments(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the means and variances of groups, given the sums of weights, values and squares.
+    """Return the means and variances of groups, given their numbers, sums and squares.
 
     NaN for empty groups.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
-        weight = np.where(sums[:, 0] > 1e-9, sums[:, 0], np.nan)
-        mean = sums[:, 1] / weight
-        spread = np.maximum(sums[:, 2] / weight - mean**2, 0)
+        number = np.where(sums[:, 0] > 0, sums[:, 0], np.nan)
+        mean = sums[:, 1] / number
+        spread = np.maximum(sums[:, 2] / number - mean**2, 0)
         spread[spread < 1e-14] = 0  # Smaller values are rounding errors.
-        return mean, spread * weight / np.where(weight > 1 + 1e-9, weight - 1, np.nan)
+        return mean, spread * number / np.where(number > 1, number - 1, np.nan)
 
 
-def _cohens_d(
-    difference: np.ndarray, squares: np.ndarray, freedom: np.ndarray
-) -> np.ndarray:
-    """Return Cohen's d, the difference of the means divided by the pooled standard deviation.
-
-    ``squares`` are the sums of the squared deviations. The result is 0 if both are 0.
-    """
-    with np.errstate(invalid="ignore", divide="ignore"):
-        d = difference / np.sqrt(squares / np.where(freedom > 0, freedom, np.nan))
-    return np.where((squares == 0) & (np.abs(difference) < 1e-12), 0.0, d)
-
-
-def _cliffs_delta(ranked: Ranked, n_group: np.ndarray, weights: Any) -> np.ndarray:
+def cliffs_delta(ranked: Ranked, codes: np.ndarray, n_groups: int) -> np.ndarray:
     """Compute Cliff's delta of each group, P(group > rest) - P(group < rest) (Cliff, 1993).
 
-    Let r_i be the midrank of object i and w_i its weight in the group. Then sum_i w_i (r_i - 1/2)
-    counts the pairs in which an object of the group has a larger value than another object. By
-    symmetry, the pairs within the group contribute (sum_i w_i)^2 / 2.
+    The sum of the midranks minus 1/2 over a group counts the pairs in which an object of the group
+    has a larger value than another object. By symmetry, the pairs within a group of n objects
+    contribute n^2 / 2.
     """
-    ranks = np.zeros(ranked.n_objects)
-    ranks[ranked.rows] = ranked.ranks - 0.5
+    own = codes[ranked.rows]
+    n_group = np.bincount(own, minlength=n_groups)
     pairs = n_group * (len(ranked) - n_group)
-    below = weights @ ranks - n_group**2 / 2
+    below = np.bincount(own, ranked.ranks - 0.5, minlength=n_groups) - n_group**2 / 2
     return (
-        np.divide(2 * below, pairs, out=np.full(len(pairs), np.nan), where=pairs > 1e-9)
-        - 1
+        np.divide(2 * below, pairs, out=np.full(n_groups, np.nan), where=pairs > 0) - 1
     )
 
 

@@ -7,6 +7,7 @@ have object names, the rows are matched by name. The applications accept the sam
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -61,10 +62,6 @@ class ExplainedInput:
 
         ``of_fit`` states whether the estimator was fitted to this table.
         """
-        if hasattr(table, "collect"):
-            table = table.collect()  # polars LazyFrame
-        elif hasattr(table, "compute"):
-            table = table.compute()  # Dask DataFrame
         is_pairwise = self.is_pairwise and of_fit
         views = Views.from_input(table)
         if views is not None:
@@ -205,36 +202,27 @@ def find_object(
 
     -1 if ``i`` contains attributes.
     """
-    expected = "the position or name of an object, or a row of attributes"
-    if isinstance(i, bool | np.bool_) or i is None:
-        raise InvalidParameterError("i", expected, i)
     labels = [] if names is None else list(names)
-    if isinstance(i, Hashable) and not isinstance(i, np.ndarray) and i in labels:
-        if labels.count(i) > 1:
-            raise InvalidParameterError(
-                "i",
-                must=f"be a position, because {labels.count(i)} objects are called {i!r}",
-            )
-        return labels.index(i)
-    if image_shape is not None and isinstance(i, tuple):
-        try:
+    expected = "the position or name of an object, or a row of attributes"
+    is_row = isinstance(i, list | tuple | Mapping) or np.ndim(i) > 0
+    if isinstance(i, Hashable) and i in labels and not isinstance(i, bool | np.bool_):
+        if labels.count(i) == 1:
+            return labels.index(i)
+        expected = f"a position, because {labels.count(i)} objects are called {i!r}"
+    elif image_shape is not None and isinstance(i, tuple):
+        with suppress(ValueError, TypeError):
             return int(np.ravel_multi_index(i, image_shape))
-        except (ValueError, TypeError) as error:
-            expected = f"a pixel of an image of shape {image_shape}"
-            raise InvalidParameterError("i", expected, i) from error
-    if rule.is_integer(i):
+        expected = f"a pixel of an image of shape {image_shape}"
+    elif is_row:
+        return -1
+    elif rule.is_integer(i):
         if any(isinstance(name, int | float | np.number) for name in labels):
-            raise InvalidParameterError(
-                "i", "the name of an object, because some names are numbers", i
-            )
-        if not 0 <= i < n:
-            raise InvalidParameterError("i", f"a position from 0 to {n - 1}", i)
-        return int(i)
-    if isinstance(i, str) or not (
-        isinstance(i, list | tuple | Mapping) or to_array(i, "i").ndim
-    ):
-        raise InvalidParameterError("i", expected, i)
-    return -1
+            expected = "the name of an object, because some names are numbers"
+        elif 0 <= i < n:
+            return int(i)
+        else:
+            expected = f"a position from 0 to {n - 1}"
+    raise InvalidParameterError("i", expected, i)
 
 
 # ---- attributes ----------------------------------------------------------------------------------
@@ -254,8 +242,6 @@ def read_attributes(
             name, must=f"be a dense table, got a sparse matrix; use {name}.toarray()"
         )
     with rule.validating_table(X, name):
-        if hasattr(X, "collect"):
-            X = X.collect()  # polars LazyFrame
         if hasattr(X, "to_frame") and not hasattr(X, "columns"):
             X = X.to_frame()  # pandas or polars Series
         if hasattr(X, "columns"):
@@ -320,9 +306,6 @@ class ObjectTable:
         numeric: bool = False,
         argument: str = "X",
     ):
-        with rule.validating_table(X, argument):
-            if hasattr(X, "collect"):
-                X = X.collect()  # polars LazyFrame
         self._frame_type: Any = type(X) if hasattr(X, "columns") else None
         self._labels: list[Any] = [] if self._frame_type is None else list(X.columns)
         self.index: Index = rule.row_index(X)
@@ -390,19 +373,10 @@ class ObjectTable:
         return [column[i : i + 1] for column in self.columns]
 
     def parse_row(self, row: Any) -> Cells:
-        """Validate a new object (a sequence, mapping, series or table with one row).
-
-        Return its values in order.
-        """
+        """Validate a new object (a sequence, mapping or series) and return its values in order."""
         p = len(self.columns)
         if hasattr(row, "columns"):
-            if len(row) != 1:
-                raise InvalidParameterError(
-                    "i", must=f"be one row with the columns of X, got shape {row.shape}"
-                )
-            row = {label: row[label].to_numpy()[0] for label in row.columns}
-            if not self._labels:
-                row = list(row.values())
+            raise InvalidParameterError("i", "a row of attributes, not a table", row)
         if isinstance(row, Mapping) or (
             self._labels and rule.row_index(row) is not None
         ):
@@ -417,7 +391,12 @@ class ObjectTable:
                 )
             cells = [by_name[name] for name in names]
         else:
-            cells = list(to_array(row, "i").reshape(-1))
+            values = to_array(row, "i")
+            if isinstance(row, list | tuple) and values.ndim > 1:
+                raise InvalidParameterError(
+                    "i", must=f"be one row, got shape {values.shape}"
+                )
+            cells = list(values.reshape(-1))
         if len(cells) != p:
             raise InvalidParameterError(
                 "i", must=f"be a position, a name, or {p} attributes, got {len(cells)}"
@@ -431,13 +410,11 @@ class ObjectTable:
             return out
         try:
             number = np.nan if rule.is_missing(cell) else float(cell)
-        except (TypeError, ValueError) as error:
-            expected = f"a row with a number as {self.names[d]}"
-            raise InvalidParameterError("i", expected, cell) from error
+        except (TypeError, ValueError):
+            number = np.inf
         if np.isinf(number):
-            raise InvalidParameterError(
-                "i", f"a row with a finite number as {self.names[d]}", cell
-            )
+            expected = f"a row with a finite number as {self.names[d]}"
+            raise InvalidParameterError("i", expected, cell)
         return np.array([number])
 
     def find(self, cells: Cells) -> int:

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from dempster._errors import InvalidParameterError
 from dempster._text import (
     format_cell,
     format_cluster,
@@ -18,7 +17,6 @@ from dempster._text import (
     join_words,
     printable,
 )
-from dempster._validation import are_labels_equal, hashable
 from dempster.partition import CredalPartition
 
 MAX_NAMED = 3  # maximum number of attributes or objects in a sentence for each cluster
@@ -34,14 +32,6 @@ class Exemplar(NamedTuple):
     name: Hashable
     position: int
     distance: float
-
-
-class ComparedObject(NamedTuple):
-    """An object that is compared with the explained object, and its weights in the evidence."""
-
-    name: Hashable
-    position: int
-    weights: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -91,9 +81,6 @@ class ObjectExplanation:
         Mean or most frequent category of each attribute in each candidate cluster.
     exemplars : tuple of Exemplar
         For each candidate cluster, the certain objects that are nearest to the explained object.
-    compared : tuple of ComparedObject
-        Objects that the method compares with the explained object, sorted by decreasing weight;
-        empty if the method uses centers.
     changes : tuple of Change
         Changes that would make the object certain, sorted by size.
     movable : bool
@@ -127,7 +114,6 @@ class ObjectExplanation:
     values: tuple[Any, ...] | None
     typical: tuple[tuple[Any, ...], ...] | None
     exemplars: tuple[Exemplar, ...]
-    compared: tuple[ComparedObject, ...]
     changes: tuple[Change, ...]
     movable: bool
 
@@ -168,36 +154,15 @@ class ObjectExplanation:
         members = self.masses.focal_sets.membership[self.masses.best_set[0]]
         return tuple(self.masses.frame[k] for k in np.flatnonzero(members))
 
-    def between(
-        self, first: Hashable | None = None, second: Hashable | None = None
-    ) -> np.ndarray:
-        """Return the contributions of the p attributes to the comparison of two candidates.
+    @property
+    def difference(self) -> np.ndarray:
+        """Contributions of the attributes to the comparison of the first two candidates.
 
-        Parameters
-        ----------
-        first, second : cluster, optional
-            Names of two candidates; by default the two most plausible candidates.
-
-        Returns
-        -------
-        array of shape (p,)
-            Negative values favor the cluster ``first`` and positive values favor the cluster
-            ``second``.
+        Negative values favor the first candidate, and positive values the second. All values are
+        zero if there is only one candidate.
         """
-        a = self._candidate(first, "first", 0)
-        b = self._candidate(second, "second", min(1, len(self.clusters) - 1))
-        return self.parts[:, b] - self.parts[:, a]
-
-    def _candidate(self, cluster: Hashable | None, argument: str, default: int) -> int:
-        if cluster is None:
-            return default
-        for k, name in enumerate(self.clusters):
-            if hashable.test(cluster) and are_labels_equal(name, cluster):
-                return k
-        names = ", ".join(map(str, self.clusters))
-        raise InvalidParameterError(
-            argument, f"one of the candidates ({names})", cluster
-        )
+        second = min(1, len(self.clusters) - 1)
+        return self.parts[:, second] - self.parts[:, 0]
 
     def to_text(self) -> str:
         """Return a few sentences that explain the masses of the object.
@@ -236,20 +201,20 @@ class ObjectExplanation:
         heading = self.by.removesuffix("s")
         return pd.DataFrame(columns, index=pd.Index(self.attributes, name=heading))
 
-    def plot(self, *, ax: Any = None, **options: Any) -> Any:
+    def plot(self, *, ax: Any = None, title: str | None = None) -> Any:
         """Plot the contributions of the attributes to the comparison of two clusters.
 
         The clusters are the two most plausible ones. The bar of each attribute extends towards the
-        cluster that the attribute supports. The last bar is the total, which includes the part that
+        cluster that the attribute supports. At most 15 attributes have bars of their own. The last
+        bar is the total, which includes the part that
         does not come from the attributes.
 
         Parameters
         ----------
         ax : Matplotlib axes, optional
             By default the axes of a new figure.
-        **options
-            ``most``, the number of attributes with separate bars (15 by default); the ``colors`` of
-            all clusters; and the ``title``, by default the assignment of the object.
+        title : str, optional
+            By default the assignment of the object.
 
         Returns
         -------
@@ -260,7 +225,7 @@ class ObjectExplanation:
         # dempster.plot imports this package
         from dempster.plot.explanation import ObjectExplanationDisplay
 
-        return ObjectExplanationDisplay(self).plot(ax=ax, **options)
+        return ObjectExplanationDisplay(self).plot(ax=ax, title=title)
 
     __repr__ = to_text
 
@@ -288,7 +253,7 @@ def _evidence_sentence(e: ObjectExplanation) -> str:
     if len(e.clusters) == 1:
         return distance
     first, second = e.clusters[:2]
-    difference = e.between(first, second)
+    difference = e.difference
     size = np.abs(difference).sum()
     if not size > 0:
         return f"It does not differ in its evidence for {format_clusters((first, second))}."
@@ -357,7 +322,7 @@ def _base_sentence(e: ObjectExplanation) -> str:
     if len(e.clusters) == 1:
         return ""
     difference = float(e.base[1] - e.base[0])
-    if abs(difference) <= 0.25 * np.abs(e.between()).sum():
+    if abs(difference) <= 0.25 * np.abs(e.difference).sum():
         return ""
     favored = format_cluster(e.clusters[int(difference > 0)])
     return f"Even without the attributes, {favored} would be more likely."
@@ -402,11 +367,10 @@ def _condition_text(change: Change) -> str:
     if change.share is not None:
         share = max(change.share, 0.01)
         return f"it moved {share:.0%} of the way to object {printable(change.towards)}"
+    cells = zip(change.attributes, change.before, change.after, strict=True)
     parts = [
         f"{printable(name)} were {format_cell(after)} instead of {format_cell(before)}"
-        for name, before, after in zip(
-            change.attributes, change.before, change.after, strict=True
-        )
+        for name, before, after in cells
     ]
     text = join_words(parts[:4])
     if len(parts) > 4:

@@ -10,12 +10,7 @@ import numpy as np
 
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._types import Index, TableLike
-from dempster._validation import (
-    as_list,
-    as_reals,
-    check_flags,
-    reorder_like,
-)
+from dempster._validation import as_floats, as_list, as_reals, check_flags, reorder_like
 from dempster.cluster.explanation import (
     ClusterEvidence,
     ObjectReader,
@@ -41,13 +36,11 @@ from dempster.explain._evidence import (
 )
 from dempster.explain.inputs import Cells, ExplainedInput, ObjectTable
 from dempster.explain.object_explanation import (
-    ComparedObject,
     Exemplar,
     ObjectExplanation,
 )
 from dempster.partition import CredalPartition
 
-MAX_COMPARED_OBJECTS = 10
 N_PROBES = (
     8  # number of objects whose masses are compared to recognize the training data
 )
@@ -108,8 +101,8 @@ def explain_object(
         called "view: column".
     i : int, name, or array-like of shape (n_features,)
         Position of the object in X, its name if X has an index, or a new object. A new object is a
-        row, a series or mapping with attribute names as keys, or a table with one row. For several
-        views, it is a list or dictionary of rows. For an image, ``i`` may be a tuple with the
+        row, or a series or mapping with attribute names as keys, with the attributes of all views
+        if there are several. For an image, ``i`` may be a tuple with the
         coordinates of a pixel. Missing attributes (NaN) do not contribute.
     clusters : sequence of names of clusters, optional
         The candidate clusters. The default is the clusters between which the object is ambiguous,
@@ -190,7 +183,6 @@ def explain_object(
         values=values,
         typical=typical,
         exemplars=tuple(exemplars),
-        compared=_list_compared(obj, evidence, candidates),
         changes=tuple(smallest),
         movable=searched,
     )
@@ -207,20 +199,16 @@ def _select_candidates(
     order = np.lexsort((np.arange(len(plausible)), -total, -plausible))
     order = order[np.isfinite(total[order])]
     if clusters is not None:
-        clusters = as_list(clusters, "clusters", "names of clusters")
+        names = ", ".join(map(str, obj.partition.frame))
+        expected = f"names of clusters ({names}), each once"
+        clusters = as_list(clusters, "clusters", expected)
         try:
             members = obj.partition.membership_rows([(name,) for name in clusters])[0]
         except ValueError as error:
-            names = ", ".join(map(str, obj.partition.frame))
-            raise InvalidParameterError(
-                "clusters", f"names of clusters ({names})", clusters
-            ) from error
+            raise InvalidParameterError("clusters", expected, clusters) from error
         selected = members.argmax(axis=1).tolist()
-        if len(selected) == 0 or len(set(selected)) < len(selected):
-            raise InvalidParameterError(
-                "clusters",
-                must=f"name at least one cluster, each once, got {list(clusters)}",
-            )
+        if not selected or len(set(selected)) < len(selected):
+            raise InvalidParameterError("clusters", expected, clusters)
         if empty := [obj.partition.frame[k] for k in selected if k not in order]:
             raise InvalidParameterError(
                 "clusters", must=f"have objects to compare with; {empty[0]!r} has none"
@@ -244,15 +232,10 @@ def _decompose(
 
     Return it, their names and the kind.
     """
-    if (
-        evidence.parts is None
-        and obj.has_attributes
-        and obj.among_fit
-        and len(evidence.positions)
-    ):
-        evidence = replace(
-            evidence, parts=evidence.split_costs(obj.shares(evidence.positions))
-        )
+    is_divisible = obj.has_attributes and obj.among_fit and len(evidence.positions)
+    if evidence.parts is None and is_divisible:
+        parts = evidence.split_costs(obj.shares(evidence.positions))
+        evidence = replace(evidence, parts=parts)
     if evidence.parts is not None and obj.has_attributes:
         parts = evidence.parts[:, candidates]
         decomposed = replace(evidence, parts=parts, total=evidence.total[candidates])
@@ -290,10 +273,7 @@ def _select_targets(
     for k in candidates:
         if len(obj.masses.lower(frame[k])):
             continue
-        nearest = [
-            exemplar.position for exemplar in exemplars if exemplar.cluster == frame[k]
-        ]
-        positions = nearest[:1]
+        positions = [one.position for one in exemplars if one.cluster == frame[k]]
         members = find_members(obj.partition, k, obj.own_position)
         if len(members):
             positions.append(
@@ -304,23 +284,6 @@ def _select_targets(
             for j in dict.fromkeys(positions)
         ]
     return targets
-
-
-def _list_compared(
-    obj: ExplainedObject, evidence: ClusterEvidence, candidates: Sequence[int]
-) -> tuple[ComparedObject, ...]:
-    """Return the objects with the largest weights in the evidence for the candidates."""
-    weights = evidence.weights[:, candidates]
-    largest = weights.max(axis=1, initial=0)
-    order = np.argsort(-largest, kind="stable")[:MAX_COMPARED_OBJECTS]
-    return tuple(
-        ComparedObject(
-            obj.compared_name(evidence, int(j)),
-            int(evidence.positions[j]),
-            tuple(weights[j].tolist()),
-        )
-        for j in order[largest[order] > 0]
-    )
 
 
 # ---- the object ----------------------------------------------------------------------------------
@@ -370,11 +333,9 @@ class ExplainedObject:
         """Return the name of a compared object."""
         position = int(evidence.positions[which])
         if self.among_fit:
-            name = self.object_name(position)
-        else:
-            index = getattr(self.fitted, "index", None)
-            name = f"{position if index is None else index[position]} of the fit"
-        return name
+            return self.object_name(position)
+        index = getattr(self.fitted, "index", None)
+        return f"{position if index is None else index[position]} of the fit"
 
     # ---- evidence --------------------------------------------------------------------------------
 
@@ -482,14 +443,10 @@ class ExplainedObject:
 
 
 def _column_means(numbers: np.ndarray) -> np.ndarray:
-    """Return the mean of the values of each column that are not missing.
-
-    0 for a column without values.
-    """
+    """Return the mean of each column without missing values; 0 for a column without values."""
     present = ~np.isnan(numbers)
-    return np.where(present, numbers, 0).sum(axis=0) / np.maximum(
-        present.sum(axis=0), 1
-    )
+    sums = np.where(present, numbers, 0).sum(axis=0)
+    return sums / np.maximum(present.sum(axis=0), 1)
 
 
 def _certain_clusters(partition: CredalPartition) -> np.ndarray:
@@ -533,8 +490,8 @@ def _resolve_views(
 ) -> tuple[TableLike, Any]:
     """Return X and i in the form that the model or partition needs if X consists of several tables.
 
-    For a multi-view model, X remains a list or dictionary of tables, and the attributes of a new
-    object are joined to one row. For a partition, the tables are joined.
+    For a multi-view model, X remains a list or dictionary of tables. For a partition, the tables
+    are joined.
     """
     if resolved.model is not None and not hasattr(resolved.model, "view_names_"):
         if isinstance(X, list | tuple):
@@ -544,9 +501,9 @@ def _resolve_views(
     if views is None:
         return X, i
     if resolved.model is None:
-        return views.table(), views.row(i)
+        return views.table(), i
     views = views.in_order(resolved.model.view_names_)
-    return views.like_input(views.tables), views.row(i)
+    return views.like_input(views.tables), i
 
 
 # ---- attributes ----------------------------------------------------------------------------------
@@ -630,23 +587,9 @@ def _compute_masses(obj: ExplainedObject, position: int) -> CredalPartition:
         return obj.reader.masses()
     if obj.can_predict:
         return CredalPartition(obj.model.predict_mass(obj.table.to_table(obj.cells)))
-    # A partition cannot predict masses, so all mass is assigned to the cluster with the largest
-    # evidence.
-    partition = obj.partition
-    evidence = obj.evidence()
-    if evidence is None or not np.isfinite(evidence.total).any():
-        raise InvalidInputError(
-            "no cluster has an object to compare with: all objects are outliers"
-        )
-    masses = np.zeros((1, len(partition.focal_sets)))
-    singleton = partition.focal_sets.singleton_index[int(np.argmax(evidence.total))]
-    if singleton < 0:
-        raise InvalidParameterError(
-            "i",
-            must="be an object of the partition, because no focal set is a single cluster",
-        )
-    masses[0, singleton] = 1
-    return CredalPartition(masses, partition.focal_sets, frame=partition.frame)
+    raise InvalidParameterError(
+        "i", must="be an object of X, because a partition cannot predict masses"
+    )
 
 
 def _is_data_of_fit(
@@ -661,12 +604,11 @@ def _is_data_of_fit(
     probes = np.linspace(0, n - 1, N_PROBES).astype(int)
     probes = np.unique([*probes, max(position, 0)])
     if hasattr(model, "image_shape_"):
-        masses = model.predict_mass(X)[probes].masses
+        predicted = model.predict_mass(X)[probes]
     else:
-        masses = model.predict_mass(inputs.select_rows(X, probes)).masses
-    return bool(
-        np.abs(masses - partition[probes].masses).max(initial=0) <= MASS_TOLERANCE
-    )
+        predicted = model.predict_mass(inputs.select_rows(X, probes))
+    difference = np.abs(predicted.masses - partition[probes].masses)
+    return bool(difference.max(initial=0) <= MASS_TOLERANCE)
 
 
 # ---- dissimilarities -----------------------------------------------------------------------------
@@ -703,9 +645,7 @@ def _resolve_among_dissimilarities(
     if position >= 0:
         row = inputs.select_rows(X, [position])
     else:
-        row = check_values(
-            as_reals(i, "i").astype(float, copy=False).reshape(1, -1), "i"
-        )
+        row = check_values(as_floats(i, "i").reshape(1, -1), "i")
     if n_rows != n or (
         can_predict and not _is_data_of_fit(model, X, n, partition, position)
     ):
@@ -718,9 +658,19 @@ def _resolve_among_dissimilarities(
     obj.row = _expand_row(model, row, n)
     if attributes is not None:
         ordered = reorder_like(attributes, names)
-        _set_attributes(
-            obj, ObjectTable(ordered, names=feature_names, argument="attributes")
-        )
+        table = ObjectTable(ordered, names=feature_names, argument="attributes")
+        if len(table) != n:
+            raise InvalidParameterError(
+                "attributes",
+                must=f"have {n} rows, one for each object, got {len(table)}",
+            )
+        if position < 0:
+            raise InvalidParameterError(
+                "attributes",
+                must="be None for a new object, which has no row in the table",
+            )
+        obj.table = table
+        obj.cells = table.row(position)
     obj.masses = _compute_masses(obj, position)
     return obj
 
@@ -736,21 +686,6 @@ def _check_dissimilarities(X: TableLike) -> Any:
     if hasattr(X, "iloc"):
         return X
     return values
-
-
-def _set_attributes(obj: ExplainedObject, table: ObjectTable) -> None:
-    """Set the attributes of an object that is explained by its dissimilarities."""
-    n = len(obj.partition)
-    if len(table) != n:
-        raise InvalidParameterError(
-            "attributes", must=f"have {n} rows, one for each object, got {len(table)}"
-        )
-    if obj.position < 0:
-        raise InvalidParameterError(
-            "attributes", must="be None for a new object, which has no row in the table"
-        )
-    obj.table = table
-    obj.cells = table.row(obj.position)
 
 
 def _expand_row(model: Any, row: Any, n: int) -> np.ndarray:

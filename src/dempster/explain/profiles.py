@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import csr_array, vstack
 
 from dempster import _validation as rules
 from dempster._errors import InvalidInputError, InvalidParameterError
@@ -35,7 +33,6 @@ _STATISTICS = (
     "q75",
     "rest",
     "rest_std",
-    "difference",
     "delta",
     "present",
     "missing",
@@ -49,6 +46,7 @@ MIN_NARROWING = (
     0.5  # smallest relative decrease of the standard deviation that is reported
 )
 MAX_SHOWN_GROUPS = 40
+N_TYPICAL = 3
 _DOUBLE_DIPPING = (
     "p-values of clustered attributes are too small: the "
     "clusters depend on them (double dipping)."
@@ -82,9 +80,9 @@ class Group:
         return len(self.rows)
 
 
-def find_groups(partition: CredalPartition, rule: str) -> list[Group]:
+def find_groups(partition: CredalPartition) -> list[Group]:
     """Return all clusters (even if empty), the ambiguous groups by size, and any outliers."""
-    answers = partition.assignment(rule, keep_outliers=False)
+    answers = partition.assignment(keep_outliers=False)
     sets, which = unique_sets(answers)
     ends = np.cumsum(np.bincount(which, minlength=len(sets)))[:-1]
     rows = np.split(np.argsort(which, kind="stable"), ends)
@@ -115,32 +113,10 @@ def find_groups(partition: CredalPartition, rule: str) -> list[Group]:
     return groups
 
 
-def group_weights(
-    partition: CredalPartition, groups: list[Group], weights: str, rule: str
-) -> Any:
-    """Return the weights of the objects as a sparse array of shape (n_groups, n_objects)."""
-    share: Any = None
-    if weights == "possible":
-        share = partition.assignment(rule, keep_outliers=False)
-    elif weights == "pignistic":
-        share = partition.pignistic(normalized=False)
-    rows = []
-    for group in groups:
-        if group.is_cluster and share is not None:
-            rows.append(
-                csr_array(np.asarray(share[:, group.clusters[0]], dtype=float)[None])
-            )
-        else:
-            entries = (np.ones(len(group)), group.rows, np.array([0, len(group)]))
-            rows.append(csr_array(entries, shape=(1, len(partition))))
-    return vstack(rows, format="csr")
-
-
 def add_typical(
     partition: CredalPartition,
     groups: list[Group],
     distance: np.ndarray,
-    number: int,
     names: Any,
 ) -> None:
     """Set the typical objects of each group (see `profile`).
@@ -154,32 +130,19 @@ def add_typical(
         answer[0, list(group.clusters)] = True
         mass = np.round(partition[group.rows].mass(answer)[:, 0], 9)
         best = group.rows[
-            np.lexsort((group.rows, distance[group.rows], -mass))[:number]
+            np.lexsort((group.rows, distance[group.rows], -mass))[:N_TYPICAL]
         ]
         group.typical = [int(i) if names is None else names[i] for i in best]
-
-
-def rank_attributes(
-    attributes: list[Attribute], first: Group, second: Group
-) -> pd.DataFrame:
-    """Return a table of the attributes, sorted by how well they separate two groups."""
-    table = _table_of_attributes(
-        attributes,
-        [_compare_pair(attribute, first, second) for attribute in attributes],
-    )
-    table["p_adjusted"] = comparisons.adjust_p_values(table["p"].to_numpy(dtype=float))
-    strength = table["delta"].abs().fillna(0)
-    order = np.lexsort(
-        (-strength.to_numpy(), -table["separation"].fillna(-1).to_numpy())
-    )
-    return table.iloc[order]
 
 
 def _table_of_attributes(
     attributes: list[Attribute], rows: list[dict[str, Any]]
 ) -> pd.DataFrame:
+    """Return the rows as a table, with p-values adjusted for the number of attributes."""
     names = [attribute.name for attribute in attributes]
-    return pd.DataFrame(rows, index=pd.Index(names, name="attribute"))
+    table = pd.DataFrame(rows, index=pd.Index(names, name="attribute"))
+    table["p_adjusted"] = comparisons.adjust_p_values(table["p"].to_numpy(dtype=float))
+    return table
 
 
 def _compare_pair(attribute: Attribute, first: Group, second: Group) -> dict[str, Any]:
@@ -187,22 +150,18 @@ def _compare_pair(attribute: Attribute, first: Group, second: Group) -> dict[str
     b = attribute.values[second.rows]
     a = a[~np.isnan(a)]
     b = b[~np.isnan(b)]
-    row: dict[str, Any] = {
-        "kind": attribute.kind,
-        "clustered": attribute.clustered,
-        "separation": np.nan,
-        "delta": np.nan,
-        "rule": "",
-        "threshold": np.nan,
-        "p": np.nan,
-    }
+    row: dict[str, Any] = dict.fromkeys(
+        ("kind", "clustered", "separation", "delta", "rule", "threshold", "p"), np.nan
+    )
+    row |= {"kind": attribute.kind, "clustered": attribute.clustered, "rule": ""}
     if not len(a) or not len(b):
         return row
     both = np.concatenate([a, b])
     codes = np.repeat([0, 1], [len(a), len(b)])
     if attribute.is_number:
-        row["p"] = comparisons.mann_whitney(Ranked(both), codes, 2)[0]
-        row["delta"] = _cliffs_delta(a, b)
+        ranked = Ranked(both)
+        row["p"] = comparisons.mann_whitney(ranked, codes, 2)[0]
+        row["delta"] = float(comparisons.cliffs_delta(ranked, codes, 2)[0])
         row["separation"], row["threshold"], first_is_low = _best_threshold(a, b)
         if row["separation"] > 0:
             format_threshold = (
@@ -227,14 +186,6 @@ def _compare_pair(attribute: Attribute, first: Group, second: Group) -> dict[str
             f"{first.name} if {attribute.name} is {ours}, otherwise {second.name}"
         )
     return row
-
-
-def _cliffs_delta(a: np.ndarray, b: np.ndarray) -> float:
-    """Return Cliff's delta, P(a > b) - P(a < b)."""
-    b = np.sort(b)
-    below = np.searchsorted(b, a, side="left")
-    above = len(b) - np.searchsorted(b, a, side="right")
-    return float((below.sum() - above.sum()) / (len(a) * len(b)))
 
 
 def _best_threshold(a: np.ndarray, b: np.ndarray) -> tuple[float, float, bool]:
@@ -265,16 +216,13 @@ class Profile:
         Numeric attributes and indicators of categories, with ``label`` and ``attribute``.
     statistics : dict of str to array of shape (n_groups, n_features)
         "mean" (or share), "std", "q25", "median", "q75", "rest" and "rest_std" (mean and standard
-        deviation of the remaining objects), "difference" (standardized), "delta", "present",
-        "missing", "p", "p_adjusted".
+        deviation of the remaining objects), "delta", "present", "missing", "p", "p_adjusted".
     attributes : pandas.DataFrame
         Table with a row for each column of X. It contains the kind of the column, whether it was
         used for clustering, its number of missing values, and a test of the differences between all
         groups (test, effect, p, p_adjusted).
     partition : CredalPartition
         Partition whose groups are described.
-    weights : str
-        Argument of `profile`.
 
     Examples
     --------
@@ -298,20 +246,6 @@ class Profile:
     features: list[Feature]
     statistics: dict[str, np.ndarray]
     attributes: pd.DataFrame
-    weights: str
-
-    @cached_property
-    def comparisons(self) -> pd.DataFrame:
-        """All statistics in long format, with a row for each group and feature."""
-        names = [
-            (group.name, feature.attribute.name, feature.category_name)
-            for group in self.groups
-            for feature in self.features
-        ]
-        table = pd.DataFrame(names, columns=["group", "attribute", "category"])
-        for name in _STATISTICS:
-            table[name] = self.statistics[name].ravel()
-        return table
 
     def to_frame(self, statistic: str = "mean") -> pd.DataFrame:
         """Return a table with the sizes and a statistic of every feature for each group.
@@ -377,7 +311,13 @@ class Profile:
                     f"{group.name!r} has no certain objects to compare"
                 )
         attributes = list(dict.fromkeys(feature.attribute for feature in self.features))
-        return rank_attributes(attributes, one, other)
+        table = _table_of_attributes(
+            attributes,
+            [_compare_pair(attribute, one, other) for attribute in attributes],
+        )
+        strength = table["delta"].abs().fillna(0)
+        separation = table["separation"].fillna(-1)
+        return table.iloc[np.lexsort((-strength.to_numpy(), -separation.to_numpy()))]
 
     def to_text(self, n_features: int = 5) -> str:
         """Return a text with the attributes in which each group differs most.
@@ -415,21 +355,18 @@ class Profile:
             lines += ["", note]
         return "\n".join(lines)
 
-    def plot(self, *, ax: Any = None, **options: Any) -> Any:
+    def plot(self, *, ax: Any = None, title: str | None = None) -> Any:
         """Plot a heat map of the effect sizes of features (rows) in groups (columns).
 
         The effect size is Cliff's delta, or the difference of shares for categories. A cell is
         orange if the group has larger values than the other objects, and blue if it has smaller
-        values.
+        values. The 30 features with the largest effects, and at most 20 groups, are drawn.
 
         Parameters
         ----------
         ax : Matplotlib axes, optional
             By default the axes of a new figure.
-        **options
-            Number of features to draw (``n_features``, by default 30), ``colors`` of the clusters,
-            and the ``title``. The features with the largest effects, and at most 20 groups, are
-            drawn.
+        title : str, optional
 
         Returns
         -------
@@ -437,11 +374,10 @@ class Profile:
             Object with the attributes ``ax_``, ``figure_``, ``image_``, ``groups_`` and
             ``features_``.
         """
-        from dempster.plot.explanation import (
-            ProfileDisplay,
-        )  # dempster.plot imports this package
+        # dempster.plot imports this package
+        from dempster.plot.explanation import ProfileDisplay
 
-        return ProfileDisplay(self).plot(ax=ax, **options)
+        return ProfileDisplay(self).plot(ax=ax, title=title)
 
     def __len__(self) -> int:
         return len(self.groups)
@@ -450,13 +386,13 @@ class Profile:
 
     def _group(self, name: Any, argument: str) -> Group:
         if rules.hashable.test(name) and not rules.is_missing(name):
-            clusters = [
-                (self.partition.frame[g.clusters[0]], g)
-                for g in self.groups
-                if g.is_cluster
-            ]
-            for candidate, group in [*clusters, *((g.name, g) for g in self.groups)]:
-                if rules.are_labels_equal(candidate, name):
+            for group in self.groups:
+                if group.is_cluster and rules.are_labels_equal(
+                    self.partition.frame[group.clusters[0]], name
+                ):
+                    return group
+            for group in self.groups:
+                if group.name == name:
                     return group
         names = ", ".join(repr(group.name) for group in self.groups[:20])
         raise InvalidParameterError(
@@ -468,11 +404,7 @@ def profile(
     partition: Any,
     X: TableLike,
     *,
-    rule: str = "max_mass",
-    weights: str = "certain",
     clustered: Any = None,
-    n_typical: int = 3,
-    max_categories: int = 12,
 ) -> Profile:
     """Describe the clusters, the groups of ambiguous objects and the outliers by attributes.
 
@@ -483,23 +415,11 @@ def profile(
     X : array-like or table of n rows
         Attributes, which may differ from the attributes used for clustering. Columns may contain
         numbers, dates, Booleans or categories, and missing values. A list or dictionary of tables
-        is joined to one table with columns "view: column".
-    rule : {"max_mass", "interval_dominance"}, default="max_mass"
-        Decision rule that assigns each object to a set of clusters; see
-        `CredalPartition.assignment`.
-    weights : {"certain", "possible", "pignistic"}, default="certain"
-        Objects that describe a cluster: its certain objects, all objects that may belong to it, or
-        all objects weighted by their pignistic probability. Ambiguous groups and outliers are
-        described by all their objects.
+        is joined to one table with columns "view: column". If a column has more than 12 categories,
+        the rarest are merged.
     clustered : bool or sequence of names of columns, optional
         Columns that were used for clustering. The default is the columns to which the estimator was
         fitted. They are unknown if ``partition`` is not an estimator.
-    n_typical : int, default=3
-        Number of typical objects of each group. They have the largest mass on its set of clusters.
-        Among equal masses, the objects nearest to the mean of the group are selected.
-    max_categories : int, default=12
-        Maximum number of categories of a column. If a column has more categories, the rarest are
-        merged.
 
     Returns
     -------
@@ -507,12 +427,13 @@ def profile(
 
     Notes
     -----
-    A group is compared with the rest, that is, all other objects. Effect sizes are the standardized
-    difference of the means (Cohen's d) and Cliff's delta in [-1, 1]. Delta is the probability that
-    an object of the group has a larger value than an object of the rest, minus the probability that
-    it has a smaller value. For a category, delta is the difference of its shares. Effect sizes
-    depend on ``weights``. Tests use each object once, in its assigned group. p-values are adjusted
-    for multiple tests by the method of Benjamini and Hochberg.
+    A cluster is described by its certain objects. Up to three typical objects of a group have the
+    largest mass on its set of clusters; among equal masses, they are nearest to the mean of the
+    group. A group is compared with the rest, that is, all other objects. The effect size is Cliff's
+    delta in [-1, 1], the probability that an object of the group has a larger value than an object
+    of the rest, minus the probability that it has a smaller value. For a category, delta is the
+    difference of its shares. p-values are adjusted for multiple tests by the method of Benjamini
+    and Hochberg.
 
     **p-values of clustered attributes are not valid.** Clusters are chosen to differ in these
     attributes, so a test on the same objects is double dipping: p-values are small even if there
@@ -532,37 +453,30 @@ def profile(
     >>> flowers.discriminating_features(0, 1)["rule"].iloc[0]
     'cluster 1 if petal length (cm) <= 2.5, otherwise cluster 0'
     """
-    rules.check(rule, "rule", rules.choice("max_mass", "interval_dominance"))
-    rules.check(weights, "weights", rules.choice("certain", "possible", "pignistic"))
-    rules.check(n_typical, "n_typical", rules.integer(0))
-    rules.check(max_categories, "max_categories", rules.integer(2))
     resolved = resolve_input(partition)
     resolved.reject_dissimilarities(X)
     X = join_attributes(X)
     columns = read_attributes(X, dates=True)
     credal = resolved.align_partition(X, len(columns[0]))
-    attributes = [
-        comparisons.encode_column(column, max_categories) for column in columns
-    ]
+    attributes = [comparisons.encode_column(column) for column in columns]
     flags = _are_clustered(partition, clustered, attributes)
     for attribute, is_clustered in zip(attributes, flags, strict=True):
         attribute.clustered = is_clustered
-    groups = find_groups(credal, rule)
+    groups = find_groups(credal)
     codes = np.empty(len(credal), dtype=np.intp)
     for g, group in enumerate(groups):
         codes[group.rows] = g
-    shares = group_weights(credal, groups, weights, rule)
     features = comparisons.list_features(attributes)
-    statistics, distance, tests = _statistics(features, shares, codes, len(groups))
+    statistics, distance, tests = _statistics(features, codes, len(groups))
     statistics["p_adjusted"] = comparisons.adjust_p_values(statistics["p"])
     names = rules.row_index(X) if credal.index is None else credal.index
-    add_typical(credal, groups, distance, int(n_typical), names)
+    add_typical(credal, groups, distance, names)
     table = _attribute_table(attributes, tests)
-    return Profile(credal, groups, features, statistics, table, weights)
+    return Profile(credal, groups, features, statistics, table)
 
 
 def _statistics(
-    features: list[Feature], weights: Any, codes: np.ndarray, n_groups: int
+    features: list[Feature], codes: np.ndarray, n_groups: int
 ) -> tuple[
     dict[str, np.ndarray], np.ndarray, dict[Attribute, tuple[str, float, float]]
 ]:
@@ -579,7 +493,7 @@ def _statistics(
         attribute = feature.attribute
         values = feature.values
         ranked = Ranked(values)
-        statistics = comparisons.compare(feature, weights, ranked)
+        statistics = comparisons.compare(feature, codes, n_groups, ranked)
         if attribute not in tests:
             tests[attribute] = comparisons.compare_groups(attribute, codes, ranked)
         if attribute.is_number:
@@ -616,9 +530,7 @@ def _attribute_table(
                 "p": p,
             }
         )
-    table = _table_of_attributes(attributes, rows)
-    table["p_adjusted"] = comparisons.adjust_p_values(table["p"].to_numpy(dtype=float))
-    return table
+    return _table_of_attributes(attributes, rows)
 
 
 def _are_clustered(

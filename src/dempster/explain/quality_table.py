@@ -13,7 +13,6 @@ from dempster._arrays import is_graph
 from dempster._errors import InvalidParameterError
 from dempster._random import as_generator
 from dempster._types import ArrayLike, Metric, Seed, TableLike
-from dempster._validation import check_choice
 from dempster.belief import FocalSets
 from dempster.dissimilarity.graphs import read_graph
 from dempster.dissimilarity.views import joined_views
@@ -109,18 +108,7 @@ class Quality:
             lines[k] = f"{lines[k]}  {direction}".rstrip()
         return "\n".join(lines)
 
-    def __getitem__(self, measure: str) -> float:
-        """Return the value of a measure for the partition."""
-        check_choice(measure, "measure", self.partition)
-        return self.partition[measure]
-
-    __str__ = to_text
-
-    def __repr__(self) -> str:
-        measures = ", ".join(
-            f"{key}={value:.3f}" for key, value in self.partition.items()
-        )
-        return f"Quality({measures})"
+    __repr__ = to_text
 
 
 def modularity(adjacency: sparse.csr_array, partition: CredalPartition) -> float:
@@ -139,7 +127,6 @@ def quality(
     *,
     metric: Metric = "euclidean",
     stability: Stability | None = None,
-    sample_size: int | str | None = "auto",
     random_state: Seed = None,
 ) -> Quality:
     """Compute all quality measures that the data allow, and compare them with two baselines.
@@ -165,8 +152,6 @@ def quality(
         Metric of the silhouettes; see `credal_silhouette`.
     stability : Stability, optional
         Result of `dempster.explain.stability` for the method. The baselines have no stability.
-    sample_size : int, "auto" or None
-        Number of objects for which silhouettes are computed; see `credal_silhouette`.
     random_state : int, RandomState, Generator or None
         Seed of the permutations and of the sample for the silhouettes.
 
@@ -197,15 +182,11 @@ def quality(
     n = len(credal)
     if n == 0:
         raise InvalidParameterError("partition", must="contain at least one object")
-    if stability is not None:
-        if not isinstance(stability, Stability):
-            expected = "a result of dempster.explain.stability"
-            raise InvalidParameterError("stability", expected, stability)
-        if len(stability) != n:
-            raise InvalidParameterError(
-                "stability",
-                must=f"have the {n} objects of the partition, got {len(stability)}",
-            )
+    if stability is not None and not (
+        isinstance(stability, Stability) and len(stability) == n
+    ):
+        expected = f"a result of dempster.explain.stability for {n} objects"
+        raise InvalidParameterError("stability", expected, stability)
     graph = None
     if is_graph(X) or (sparse.issparse(X) and metric != "precomputed"):
         graph = read_graph(X).adjacency
@@ -218,7 +199,7 @@ def quality(
     classes = None if y is None else validate_classes(y, credal)
 
     def measure(
-        masses: np.ndarray, focal_sets: FocalSets, size: int | str | None
+        masses: np.ndarray, focal_sets: FocalSets, size: int | str | None = "auto"
     ) -> dict[str, float]:
         one = CredalPartition.unchecked(masses, focal_sets, credal.index, credal.frame)
         measures = {}
@@ -243,13 +224,13 @@ def quality(
                 measures[name] = getattr(scores, name)
         return measures
 
-    measures = measure(credal.stored_masses, credal.focal_sets, sample_size)
+    measures = measure(credal.stored_masses, credal.focal_sets)
     if stability is not None:
         measures["stability"] = stability.mean
         measures["jaccard"] = float(np.nanmean(stability.clusters))
         measures["rand"] = float(stability.rand.mean())
     singletons = FocalSets.simple(credal.n_clusters, empty=False, omega=False)
-    alone = measure(np.eye(credal.n_clusters)[credal.labels], singletons, sample_size)
+    alone = measure(np.eye(credal.n_clusters)[credal.labels], singletons)
     size = min(MAX_SHUFFLED_SILHOUETTES, n) if n > 1 else None
     shuffles = [
         measure(credal.stored_masses[rng.permutation(n)], credal.focal_sets, size)

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import rankdata
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import _num_samples
@@ -20,14 +18,6 @@ from dempster._errors import InvalidParameterError
 from dempster._random import as_generator, as_integer_seed
 from dempster._text import join_some, printable
 from dempster._types import Seed, TableLike
-from dempster._validation import (
-    format_value,
-    is_estimator,
-    match_names,
-    reorder_like,
-    row_index,
-    validating_table,
-)
 from dempster.constraints import Constraints
 from dempster.dissimilarity.views import Views, square_part
 from dempster.explain.inputs import resolve_input
@@ -62,17 +52,18 @@ class Resampling:
     fit_params: Mapping[str, Any]
 
     def __post_init__(self) -> None:
-        if not is_estimator(self.estimator):
+        if not rule.is_estimator(self.estimator):
             raise InvalidParameterError(
-                "estimator", must=f"be a clusterer, got {format_value(self.estimator)}"
+                "estimator",
+                must=f"be a clusterer, got {rule.format_value(self.estimator)}",
             )
         if hasattr(self.X, "__array__") and not hasattr(self.X, "__getitem__"):
-            with validating_table(self.X, "X"):
+            with rule.validating_table(self.X, "X"):
                 object.__setattr__(self, "X", np.asarray(self.X))
 
     @property
     def n_objects(self) -> int:
-        with validating_table(self.X, "X"):
+        with rule.validating_table(self.X, "X"):
             if self._views is None:
                 return int(_num_samples(self.X))
             return len(self._views)
@@ -124,9 +115,8 @@ class Resampling:
         threads = min(n_threads(n_jobs), n_resamples)
         params: dict[str, Any] = {"verbose": False}
         if threads > 1:
-            params["n_jobs"] = (
-                1  # Nested thread pools would compete for the same processors.
-            )
+            # Nested thread pools would compete for the same processors.
+            params["n_jobs"] = 1
         arguments = (([seed, b], size, params) for b in range(n_resamples))
         return run_fits_in_threads(self._refit, arguments, threads)
 
@@ -138,7 +128,7 @@ class Resampling:
         _set_seeds(model, rng)
         init = model.get_params(deep=False).get("init")
         if isinstance(init, CredalPartition) and len(init) == n:
-            order = match_names(init.index, row_index(self.X))
+            order = rule.match_names(init.index, rule.row_index(self.X))
             model.set_params(init=init[rows if order is None else order[rows]])
         try:
             model.fit(self.select_rows(rows), **self.select_params(rows))
@@ -168,7 +158,7 @@ class Resampling:
             return (value | Constraints(n_objects=value.n_objects or n))[rows]
         if not hasattr(value, "shape") and not isinstance(value, list | tuple):
             return value
-        value = reorder_like(value, row_index(self.X))
+        value = rule.reorder_like(value, rule.row_index(self.X))
         shape = np.shape(value)
         if shape == (n, n) and n > 1:
             return square_part(value, rows)
@@ -179,12 +169,10 @@ class Resampling:
 
 def _set_params(model: Any, params: dict[str, Any]) -> Any:
     """Set the given parameters in every step of a model that has them."""
-    changed = {}
-    for name in model.get_params(deep=True):
-        last = name.split("__")[-1]
-        if last in params:
-            changed[name] = params[last]
-    return model.set_params(**changed)
+    names = ((name, name.split("__")[-1]) for name in model.get_params(deep=True))
+    return model.set_params(
+        **{name: params[last] for name, last in names if last in params}
+    )
 
 
 def _set_seeds(model: Any, rng: np.random.Generator, *, all_steps: bool = True) -> None:
@@ -219,18 +207,9 @@ class Stability:
         Jaccard index between each cluster of `partition`, restricted to the objects of the
         resample, and the most similar cluster of the resample; NaN if the resample contains no
         object of the cluster.
-    pairs : array of shape (p, 2)
-        Positions of the two objects of each examined pair. All pairs are examined, or a random
-        sample.
-    together : array of shape (p,)
-        Share of the resamples with both objects in which they were in the same cluster; NaN for
-        pairs that are in no resample.
     rand : array of shape (n_resamples,)
-        Credal Rand index between the partition of each resample and `partition`, over the pairs in
-        the resample.
-    rand_between : array of shape (n_resamples, n_resamples)
-        Credal Rand index between the partitions of every two resamples, over the pairs that are in
-        both resamples.
+        Credal Rand index between the partition of each resample and `partition`, over all pairs in
+        the resample or a random sample of them.
     """
 
     partition: CredalPartition
@@ -238,10 +217,7 @@ class Stability:
     drawn: np.ndarray
     objects: np.ndarray
     jaccard: np.ndarray
-    pairs: np.ndarray
-    together: np.ndarray
     rand: np.ndarray
-    rand_between: np.ndarray
 
     @property
     def mean(self) -> float:
@@ -258,41 +234,6 @@ class Stability:
         2007).
         """
         return np.array([mean_of_present(column) for column in self.jaccard.T])
-
-    @cached_property
-    def together_in_partition(self) -> np.ndarray:
-        """Whether the two objects of each pair are in the same cluster of `partition`."""
-        return _are_together(self.partition.labels_with_outliers, self.pairs)
-
-    @property
-    def pairs_kept(self) -> float:
-        """Mean over the pairs of the share of resamples that agree with `partition`.
-
-        A resample agrees if the two objects are in the same cluster of both partitions or of
-        neither.
-        """
-        return mean_of_present(
-            np.where(self.together_in_partition, self.together, 1 - self.together)
-        )
-
-    @property
-    def mean_pairwise_rand(self) -> float:
-        """Mean credal Rand index over all pairs of resamples."""
-        return mean_of_present(self.rand_between[np.triu_indices(self.n_resamples, 1)])
-
-    @property
-    def doubt_correlation(self) -> float:
-        """Rank correlation of `doubt_scores` with the share of resamples that changed the object.
-
-        It is large if the doubt predicts which objects change. It is NaN if the doubt or the share
-        is constant.
-        """
-        was_drawn = self.drawn > 0
-        doubt = doubt_scores(self.partition)[was_drawn]
-        changes = -self.objects[was_drawn]
-        if len(np.unique(doubt)) < 2 or len(np.unique(changes)) < 2:
-            return float("nan")
-        return float(np.corrcoef(rankdata(doubt), rankdata(changes))[0, 1])
 
     @property
     def changing(self) -> np.ndarray:
@@ -341,7 +282,7 @@ class Stability:
         )
 
     def to_text(self) -> str:
-        """Return a summary of clusters, objects and pairs as text.
+        """Return a summary of clusters and objects as text.
 
         Returns
         -------
@@ -367,22 +308,13 @@ class Stability:
             changed += (
                 f": {join_some(named, MAX_NAMED_OBJECTS, total=len(self.changing))}"
             )
-        rand = mean_of_present(self.rand)
-        among = self.mean_pairwise_rand
         lines += [
             f"objects stay in their cluster in {self.mean:.1%} of resamples; {changed}",
-            f"pairs stay together or apart in {self.pairs_kept:.1%} ({len(self.pairs):,} pairs)",
-            f"credal Rand index: {rand:.3f} with the partition, {among:.3f} of resamples",
+            f"credal Rand index: {mean_of_present(self.rand):.3f}",
         ]
-        correlation = self.doubt_correlation
-        if np.isfinite(correlation):
-            meaning = "1: doubt predicts the changes"
-            lines.append(
-                f"rank correlation of doubt and change {correlation:.2f} ({meaning})"
-            )
         return "\n".join(lines).replace(" nan", "   -")
 
-    def plot(self, *, axes: Any = None, **options: Any) -> Any:
+    def plot(self, *, axes: Any = None, title: str | None = None) -> Any:
         """Plot the stability of clusters and objects.
 
         The left panel shows the Jaccard index of every cluster with the most similar cluster of
@@ -395,8 +327,8 @@ class Stability:
         ----------
         axes : two Matplotlib axes, optional
             By default on a new figure.
-        **options
-            ``colors`` of the clusters, and the ``title`` of the left panel.
+        title : str, optional
+            Title of the left panel.
 
         Returns
         -------
@@ -404,23 +336,15 @@ class Stability:
             Object with the attributes ``axes_``, ``figure_``, ``cluster_points_``,
             ``object_points_`` and ``mean_line_``.
         """
-        from dempster.plot.quality import (
-            StabilityDisplay,
-        )  # dempster.plot imports this package
+        # dempster.plot imports this package
+        from dempster.plot.quality import StabilityDisplay
 
-        return StabilityDisplay(self).plot(axes=axes, **options)
+        return StabilityDisplay(self).plot(axes=axes, title=title)
 
     def __len__(self) -> int:
         return len(self.objects)
 
-    __str__ = to_text
-
-    def __repr__(self) -> str:
-        return (
-            f"Stability({self.n_resamples} resamples of {len(self)} objects, "
-            f"objects={self.mean:.3f}, clusters={mean_of_present(self.clusters):.3f}, "
-            f"rand={mean_of_present(self.rand):.3f})"
-        )
+    __repr__ = to_text
 
 
 def stability(
@@ -431,7 +355,6 @@ def stability(
     fraction: float = 0.8,
     n_jobs: int | None = -1,
     random_state: Seed = None,
-    verbose: int = 0,
     **fit_params: Any,
 ) -> Stability:
     """Refit a method to random samples of the objects, and measure the stability of its partition.
@@ -460,8 +383,6 @@ def stability(
     random_state : int, RandomState, Generator or None
         Seed for the resamples and for the fits to them. The fit to all objects uses the seed of the
         estimator, or this seed if the estimator has none.
-    verbose : int, default=0
-        1 shows a progress bar.
     **fit_params
         Further arguments of ``fit``, such as ``sample_weight``, ``constraints`` or ``y``. Each
         refit gets only the entries of the sampled objects.
@@ -503,7 +424,6 @@ def stability(
     rule.check(fraction, "fraction", rule.real(0, 1, open_low=True))
     rule.check(n_jobs, "n_jobs", rule.n_jobs)
     rule.check(random_state, "random_state", rule.seed)
-    rule.check(verbose, "verbose", rule.flag)
     method = Resampling(estimator, X, fit_params)
     n = method.n_objects
     if n < 2:
@@ -515,12 +435,7 @@ def stability(
     else:
         pairs = sample_pairs(n, MAX_PAIRS, as_generator(seed))
     reference = method.fit_reference(seed)
-    refits: Iterable[Refit] = method.refits(n_resamples, size, seed, n_jobs)
-    if verbose:
-        from tqdm.auto import tqdm
-
-        title = f"{type(estimator).__name__}, stability"
-        refits = tqdm(refits, total=n_resamples, desc=title, unit="fit")
+    refits = method.refits(n_resamples, size, seed, n_jobs)
     return _compare_refits(reference, pairs, refits)
 
 
@@ -533,10 +448,8 @@ def _compare_refits(
     reference_relations = reference.relational().pair_masses(pairs).astype(np.float32)
     drawn = np.zeros(n, dtype=int)
     kept = np.zeros(n, dtype=int)
-    both_drawn = np.zeros(len(pairs), dtype=int)
-    together = np.zeros(len(pairs), dtype=int)
     jaccard = []
-    relations = []
+    rand = []
     for objects, partition in refits:
         before = reference_labels[objects]
         labels = partition.labels_with_outliers
@@ -550,25 +463,16 @@ def _compare_refits(
         position[objects] = np.arange(len(objects))
         is_drawn = (position[pairs] >= 0).all(axis=1)
         drawn_pairs = position[pairs[is_drawn]]
-        both_drawn += is_drawn
-        together[is_drawn] += _are_together(labels, drawn_pairs)
-        relations.append(np.full((len(pairs), 4), np.nan, dtype=np.float32))
-        relations[-1][is_drawn] = partition.relational().pair_masses(drawn_pairs)
-    between = np.eye(len(relations))
-    for a, b in combinations(range(len(relations)), 2):
-        between[a, b] = between[b, a] = _credal_rand(relations[a], relations[b])
+        relations = partition.relational().pair_masses(drawn_pairs).astype(np.float32)
+        distances = jousselme_distances(relations - reference_relations[is_drawn])
+        rand.append(1 - mean_of_present(distances))
     return Stability(
         partition=reference,
-        n_resamples=len(relations),
+        n_resamples=len(rand),
         drawn=drawn,
-        objects=_divide(kept, drawn),
+        objects=np.divide(kept, drawn, out=np.full(n, np.nan), where=drawn > 0),
         jaccard=np.array(jaccard),
-        pairs=pairs,
-        together=_divide(together, both_drawn),
-        rand=np.array(
-            [_credal_rand(masses, reference_relations) for masses in relations]
-        ),
-        rand_between=between,
+        rand=np.array(rand),
     )
 
 
@@ -595,17 +499,3 @@ def _jaccard_indices(
     other_sizes = np.bincount(labels[labels >= 0], minlength=counts.shape[1])
     best = (counts / np.maximum(sizes[:, None] + other_sizes - counts, 1)).max(axis=1)
     return np.where(sizes > 0, best, np.nan)
-
-
-def _are_together(labels: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    first = labels[pairs[:, 0]]
-    second = labels[pairs[:, 1]]
-    return (first == second) & (first >= 0)
-
-
-def _credal_rand(a: np.ndarray, b: np.ndarray) -> float:
-    return 1 - mean_of_present(jousselme_distances(a - b))
-
-
-def _divide(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    return np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)

@@ -177,19 +177,12 @@ class SetScores(SetScore):
         )
         return "\n".join([*lines, f"clusters matched with classes: {pairs or 'none'}"])
 
-    __str__ = to_text
-
-    def __repr__(self) -> str:
-        named = ("held", "size", "u65", "u80", "accuracy", "outliers")
-        return f"SetScores({', '.join(f'{name}={getattr(self, name):.3f}' for name in named)})"
+    __repr__ = to_text
 
 
 def set_scores(
     partition: CredalPartition | ArrayLike,
     y: ArrayLike,
-    *,
-    rule: str = "max_mass",
-    noise: Any = None,
 ) -> SetScores:
     """Score the sets of clusters of objects with known classes, and compare with baselines.
 
@@ -204,12 +197,6 @@ def set_scores(
     y : array-like of shape (n,)
         Classes, names or numbers. A pandas Series with an index is matched with the names of the
         objects.
-    rule : {"max_mass", "interval_dominance"}
-        Decision rule that assigns objects to sets; see `CredalPartition.assignment`. Outliers have
-        the empty set.
-    noise : name or number, optional
-        Value of ``y`` for objects that belong to no class. For these objects only the empty set is
-        correct.
 
     Returns
     -------
@@ -242,20 +229,7 @@ def set_scores(
     ['labels alone', 'all classes', 'largest class']
     """
     credal = resolve_input(partition).partition
-    classes = validate_classes(y, credal)
-    rules.check(noise, "noise", rules.hashable)
-    has_class = np.array(
-        [not rules.are_labels_equal(label, noise) for label in classes.tolist()],
-        dtype=bool,
-    )
-    names, codes = encode_classes(classes[has_class])
-    if len(names) == 0:
-        raise InvalidParameterError(
-            "y",
-            must=f"contain at least one object of a class, but all are noise ({noise!r})",
-        )
-    truth = np.full(len(classes), -1)
-    truth[has_class] = codes
+    names, truth = encode_classes(validate_classes(y, credal))
     c = credal.n_clusters
     k = len(names)
     counts = count_pairs(credal.labels, truth, c, k)
@@ -266,11 +240,9 @@ def set_scores(
     # The columns are the classes, followed by one column for each cluster without a class.
     column = np.where(class_of >= 0, class_of, k + np.arange(c))
     one_hot = np.eye(k + c, dtype=bool)
-    sets = (
-        credal.assignment(rule, keep_outliers=False).astype(float) @ one_hot[column] > 0
-    )
+    sets = credal.assignment(keep_outliers=False).astype(float) @ one_hot[column] > 0
     labels = column[credal.labels]
-    largest = np.full(len(truth), np.bincount(codes).argmax())
+    largest = np.full(len(truth), np.bincount(truth).argmax())
     all_classes = np.zeros_like(sets)
     all_classes[:, :k] = True
     return SetScores(
@@ -293,9 +265,8 @@ def _score(sets: np.ndarray, truth: np.ndarray, labels: np.ndarray) -> SetScore:
     """
     size = sets.sum(axis=1)
     answered = size > 0
-    held = sets[np.arange(len(sets)), np.maximum(truth, 0)] & (truth >= 0)
+    held = sets[np.arange(len(sets)), truth]
     discounted = np.divide(held, size, out=np.zeros(len(sets)), where=answered)
-    discounted[~answered & (truth < 0)] = 1
     certain = size == 1
     return SetScore(
         held=mean_of_present(held[answered]),
@@ -368,16 +339,6 @@ class RetentionCurve:
     share: np.ndarray
     quality: np.ndarray
 
-    def __post_init__(self) -> None:
-        rules.convert_fields(self, share="k", quality="k")
-        if (
-            not ((self.share > 0) & (self.share <= 1)).all()
-            or (np.diff(self.share) <= 0).any()
-        ):
-            raise InvalidParameterError(
-                "share", "increasing numbers above 0 and at most 1", self.share
-            )
-
     def at(self, share: float) -> float:
         """Return the quality at the given share of kept objects, by linear interpolation.
 
@@ -390,15 +351,8 @@ class RetentionCurve:
         -------
         float
         """
-        low = self.share[0]
-        high = self.share[-1]
-        if (
-            not rules.is_number(share)
-            or not low - _ROUNDING <= share <= high + _ROUNDING
-        ):
-            raise InvalidParameterError(
-                "share", f"a number from {low:g} to {high:g}", share
-            )
+        low, high = self.share[[0, -1]]
+        rules.check(share, "share", rules.real(low - _ROUNDING, high + _ROUNDING))
         return float(np.interp(share, self.share, self.quality))
 
     @property
@@ -408,17 +362,6 @@ class RetentionCurve:
             return float(self.quality[0])
         heights = (self.quality[1:] + self.quality[:-1]) / 2
         return float(heights @ np.diff(self.share) / (self.share[-1] - self.share[0]))
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return a table with the quality for each share.
-
-        Returns
-        -------
-        pandas.DataFrame
-        """
-        return pd.DataFrame(
-            {"ari": self.quality}, index=pd.Index(self.share, name="share")
-        )
 
     def plot(self, name: str = "partition", *, ax: Any = None, **options: Any) -> Any:
         """Plot the quality against the share of retained objects.
@@ -434,7 +377,7 @@ class RetentionCurve:
             By default the axes of a new figure. To compare partitions, plot their curves in the
             same axes.
         **options
-            ``colors`` (a sequence of one color), whether to draw a ``legend``, and the ``title``.
+            ``colors`` (a sequence of one color), and the ``title``.
 
         Returns
         -------
@@ -445,9 +388,6 @@ class RetentionCurve:
         from dempster.plot.quality import RetentionCurveDisplay
 
         return RetentionCurveDisplay(curves={name: self}).plot(ax=ax, **options)
-
-    def __len__(self) -> int:
-        return len(self.share)
 
     def __repr__(self) -> str:
         pairs = zip(self.share, self.quality, strict=True)
@@ -527,7 +467,7 @@ def retention_curve(
             )
     kept = _SHARES
     if shares is not None:
-        kept = np.unique(rules.as_reals(shares, "shares").astype(float, copy=False))
+        kept = np.unique(rules.as_floats(shares, "shares"))
     if kept.ndim != 1 or len(kept) == 0 or not ((kept > 0) & (kept <= 1)).all():
         raise InvalidParameterError("shares", "numbers above 0 and at most 1", shares)
     order = np.lexsort((np.random.default_rng(0).permutation(n), ranking))

@@ -17,7 +17,6 @@ from dempster._errors import InvalidParameterError
 from dempster._random import as_generator
 from dempster._text import printable
 from dempster._types import ArrayLike, Metric, Seed, TableLike
-from dempster._validation import match_names, row_index
 from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput
 from dempster.dissimilarity.sources import DissimilaritySource, SparseSource
 from dempster.dissimilarity.views import joined_views
@@ -101,14 +100,6 @@ class CredalSilhouette:
         """Mean of `label_values` over all evaluated objects including outliers."""
         return mean_of_present(self.label_values)
 
-    @property
-    def standard_error(self) -> float:
-        """Standard error of `mean` if the objects are a sample, otherwise 0."""
-        kept = self.values[self.sizes > 0]
-        if self.is_sampled and len(kept) > 1:
-            return float(kept.std(ddof=1) / np.sqrt(len(kept)))
-        return 0.0
-
     def per_cluster(self) -> pd.DataFrame:
         """Return the numbers and mean silhouettes of the certain and possible objects per cluster.
 
@@ -160,13 +151,11 @@ class CredalSilhouette:
         str
         """
         sample = ""
-        error = ""
         if self.is_sampled:
             sample = f", {len(self):,} of {len(self.partition):,} objects sampled"
-            error = f" (standard error {self.standard_error:.3f})"
         lines = [
             f"credal silhouette{sample}",
-            f"  all but outliers    {self.mean:6.3f}{error}",
+            f"  all but outliers    {self.mean:6.3f}",
             f"  certain objects     {self.certain_mean:6.3f}",
             f"  weighted by doubt   {self.weighted_mean:6.3f}",
             f"  labels alone        {self.label_mean:6.3f}",
@@ -177,7 +166,7 @@ class CredalSilhouette:
             lines.append(f"cluster {printable(name)}: {certain}, {possible}")
         return "\n".join(lines).replace("nan", "-")
 
-    def plot(self, *, ax: Any = None, **options: Any) -> Any:
+    def plot(self, *, ax: Any = None, title: str | None = None) -> Any:
         """Plot the silhouettes as bars, in decreasing order within each cluster.
 
         Objects that certainly belong to a cluster have its color. Ambiguous objects have a lighter
@@ -188,31 +177,22 @@ class CredalSilhouette:
         ----------
         ax : Matplotlib axes, optional
             By default the axes of a new figure, whose height depends on the number of clusters.
-        **options
-            ``colors`` of the clusters, whether to draw a ``legend``, and the ``title``.
+        title : str, optional
 
         Returns
         -------
         display
             Object with the attributes ``ax_``, ``figure_``, ``bars_`` and ``lines_``.
         """
-        from dempster.plot.quality import (
-            SilhouetteDisplay,
-        )  # dempster.plot imports this package
+        # dempster.plot imports this package
+        from dempster.plot.quality import SilhouetteDisplay
 
-        return SilhouetteDisplay(self).plot(ax=ax, **options)
+        return SilhouetteDisplay(self).plot(ax=ax, title=title)
 
     def __len__(self) -> int:
         return len(self.values)
 
-    __str__ = to_text
-
-    def __repr__(self) -> str:
-        sample = ", sampled" if self.is_sampled else ""
-        return (
-            f"CredalSilhouette({len(self)} objects{sample}, mean={self.mean:.3f}, "
-            f"certain={self.certain_mean:.3f}, weighted={self.weighted_mean:.3f})"
-        )
+    __repr__ = to_text
 
 
 def credal_silhouette(
@@ -288,10 +268,7 @@ def credal_silhouette(
     if len(credal) == 0:
         raise InvalidParameterError("partition", must="contain at least one object")
     X = joined_views(X)
-    remedy = "; use their mean, (X + X.T) / 2"
-    source = DissimilarityInput(metric, centered=True, remedy=remedy).training(
-        BaseEstimator(), X
-    )
+    source = DissimilarityInput(metric, centered=True).training(BaseEstimator(), X)
     assert not isinstance(source, SparseSource)
     if len(source) != len(credal):
         raise InvalidParameterError(
@@ -299,7 +276,7 @@ def credal_silhouette(
             must=f"contain the {len(credal)} objects of the partition, got {len(source)}",
         )
     n = len(credal)
-    position = match_names(row_index(X), credal.index)  # of each object in X
+    position = rule.match_names(rule.row_index(X), credal.index)  # of each object in X
     if position is None:
         position = np.arange(n)
     size = n

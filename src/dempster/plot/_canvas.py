@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping, Sequence
-from functools import reduce, wraps
-from operator import or_
-from typing import Any, ClassVar, ParamSpec, Self, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-import dempster._validation as rule
 from dempster._errors import InvalidParameterError
 from dempster._text import printable
-from dempster._validation import as_labels, as_list, as_reals
-from dempster.plot.palette import GREY, PALETTE
+from dempster._validation import as_list, as_reals
+from dempster.plot.palette import GREY, INK, PALETTE
 
 # ---- axes ----------------------------------------------------------------------------------------
 
@@ -27,13 +23,9 @@ class Display:
 
     def _open_axes(self, ax: Any, figsize: tuple[float, float]) -> Any:
         """Return the given axes or those of a new figure, and set ``ax_`` and ``figure_``."""
-        if ax is None:
-            import matplotlib.pyplot as plt
-
-            ax = plt.subplots(figsize=figsize, layout="constrained")[1]
-        self.ax_ = ax
-        self.figure_ = ax.figure
-        return ax
+        self._open_panels(None if ax is None else [ax], 1, 1, figsize)
+        self.ax_ = self.axes_[0]
+        return self.ax_
 
     def _open_panels(
         self,
@@ -89,14 +81,14 @@ def set_equal_units(ax: Any, adjustable: str) -> None:
 
 def finish_axes(
     ax: Any,
-    xlabel: str | None = None,
-    ylabel: str | None = None,
-    title: str | None = None,
+    xlabel: str = "",
+    ylabel: str = "",
     *,
+    title: str | None = None,
     grid: bool = False,
     integer_ticks: bool = False,
 ) -> None:
-    """Label the axes, hide the upper and right border and draw gray ticks.
+    """Label the axes literally, hide the upper and right border and draw gray ticks.
 
     ``grid`` draws horizontal lines.
     """
@@ -110,19 +102,10 @@ def finish_axes(
         from matplotlib.ticker import MaxNLocator
 
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    for text, write in (
-        (xlabel, ax.set_xlabel),
-        (ylabel, ax.set_ylabel),
-        (title, ax.set_title),
-    ):
-        if text is not None:
-            write(text)
-
-
-def name_axes(ax: Any, names: Sequence[str]) -> None:
-    """Write the names of the horizontal and the vertical axis literally."""
-    ax.set_xlabel(names[0], parse_math=False)
-    ax.set_ylabel(names[1], parse_math=False)
+    ax.set_xlabel(xlabel, parse_math=False)
+    ax.set_ylabel(ylabel, parse_math=False)
+    if title is not None:
+        ax.set_title(title)
 
 
 def write_note(ax: Any, text: str, va: str = "bottom") -> Any:
@@ -138,6 +121,20 @@ def write_note(ax: Any, text: str, va: str = "bottom") -> Any:
         ha="right",
         va=va,
     )
+
+
+def draw_ring(ax: Any, x: float, y: float) -> Any:
+    """Mark the best point of a curve."""
+    (ring,) = ax.plot(
+        x,
+        y,
+        linestyle="none",
+        marker="o",
+        markersize=11,
+        markerfacecolor="none",
+        markeredgecolor=INK,
+    )
+    return ring
 
 
 def halo(width: float) -> list[Any]:
@@ -158,7 +155,7 @@ def cluster_colors(n_clusters: int, colors: Sequence[Any] | None = None) -> np.n
 
     The palette repeats after twenty clusters.
     """
-    from matplotlib.colors import to_rgb
+    from matplotlib.colors import to_rgba_array
 
     if colors is None:
         colors = [PALETTE[k % len(PALETTE)] for k in range(n_clusters)]
@@ -166,9 +163,7 @@ def cluster_colors(n_clusters: int, colors: Sequence[Any] | None = None) -> np.n
         raise InvalidParameterError(
             "colors", f"a sequence of at least {n_clusters} colors", colors
         )
-    return np.array([to_rgb(color) for color in list(colors)[:n_clusters]]).reshape(
-        n_clusters, 3
-    )
+    return to_rgba_array(list(colors)[:n_clusters])[:, :3]
 
 
 def mix_colors(sets: np.ndarray, colors: np.ndarray) -> np.ndarray:
@@ -182,56 +177,14 @@ def mix_colors(sets: np.ndarray, colors: np.ndarray) -> np.ndarray:
 # ---- validation of data --------------------------------------------------------------------------
 
 
-def validate_optional(
-    validate: Callable[..., Any], values: Any, *arguments: Any
-) -> Any:
-    """Return ``validate(values, *arguments)``, or None if the values are None."""
-    return None if values is None else validate(values, *arguments)
-
-
-def validate_sequence(values: Any, name: str, length: int | None = None) -> np.ndarray:
-    """Validate a nonempty sequence of finite numbers and, if given, its length."""
-    array = as_reals(values, name).astype(float, copy=False)
-    if array.ndim != 1 or len(array) == 0 or not np.isfinite(array).all():
-        raise InvalidParameterError(
-            name,
-            must=f"be a nonempty sequence of finite numbers, got shape {array.shape}",
-        )
-    if length not in (None, len(array)):
-        raise InvalidParameterError(
-            name, must=f"contain {length} numbers, got {len(array)}"
-        )
-    return array
-
-
-def validate_points(
-    values: Any, name: str, shape: tuple[int | str, int | str] = ("n", 2)
-) -> np.ndarray:
-    """Validate the shape of an array of finite numbers.
-
-    A string in ``shape`` allows any length along its axis.
-    """
+def validate_points(values: Any, name: str, shape: tuple[int, int]) -> np.ndarray:
+    """Validate the shape of an array of finite numbers."""
     array = as_reals(values, name)
-    has_shape = array.ndim == 2 and all(
-        isinstance(k, str) or k == m for k, m in zip(shape, array.shape, strict=True)
-    )
-    if not has_shape or not np.isfinite(array).all():
-        got = "NaN or infinite values" if has_shape else f"shape {array.shape}"
+    if array.shape != shape or not np.isfinite(array).all():
         raise InvalidParameterError(
-            name, must=f"be finite and have shape ({shape[0]}, {shape[1]}), got {got}"
+            name, must=f"be finite and have shape {shape}, got shape {array.shape}"
         )
     return array
-
-
-def encode_labels(labels: Any, name: str, length: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct labels of ``length`` objects, and the code of each object."""
-    array = as_labels(labels, name)
-    if array.shape != (length,):
-        raise InvalidParameterError(
-            name, must=f"contain {length} labels, got {len(array)}"
-        )
-    distinct, codes = np.unique(array, return_inverse=True)
-    return distinct, codes
 
 
 def validate_names(names: Any, argument: str, number: int) -> list[str]:
@@ -246,22 +199,6 @@ def validate_names(names: Any, argument: str, number: int) -> list[str]:
             argument, must=f"contain {number} names, got {len(texts)}"
         )
     return texts
-
-
-def validate_mapping(
-    values: Any, name: str, validate: Callable[..., Any], *arguments: Any
-) -> dict[str, Any]:
-    """Validate the values of a mapping; None stands for an empty mapping."""
-    if values is None:
-        return {}
-    if not isinstance(values, Mapping):
-        raise InvalidParameterError(
-            name, must=f"be a mapping of names, got {type(values).__name__}"
-        )
-    return {
-        str(key): validate(value, f"{name}[{key!r}]", *arguments)
-        for key, value in values.items()
-    }
 
 
 def validate_estimator(estimator: Any, *attributes: str) -> None:
@@ -282,104 +219,12 @@ def name_estimators(estimator: Any) -> dict[str, Any]:
     return {type(estimator).__name__: estimator}
 
 
-# ---- validation of the options of plot -----------------------------------------------------------
-
-Options = ParamSpec("Options")
-Result = TypeVar("Result")
-
-
-def _is_axes(value: Any) -> bool:
-    from matplotlib.axes import Axes
-
-    return isinstance(value, Axes)
-
-
-def _are_axes(value: Any) -> bool:
-    try:
-        return all(map(_is_axes, np.ravel(np.asarray(value, dtype=object))))
-    except ValueError:
-        return False
-
-
-_TEXT = rule.kind(str, words="text")
-_RULES = {
-    "ax": rule.Rule("Matplotlib axes", _is_axes),
-    "axes": rule.Rule("Matplotlib axes, one for each panel", _are_axes),
-    # Matplotlib raises the error.
-    "color": rule.Rule("a value that Matplotlib accepts", lambda value: True),
-    "colors": rule.kind(
-        list, tuple, np.ndarray, words="a sequence of Matplotlib colors"
-    ),
-    "label": _TEXT,
-    "levels": rule.array,
-    "marker_size": rule.real(0, open_low=True),
-    "title": _TEXT,
-    **dict.fromkeys(("most", "n_columns", "n_features"), rule.integer(1)),
-    **dict.fromkeys(("labels", "legend", "lower", "upper"), rule.flag),
-}
-
-
-def validate_options(
-    **words: tuple[str, ...],
-) -> Callable[[Callable[Options, Result]], Callable[Options, Result]]:
-    """Return a decorator that validates the options of a method `plot`.
-
-    The name of an option determines its validation rule. None and "auto" are valid if they are the
-    default value of the option. ``words`` maps names of options to further valid strings.
-    """
-
-    def decorate(plot: Callable[Options, Result]) -> Callable[Options, Result]:
-        signature = inspect.signature(plot)
-        rules = {
-            name: _make_rule(option, words.get(name, ()))
-            for name, option in signature.parameters.items()
-            if name != "self"
-        }
-
-        @wraps(plot)
-        def validated(*args: Options.args, **kwargs: Options.kwargs) -> Result:
-            signature.bind(*args, **kwargs)
-            for name, value in kwargs.items():
-                rule.check(value, name, rules[name])
-            return plot(*args, **kwargs)
-
-        return validated
-
-    return decorate
-
-
-def _make_rule(option: inspect.Parameter, words: tuple[str, ...]) -> rule.Rule:
-    """Return the validation rule of an option.
-
-    Raise an error if the option has neither a rule nor valid strings.
-    """
-    parts = [rule.choice(None)] if option.default is None else []
-    if option.name in _RULES or not words:
-        parts.append(_RULES[option.name])
-    if words or option.default == "auto":
-        parts.append(rule.choice(*(words or ("auto",))))
-    return reduce(or_, parts)
-
-
-def resolve_auto(value: Any, automatic: bool) -> bool:
-    """Return ``automatic`` if the value is "auto", otherwise the value as a Boolean."""
-    return automatic if isinstance(value, str) else bool(value)
-
-
 # ---- legends and labels --------------------------------------------------------------------------
 
 
-def draw_line_legend(ax: Any, lines: Sequence[Any]) -> None:
-    """Draw a legend of the given lines and of the labeled artists that were already on the axes."""
-    others = [
-        handle for handle in ax.get_legend_handles_labels()[0] if handle not in lines
-    ]
-    draw_legend(ax, [*others, *lines])
-
-
-def draw_outside_legend(ax: Any, handles: Sequence[Any]) -> None:
+def draw_outside_legend(ax: Any, handles: Sequence[Any]) -> Any:
     """Draw a legend to the right of the axes."""
-    draw_legend(ax, handles, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    return draw_legend(ax, handles, loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
 def draw_legend(ax: Any, handles: Sequence[Any], **style: Any) -> Any:
@@ -431,46 +276,41 @@ def place_labels(
     ]
     dots_per_point = ax.figure.dpi / 72
     anchors = ax.transData.transform(points) / dots_per_point
-    frame = np.array(ax.get_window_extent().extents) / dots_per_point
-    extents = [text.get_window_extent() for text in annotations]
-    sizes = (
-        np.array([(box.width, box.height) for box in extents]).reshape(-1, 2)
-        / dots_per_point
-    )
+
+    def box(artist: Any) -> np.ndarray:
+        return np.array(artist.get_window_extent().extents) / dots_per_point
+
     occupied = [np.concatenate([anchor - 4, anchor + 4]) for anchor in anchors]
-    occupied += [
-        np.array(artist.get_window_extent().extents) / dots_per_point
-        for artist in avoid
-    ]
+    occupied += map(box, avoid)
     rings = np.repeat(_RINGS, len(_DIRECTIONS))
     directions = np.tile(_DIRECTIONS, (len(_RINGS), 1))
     is_diagonal = np.abs(directions).sum(axis=1) == 2
     reach = np.where(is_diagonal, rings * np.sqrt(0.5), rings)[:, None]
-    for text, anchor, size in zip(annotations, anchors, sizes, strict=True):
+    for text, anchor in zip(annotations, anchors, strict=True):
+        size = np.ptp(box(text).reshape(2, 2), axis=0)
         offsets = directions * (size / 2 + reach)
         boxes = np.hstack([anchor + offsets - size / 2, anchor + offsets + size / 2])
         areas = (boxes[:, 2:] - boxes[:, :2]).prod(axis=1)
-        outside = np.clip(areas - _overlap(boxes, frame[None])[:, 0], 0, None)
+        outside = np.clip(areas - _overlap(boxes, box(ax)[None])[:, 0], 0, None)
         cost = _overlap(boxes, np.array(occupied)).sum(axis=1) + 3 * outside
         # On ties, argmin returns the first candidate, which is preferred.
         best = int(np.argmin(cost))
         text.set_position(tuple(offsets[best]))
         occupied.append(boxes[best])
         if rings[best] >= _MIN_LEADER:
-            line = {
-                "arrowstyle": "-",
-                "color": GREY,
-                "linewidth": 0.6,
-                "shrinkA": 0,
-                "shrinkB": 3,
-            }
             ax.annotate(
                 "",
                 text.xy,
-                xytext=text.get_position(),
+                xytext=offsets[best],
                 textcoords="offset points",
-                arrowprops=line,
-                zorder=style.get("zorder", 3) - 0.5,
+                arrowprops={
+                    "arrowstyle": "-",
+                    "color": GREY,
+                    "linewidth": 0.6,
+                    "shrinkA": 0,
+                    "shrinkB": 3,
+                },
+                zorder=2.5,
             )
     return annotations
 
@@ -488,27 +328,15 @@ def _overlap(boxes: np.ndarray, others: np.ndarray) -> np.ndarray:
 class CurvesDisplay(Display):
     """Base class of displays of one or several named curves."""
 
-    _curve_class: ClassVar[type]
-    _style: ClassVar[dict[str, Any]]  # of the lines
-
     def __init__(self, *, curves: Mapping[str, Any]):
-        if not curves or not all(
-            isinstance(curve, self._curve_class) for curve in curves.values()
-        ):
-            raise InvalidParameterError(
-                "curves",
-                must=f"map at least one name to a {self._curve_class.__name__}",
-            )
         self.curves = {str(name): curve for name, curve in curves.items()}
         self.areas = {name: curve.area for name, curve in self.curves.items()}
 
-    @validate_options()
     def plot(
         self,
         *,
         ax: Any = None,
         colors: Sequence[Any] | None = None,
-        legend: bool | str = "auto",
         title: str | None = None,
     ) -> Self:
         """Draw the curves.
@@ -519,8 +347,6 @@ class CurvesDisplay(Display):
             By default the axes of a new figure.
         colors : sequence of colors, optional
             Colors of the curves.
-        legend : bool or "auto"
-            Whether to draw a legend; "auto" draws it if there are several curves.
         title : str, optional
 
         Returns
@@ -531,19 +357,17 @@ class CurvesDisplay(Display):
         ax = self._open_axes(ax, (6.4, 4))
         self.lines_ = []
         for (name, curve), color in zip(self.curves.items(), palette, strict=True):
-            self.lines_ += ax.plot(
-                *self._points(curve),
-                color=color,
-                linewidth=1.6,
-                label=name,
-                **self._style,
+            self.lines_ += self._draw_curve(
+                curve, color=color, linewidth=1.6, label=name
             )
         self._finish(title)
-        if resolve_auto(legend, len(self.curves) > 1):
-            draw_line_legend(ax, self.lines_)
+        labeled = ax.get_legend_handles_labels()[0]
+        others = [line for line in labeled if line not in self.lines_]
+        if len(others) + len(self.lines_) > 1:
+            draw_legend(ax, [*others, *self.lines_])
         return self
 
-    def _points(self, curve: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _draw_curve(self, curve: Any, **style: Any) -> list[Any]:
         raise NotImplementedError
 
     def _finish(self, title: str | None) -> None:

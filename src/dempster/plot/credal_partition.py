@@ -7,40 +7,38 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from scipy.spatial import ConvexHull, QhullError
+from scipy.spatial import ConvexHull
 
-from dempster._errors import InvalidParameterError
 from dempster._text import format_cluster
-from dempster._validation import as_boolean, check, choice, real
+from dempster._validation import check, choice, flag
+from dempster.belief.focal_sets import unique_sets
 from dempster.partition.compare import PartitionMap
 from dempster.partition.credal_partition import as_credal_partition
 from dempster.plot._canvas import (
     Display,
     cluster_colors,
     draw_legend,
+    draw_outside_legend,
     finish_axes,
     halo,
     mix_colors,
-    name_axes,
     place_labels,
-    resolve_auto,
     set_equal_units,
     validate_estimator,
     validate_names,
-    validate_optional,
-    validate_options,
     validate_points,
     write_note,
 )
 from dempster.plot.palette import GREY, INK, PALETTE
 from dempster.plot.plane import project_to_plane
 
-_CIRCLE = np.exp(2j * np.pi * np.arange(32) / 32)
+_ANGLES = 2 * np.pi * np.arange(32) / 32
+_CIRCLE = np.column_stack([np.cos(_ANGLES), np.sin(_ANGLES)])
 _PADDING = (
     0.012  # Distance of hulls from their objects, as a share of the width of the plot.
 )
-# Points are collinear if the ratio of their smallest to their largest width is at most this value.
-MAX_FLATNESS = 1e-9
+# A smaller set of objects need not be reduced to the corners of its hull.
+_MAX_ROUNDED_OBJECTS = 500
 MIN_RASTER_OBJECTS = (
     2_000  # With more objects a vector file would be larger than an image.
 )
@@ -51,39 +49,15 @@ MAX_SECTORS = 4  # More colors cannot be distinguished inside one marker.
 MAX_SPLIT_MARKERS = 2_000  # With more ambiguous objects, sectors would be too small.
 
 
-def hull_vertices(points: np.ndarray) -> np.ndarray:
-    """Return the indices of the corners of the convex hull, counterclockwise.
-
-    Two if all points are collinear.
-    """
-    if len(points) == 0:
-        return np.empty(0, dtype=np.intp)
-    centered = points - points.mean(axis=0)
-    width = np.ptp(centered, axis=0)
-    # Scaling does not change the corners, and it prevents Qhull from treating a long thin cloud as
-    # a line.
-    scaled = centered / np.where(width > 0, width, 1)
-    _, widths, directions = np.linalg.svd(scaled, full_matrices=False)
-    if len(points) > 2 and widths[1] > MAX_FLATNESS * widths[0]:
-        try:
-            return ConvexHull(scaled).vertices.astype(np.intp)
-        except QhullError:
-            pass  # The points are collinear at the precision of Qhull.
-    along = scaled @ directions[0]
-    ends = np.array([along.argmin(), along.argmax()])
-    if along[ends[0]] == along[ends[1]]:
-        return ends[:1]
-    return ends
-
-
-def rounded_outline(corners: np.ndarray, radius: np.ndarray) -> np.ndarray:
-    """Return the outline of a convex polygon enlarged by ``radius`` (one per axis).
-
-    One corner gives a circle.
-    """
-    circle = np.column_stack([_CIRCLE.real, _CIRCLE.imag]) * radius
-    around = (corners[:, None, :] + circle).reshape(-1, 2)
-    return around[hull_vertices(around)]
+def rounded_hull(points: np.ndarray, radius: np.ndarray) -> np.ndarray:
+    """Return the outline of the convex hull of points, enlarged by ``radius`` (one per axis)."""
+    center = points.mean(axis=0)
+    scaled = (points - center) / radius
+    if len(scaled) > _MAX_ROUNDED_OBJECTS:
+        # "QJ" moves points by rounding errors, which is necessary if they are collinear.
+        scaled = scaled[ConvexHull(scaled, qhull_options="QJ").vertices]
+    around = (scaled[:, None] + _CIRCLE).reshape(-1, 2)
+    return center + radius * around[ConvexHull(around).vertices]
 
 
 def sector_angles(centers: np.ndarray) -> tuple[np.ndarray, float]:
@@ -163,9 +137,6 @@ class CredalPartitionDisplay(Display):
     ambiguous, outliers : arrays
         Indices of the objects that may belong to several clusters, and of the objects that belong
         to no cluster.
-    lower_hulls, upper_hulls : lists of c arrays
-        Indices of the objects at the corners of the convex hull of each cluster, counterclockwise.
-        With few objects, a hull may have two corners, one corner or none.
     ax_, figure_ : Matplotlib axes and figure
     colors_ : array of shape (c, 3)
         RGB colors of the clusters.
@@ -204,16 +175,12 @@ class CredalPartitionDisplay(Display):
         is_strip: bool = False,
         edges: Any = None,
     ):
-        self.points = validate_points(points, "points")
-        self.assignment = as_boolean(assignment, "assignment")
-        if self.assignment.ndim != 2 or len(self.assignment) != len(self.points):
-            raise InvalidParameterError(
-                "assignment",
-                must=f"have shape ({len(self.points)}, c), got {self.assignment.shape}",
-            )
-        c = self.n_clusters
-        self.cluster_names = validate_names(cluster_names, "cluster_names", c)
-        self.centers = validate_optional(validate_points, centers, "centers", (c, 2))
+        self.points = np.asarray(points, dtype=float)
+        self.assignment = np.asarray(assignment, dtype=bool)
+        self.cluster_names = validate_names(
+            cluster_names, "cluster_names", self.n_clusters
+        )
+        self.centers = None if centers is None else np.asarray(centers, dtype=float)
         self.axis_names = tuple(validate_names(axis_names, "axis_names", 2))
         self.is_strip = is_strip
         self.edges = edges
@@ -340,29 +307,8 @@ class CredalPartitionDisplay(Display):
         return np.flatnonzero(self.cardinality == 0)
 
     @cached_property
-    def lower_hulls(self) -> list[np.ndarray]:
-        """Indices of the objects at the corners of the hull of each lower approximation."""
-        return [self._find_corners(members) for members in self.lower]
-
-    @cached_property
-    def upper_hulls(self) -> list[np.ndarray]:
-        """Indices of the objects at the corners of the hull of each upper approximation."""
-        return [self._find_corners(members) for members in self.upper]
-
-    def _find_corners(self, members: np.ndarray) -> np.ndarray:
-        points = self.points[members]
-        if self.is_strip:
-            points = points * [1, 0]
-        return members[hull_vertices(points)]
-
-    @cached_property
     def _extent(self) -> np.ndarray:
-        """Width and height of the point cloud.
-
-        Zero is replaced by 1, also if there are no points.
-        """
-        if len(self.points) == 0:
-            return np.ones(2)
+        """Width and height of the point cloud; zero is replaced by 1."""
         width = np.ptp(self.points, axis=0)
         return np.where(width > 0, width, 1.0)
 
@@ -382,14 +328,13 @@ class CredalPartitionDisplay(Display):
 
     # ---- drawing ---------------------------------------------------------------------------------
 
-    @validate_options(legend=("auto", "inside", "outside"))
     def plot(
         self,
         *,
         ax: Any = None,
         lower: bool = True,
         upper: bool | str = "auto",
-        legend: bool | str = "auto",
+        legend: bool | str = True,
         colors: Sequence[Any] | None = None,
         marker_size: float | None = None,
         title: str | None = None,
@@ -404,9 +349,9 @@ class CredalPartitionDisplay(Display):
             Whether to draw the hulls of the lower and upper approximations. ``upper="auto"`` draws
             the upper hulls of at most ten clusters, because an object that may belong to every
             cluster extends all upper hulls, and none in a network.
-        legend : bool, "inside", "outside" or "auto"
-            Whether and where to draw a legend. "auto" and True draw it outside the axes of a new
-            figure, and inside given axes.
+        legend : bool or "outside"
+            Whether to draw a legend. True draws it outside the axes of a new figure, and inside
+            given axes.
         colors : sequence of c colors, optional
             By default a palette for color-blind readers.
         marker_size : float, optional
@@ -419,10 +364,8 @@ class CredalPartitionDisplay(Display):
         self
         """
         is_many = self.n_clusters > MAX_LISTED_CLUSTERS
-        with_legend = resolve_auto(legend, True)
-        is_outside = legend == "outside" or (
-            ax is None and with_legend and legend != "inside"
-        )
+        check(legend, "legend", flag | choice("outside"))
+        is_outside = ax is None or legend == "outside"
         self.colors_ = cluster_colors(self.n_clusters, colors)
         ax = self._open_axes(ax, (8, 2.6) if self.is_strip else (8, 5.2))
         size = marker_size or float(
@@ -432,7 +375,9 @@ class CredalPartitionDisplay(Display):
         self.lower_patches_ = self.upper_patches_ = []
         if lower:
             self.lower_patches_ = self._draw_lower_hulls()
-        if resolve_auto(upper, not is_many and self.edges is None):
+        if upper == "auto":
+            upper = not is_many and self.edges is None
+        if upper:
             self.upper_patches_ = self._draw_upper_hulls()
         self.certain_artists_ = self._draw_certain(size)
         self.ambiguous_artists_ = self._draw_ambiguous(size)
@@ -457,16 +402,15 @@ class CredalPartitionDisplay(Display):
             )
         if is_many:
             self._write_names()
-        finish_axes(ax, title=title)
+        finish_axes(ax, *self.axis_names, title=title)
         ax.autoscale_view()
-        name_axes(ax, self.axis_names)
         if self.is_strip:
             ax.set_yticks([])
             ax.spines["left"].set_visible(False)
         if self.edges is not None:  # The coordinates of a network have no meaning.
             set_equal_units(ax, "datalim")
             ax.set_axis_off()
-        if with_legend:
+        if legend:
             self.legend_ = self._draw_legend(is_outside)
         return self
 
@@ -474,22 +418,18 @@ class CredalPartitionDisplay(Display):
         handles = self._legend_handles(explained=is_outside)
         if not handles:
             return None
-        style: dict[str, Any] = {
-            "fontsize": "x-small",
-            "frameon": True,
-            "framealpha": 0.7,
-        }
-        style["labelspacing"] = 0.3
         if is_outside:
-            style = {
-                "loc": "upper left",
-                "bbox_to_anchor": (1.01, 1.0),
-                "borderaxespad": 0.0,
-            }
-        elif self._is_crowded:
+            return draw_outside_legend(self.ax_, handles)
+        return draw_legend(
+            self.ax_,
+            handles,
             # Matplotlib computes the location "best" from all points, which is slow for many.
-            style["loc"] = "upper right"
-        return draw_legend(self.ax_, handles, **style)
+            loc="upper right" if self._is_crowded else "best",
+            fontsize="x-small",
+            frameon=True,
+            framealpha=0.7,
+            labelspacing=0.3,
+        )
 
     def _draw_edges(self) -> Any:
         if self.edges is None:
@@ -511,7 +451,7 @@ class CredalPartitionDisplay(Display):
         """Draw filled hulls of the lower approximations."""
         return [
             self._draw_hull(
-                self.lower_hulls[k],
+                members,
                 0.55,
                 1,
                 facecolor=(*color, 0.18),
@@ -519,8 +459,8 @@ class CredalPartitionDisplay(Display):
                 linewidth=0.8,
                 zorder=1,
             )
-            for k, color in enumerate(self.colors_)
-            if len(self.lower[k])
+            for members, color in zip(self.lower, self.colors_, strict=True)
+            if len(members)
         ]
 
     def _draw_upper_hulls(self) -> list[Any]:
@@ -531,31 +471,30 @@ class CredalPartitionDisplay(Display):
             style = {"zorder": 3.5, "path_effects": halo(2.6)}
         return [
             self._draw_hull(
-                self.upper_hulls[k],
-                0.55 + 0.06 * (k + 1),
+                members,
+                0.61 + 0.06 * k,
                 1.5 + 0.25 * (k % 4),
                 fill=False,
-                edgecolor=color,
+                edgecolor=self.colors_[k],
                 linewidth=1.2,
                 linestyle=(0, (4, 2.5)),
                 **style,
             )
-            for k, color in enumerate(self.colors_)
-            if len(self.upper[k])
+            for k, members in enumerate(self.upper)
+            if len(members)
         ]
 
     def _draw_hull(
-        self, hull: np.ndarray, height: float, distance: float, **style: Any
+        self, members: np.ndarray, height: float, distance: float, **style: Any
     ) -> Any:
-        """Draw a rounded polygon; ``height`` is half its height in a strip."""
+        """Draw the rounded hull of some objects; ``height`` is half its height in a strip."""
         from matplotlib.patches import Polygon
 
-        corners = self.points[hull]
+        points = self.points[members]
         if self.is_strip:
-            corners = np.concatenate(
-                [corners * [1, 0] + [0, sign * height] for sign in (-1, 1)]
-            )
-        outline = rounded_outline(corners, distance * _PADDING * self._extent)
+            ends = [points[:, 0].min(), points[:, 0].max()]
+            points = np.array([(x, y) for x in ends for y in (-height, height)])
+        outline = rounded_hull(points, distance * _PADDING * self._extent)
         return self.ax_.add_patch(Polygon(outline, **style))
 
     def _draw_certain(self, size: float) -> list[Any]:
@@ -575,10 +514,7 @@ class CredalPartitionDisplay(Display):
         """Draw split markers or, if there are many ambiguous objects, markers in mixed colors."""
         if len(self.ambiguous) == 0:
             return []
-        packed = np.packbits(self.assignment[self.ambiguous], axis=1)
-        packed, which = np.unique(packed, axis=0, return_inverse=True)
-        sets = np.unpackbits(packed, axis=1, count=self.n_clusters).astype(bool)
-        which = which.reshape(-1)
+        sets, which = unique_sets(self.assignment[self.ambiguous])
         points = self.points[self.ambiguous]
         mixed = mix_colors(sets, self.colors_)
         mixed[sets.sum(axis=1) > MAX_SECTORS] = 0.5
@@ -696,8 +632,6 @@ class PartitionMapDisplay(Display):
     stress : float, optional
         Kruskal's stress-1 of the map. Below 0.05 the distances are accurate; above 0.2 they are
         not.
-    dissimilarity : array of shape (N, N), optional
-        Dissimilarities of the partitions, which the distances approximate.
 
     Attributes
     ----------
@@ -731,13 +665,10 @@ class PartitionMapDisplay(Display):
         coordinates: Any,
         names: Sequence[str],
         stress: float | None = None,
-        dissimilarity: Any = None,
     ):
-        self.coordinates = validate_points(coordinates, "coordinates", ("N", 2))
+        self.coordinates = np.asarray(coordinates, dtype=float)
         self.names = validate_names(names, "names", len(self.coordinates))
-        check(stress, "stress", choice(None) | real(0))
         self.stress = stress
-        self.dissimilarity = dissimilarity
 
     @classmethod
     def from_map(cls, partition_map: PartitionMap, **options: Any) -> Self:
@@ -754,18 +685,14 @@ class PartitionMapDisplay(Display):
         -------
         PartitionMapDisplay
         """
-        names = ("coordinates", "names", "stress", "dissimilarity")
-        return cls(**{name: getattr(partition_map, name) for name in names}).plot(
-            **options
+        display = cls(
+            coordinates=partition_map.coordinates,
+            names=partition_map.names,
+            stress=partition_map.stress,
         )
+        return display.plot(**options)
 
-    @validate_options()
-    def plot(
-        self,
-        *,
-        ax: Any = None,
-        title: str | None = None,
-    ) -> Self:
+    def plot(self, *, ax: Any = None, title: str | None = None) -> Self:
         """Draw the map.
 
         Parameters

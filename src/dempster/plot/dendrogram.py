@@ -8,15 +8,9 @@ from typing import Any, Self
 import numpy as np
 
 from dempster._text import printable
-from dempster._validation import as_texts
 from dempster.partition.credal_partition import as_credal_partition
 from dempster.partition.layers import MIN_SIMILARITY
-from dempster.plot._canvas import (
-    Display,
-    finish_axes,
-    validate_options,
-    validate_points,
-)
+from dempster.plot._canvas import Display, finish_axes
 from dempster.plot.palette import INK
 
 _MAX_NAMES = 60  # number of clusters whose names are drawn
@@ -59,8 +53,8 @@ class DendrogramDisplay(Display):
     def __init__(self, *, tree: Any, names: Sequence[str]):
         from scipy.cluster.hierarchy import leaves_list  # slow to import
 
-        self.names = as_texts(names, "names", "names")
-        self.tree = validate_points(tree, "tree", (len(self.names) - 1, 4))
+        self.names = list(names)
+        self.tree = np.asarray(tree, dtype=float)
         self.order = leaves_list(self.tree)
         self.brackets = self._compute_brackets()
 
@@ -83,7 +77,6 @@ class DendrogramDisplay(Display):
         names = [printable(name) for name in credal.frame]
         return cls(tree=credal.merge_tree, names=names).plot(**options)
 
-    @validate_options()
     def plot(self, *, ax: Any = None, title: str | None = None) -> Self:
         """Draw the hierarchy.
 
@@ -108,7 +101,7 @@ class DendrogramDisplay(Display):
         ax.set_xticks(np.arange(len(self.order)), [])
         if len(self.order) <= _MAX_NAMES:
             ax.set_xticklabels([self.names[k] for k in self.order], rotation=90)
-        finish_axes(ax, "cluster", "similarity of merged clusters", title)
+        finish_axes(ax, "cluster", "similarity of merged clusters", title=title)
         return self
 
     def _compute_brackets(self) -> np.ndarray:

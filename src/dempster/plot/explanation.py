@@ -18,15 +18,11 @@ from dempster._text import (
     shorten_all,
 )
 from dempster.explain import CautiousTree, ObjectExplanation, Profile
-from dempster.plot._canvas import (
-    Display,
-    cluster_colors,
-    finish_axes,
-    validate_options,
-)
-from dempster.plot.credal_partition import MAX_SECTORS, split_markers
+from dempster.explain.cautious_tree import list_paths
+from dempster.plot._canvas import Display, cluster_colors, finish_axes
 from dempster.plot.palette import GREY, INK
 
+MAX_BARS = 15
 MAX_NAME_CHARACTERS = 34
 MAX_CONDITION_CHARACTERS = 44
 MAX_TITLE_CHARACTERS = 56
@@ -34,11 +30,11 @@ MAX_LINE_CHARACTERS = 64
 # Minimum length of the bar "not from attributes", relative to the sum of the other bars.
 MIN_BASE_SHARE = 1e-6
 MAX_GROUPS = 20
+MAX_FEATURES = 30
 MAX_NUMBERED_CELLS = 400  # Larger heat maps have no numbers in their cells.
 LEAF_INCHES = 0.5  # Vertical distance of leaves.
 LETTER_INCHES = 0.072  # Width of a letter of a condition.
 CHIP_INCHES = 0.34  # Width of the mark that shows the predicted set of a leaf.
-BAR_INCHES = 1.0  # Width of the bar of a leaf.
 
 
 class ObjectExplanationDisplay(Display):
@@ -55,23 +51,15 @@ class ObjectExplanationDisplay(Display):
             self.pulls = explanation.parts[:, 0]
             self.total = float(evidence[0])
         else:
-            self.pulls = explanation.between(*self.clusters)
+            self.pulls = explanation.difference
             self.total = float(evidence[1] - evidence[0])
         self.base = self.total - float(self.pulls.sum())
 
-    @validate_options()
-    def plot(
-        self,
-        *,
-        ax: Any = None,
-        most: int = 15,
-        colors: Sequence[Any] | None = None,
-        title: str | None = None,
-    ) -> Self:
+    def plot(self, *, ax: Any = None, title: str | None = None) -> Self:
         """Draw the bars."""
-        names, widths, n_attributes = self._bars(int(most))
+        names, widths, n_attributes = self._bars()
         frame = list(self.explanation.masses.frame)
-        palette = cluster_colors(len(frame), colors)
+        palette = cluster_colors(len(frame))
         ax = self._open_axes(ax, (7.2, 1.7 + 0.3 * len(names)))
         left, right = (palette[frame.index(name)] for name in self.clusters)
         y = np.arange(len(names), dtype=float)
@@ -106,13 +94,13 @@ class ObjectExplanationDisplay(Display):
         )
         return self
 
-    def _bars(self, most: int) -> tuple[list[str], np.ndarray, int]:
+    def _bars(self) -> tuple[list[str], np.ndarray, int]:
         """Return the names and lengths of the bars, and the number of single attributes."""
         pulls = self.pulls
         by = self.explanation.by
         shown = np.argsort(-np.abs(pulls), kind="stable")
-        if len(pulls) > most + 1:
-            shown = shown[:most]
+        if len(pulls) > MAX_BARS + 1:
+            shown = shown[:MAX_BARS]
         names = [self._attribute_label(int(d)) for d in shown]
         widths = list(pulls[shown])
         if len(shown) < len(pulls):
@@ -167,17 +155,8 @@ class ProfileDisplay(Display):
     def __init__(self, profile: Profile):
         self.profile = profile
 
-    @validate_options()
-    def plot(
-        self,
-        *,
-        ax: Any = None,
-        n_features: int = 30,
-        colors: Sequence[Any] | None = None,
-        title: str | None = None,
-    ) -> Self:
+    def plot(self, *, ax: Any = None, title: str | None = None) -> Self:
         """Draw a heat map."""
-        self.colors_ = cluster_colors(self.profile.partition.n_clusters, colors)
         # Clusters come first, then the largest ambiguous groups and the outliers.
         size = [
             len(group) if group.n_possible is None else np.inf
@@ -186,18 +165,10 @@ class ProfileDisplay(Display):
         self.groups_ = np.sort(np.argsort(-np.array(size), kind="stable")[:MAX_GROUPS])
         delta = np.abs(np.nan_to_num(self.profile.statistics["delta"][self.groups_]))
         self.features_ = np.sort(
-            np.argsort(-delta.max(axis=0), kind="stable")[: int(n_features)]
+            np.argsort(-delta.max(axis=0), kind="stable")[:MAX_FEATURES]
         )
         self._draw_heat(ax, title)
         return self
-
-    def _feature_labels(self) -> list[str]:
-        features = [self.profile.features[q] for q in self.features_]
-        names = shorten_all([feature.label for feature in features], 40)
-        return [
-            name + " *" * bool(feature.attribute.clustered)
-            for name, feature in zip(names, features, strict=True)
-        ]
 
     def _group_labels(self) -> list[str]:
         groups = [self.profile.groups[g] for g in self.groups_]
@@ -212,7 +183,8 @@ class ProfileDisplay(Display):
 
         n_rows = len(self.features_)
         n_columns = len(self.groups_)
-        labels = self._feature_labels()
+        features = [self.profile.features[q] for q in self.features_]
+        labels = shorten_all([feature.label for feature in features], 40)
         longest = max(map(len, labels))
         size = (0.09 * longest + 0.62 * n_columns + 1.6, 0.34 * n_rows + 1.9)
         ax = self._open_axes(ax, size)
@@ -245,30 +217,17 @@ class ProfileDisplay(Display):
             labelbottom=False,
             labelsize="small",
         )
-        ax.tick_params(axis="x", pad=10)
         ax.spines[:].set_visible(False)
-        ax.set_xticks(np.arange(n_columns + 1) - 0.5, minor=True)
-        ax.set_yticks(np.arange(n_rows + 1) - 0.5, minor=True)
-        ax.grid(which="minor", color="white", linewidth=1.5)
-        ax.tick_params(which="minor", length=0)
-        positions = np.column_stack([np.arange(n_columns), np.ones(n_columns)])
-        self._draw_marks(ax, positions, 42, ax.get_xaxis_transform(), 6)
         for (row, column), value in np.ndenumerate(values):
             if np.isfinite(value) and values.size <= MAX_NUMBERED_CELLS:
-                color = "white" if abs(value) > 0.75 else INK
-                text = (
-                    f"{value:+.1f}".replace("-", "−")
-                    .replace("+0.0", "0")
-                    .replace("−0.0", "0")
-                )
                 ax.text(
                     column,
                     row,
-                    text,
+                    f"{value:+.1f}",
                     ha="center",
                     va="center",
                     fontsize=7.5,
-                    color=color,
+                    color="white" if abs(value) > 0.75 else INK,
                 )
         bar = self.figure_.colorbar(
             self.image_, ax=ax, fraction=0.04, pad=0.02, ticks=[-1, -0.5, 0, 0.5, 1]
@@ -276,58 +235,8 @@ class ProfileDisplay(Display):
         bar.ax.set_yticklabels(["−1 lower", "−0.5", "0", "+0.5", "+1 higher"])
         bar.ax.tick_params(labelsize="small", color=GREY)
         bar.outline.set_visible(False)
-        if any(self.profile.features[q].attribute.clustered for q in self.features_):
-            ax.set_xlabel("* clustered", fontsize="small", color=GREY, loc="left")
         if title is not None:
             ax.set_title(title, loc="left")
-
-    def _draw_marks(
-        self,
-        ax: Any,
-        positions: np.ndarray,
-        size: float,
-        transform: Any,
-        lift: float,
-    ) -> None:
-        """Draw a disc in the colors of its clusters, or a cross for outliers, for each group."""
-        from matplotlib.transforms import ScaledTranslation
-
-        shifted = transform + ScaledTranslation(0, lift / 72, ax.figure.dpi_scale_trans)
-        style: dict[str, Any] = {"transform": shifted, "clip_on": False, "zorder": 3}
-        clusters = [list(self.profile.groups[g].clusters) for g in self.groups_]
-        number = np.where(
-            np.isfinite(positions).all(axis=1), [len(k) for k in clusters], -1
-        )
-        colors = [self.colors_[clusters[row][0]] for row in np.flatnonzero(number == 1)]
-        looks = (
-            (
-                number == 0,
-                {"s": 0.8 * size, "marker": "x", "color": "black", "linewidths": 1.3},
-            ),
-            (
-                number > MAX_SECTORS,
-                {"s": size, "color": "0.5", "edgecolors": INK, "linewidths": 0.7},
-            ),
-            (
-                number == 1,
-                {"s": size, "color": colors, "edgecolors": "white", "linewidths": 0.5},
-            ),
-        )
-        for members, look in looks:
-            if members.any():
-                ax.scatter(*positions[members].T, **look, **style)
-        for row in np.flatnonzero((number > 1) & (number <= MAX_SECTORS)):
-            marks = split_markers(
-                positions[row][None],
-                self.colors_[clusters[row]],
-                np.pi,
-                size,
-                linewidths=[0.7],
-                zorder=3,
-                offset_transform=shifted,
-                clip_on=False,
-            )
-            ax.add_collection(marks, autolim=False)
 
 
 class CautiousTreeDisplay(Display):
@@ -335,40 +244,30 @@ class CautiousTreeDisplay(Display):
 
     def __init__(self, tree: CautiousTree):
         self.tree = tree
-        self.positions = _compute_positions(tree)  # of the nodes, in inches
+        self.conditions = {
+            number: shorten(path[-1], MAX_CONDITION_CHARACTERS)
+            for number, path in list_paths(tree.nodes_).items()
+            if path
+        }
+        self.positions = self._compute_positions()  # of the nodes, in inches
 
-    @validate_options()
-    def plot(
-        self,
-        *,
-        ax: Any = None,
-        colors: Sequence[Any] | None = None,
-        title: str | None = None,
-    ) -> Self:
+    def plot(self, *, ax: Any = None, title: str | None = None) -> Self:
         """Draw the tree."""
+        leaves = self.tree.leaves_
+        frame = self.tree.frame_
         answers = shorten_all(
-            [
-                format_answer(leaf.answer, self.tree.frame_)
-                for leaf in self.tree.leaves_
-            ],
-            40,
+            [format_answer(leaf.answer, frame) for leaf in leaves], 40
         )
         right = max(x for x, _ in self.positions.values())
-        width = (
-            right
-            + CHIP_INCHES
-            + BAR_INCHES
-            + 0.5
-            + max(0.085 * max(map(len, answers)), 1.9)
-        )
+        width = right + CHIP_INCHES + 0.5 + max(0.085 * max(map(len, answers)), 1.9)
         height = LEAF_INCHES * len(answers)
-        self.colors_ = cluster_colors(self.tree.n_clusters_, colors)
+        self.colors_ = cluster_colors(self.tree.n_clusters_)
         self._open_axes(ax, (width + 0.3, height + 0.5 + 0.3 * (title is not None)))
         self.texts_: list[Any] = []
         for node in self.tree.nodes_:
-            if not node.is_leaf:
-                self._draw_branches(node)
-        for leaf, text in zip(self.tree.leaves_, answers, strict=True):
+            for child in node.children:
+                self._draw_branch(node, self.tree.nodes_[child])
+        for leaf, text in zip(leaves, answers, strict=True):
             self._draw_leaf(leaf, text, right)
         self.ax_.set_xlim(-0.1, width)
         self.ax_.set_ylim(-height + 0.1, LEAF_INCHES * 0.6)
@@ -377,28 +276,26 @@ class CautiousTreeDisplay(Display):
             self.ax_.set_title(title, loc="left")
         return self
 
-    def _draw_branches(self, node: Any) -> None:
-        x, y = self.positions[node.number]
-        for child, left in zip(node.children, (True, False), strict=True):
-            to_x, to_y = self.positions[child]
-            width = 0.8 + 5 * self.tree.nodes_[child].share
-            self.ax_.plot(
-                [x, x, to_x],
-                [y, to_y, to_y],
-                color="#C4C4C4",
-                linewidth=width,
-                solid_joinstyle="miter",
-            )
-            text = self.ax_.text(
-                x + 0.09,
-                to_y + 0.035,
-                shorten(node.condition(left), MAX_CONDITION_CHARACTERS),
-                fontsize=8.5,
-                color=INK,
-                va="bottom",
-                parse_math=False,
-            )
-            self.texts_.append(text)
+    def _draw_branch(self, parent: Any, child: Any) -> None:
+        x, y = self.positions[parent.number]
+        to_x, to_y = self.positions[child.number]
+        self.ax_.plot(
+            [x, x, to_x],
+            [y, to_y, to_y],
+            color="#C4C4C4",
+            linewidth=0.8 + 5 * child.share,
+            solid_joinstyle="miter",
+        )
+        text = self.ax_.text(
+            x + 0.09,
+            to_y + 0.035,
+            self.conditions[child.number],
+            fontsize=8.5,
+            color=INK,
+            va="bottom",
+            parse_math=False,
+        )
+        self.texts_.append(text)
 
     def _draw_leaf(self, leaf: Any, answer: str, right: float) -> None:
         x, y = self.positions[leaf.number]
@@ -410,8 +307,7 @@ class CautiousTreeDisplay(Display):
             }
             self.ax_.plot([x, right], [y, y], **line)
         self._draw_mark(right, y, leaf.answer)
-        self._draw_bar(right + CHIP_INCHES + 0.12, y, leaf.set_shares)
-        x = right + CHIP_INCHES + BAR_INCHES + 0.25
+        x = right + CHIP_INCHES + 0.15
         count = f"{format_count(leaf.n_objects)} ({leaf.share:.0%}), fidelity {leaf.fidelity:.2f}"
         style = {"parse_math": False, "ha": "left"}
         self.texts_.append(
@@ -423,14 +319,15 @@ class CautiousTreeDisplay(Display):
 
     def _draw_mark(self, x: float, y: float, answer: Sequence[int]) -> None:
         """Draw a rectangle in the colors of the predicted clusters, with a cross for outliers."""
-        width = CHIP_INCHES / max(len(answer), 1)
-        for k, cluster in enumerate(answer):
-            self._draw_rectangle(
-                x + k * width, y, width, 0.26, facecolor=self.colors_[cluster]
+        if answer:
+            starts, width = np.linspace(
+                x, x + CHIP_INCHES, len(answer), endpoint=False, retstep=True
             )
-        inside = "none" if answer else "white"
+            colors = self.colors_[list(answer)]
+            ys = np.full(len(answer), y)
+            self.ax_.barh(ys, width, 0.26, left=starts, color=colors, zorder=3)
         border: dict[str, Any] = {"edgecolor": INK, "linewidth": 0.8, "zorder": 4}
-        self._draw_rectangle(x, y, CHIP_INCHES, 0.26, facecolor=inside, **border)
+        self.ax_.barh(y, CHIP_INCHES, 0.26, left=x, color="none", **border)
         if not answer:
             self.ax_.plot(
                 x + CHIP_INCHES / 2,
@@ -441,54 +338,23 @@ class CautiousTreeDisplay(Display):
                 zorder=5,
             )
 
-    def _draw_bar(self, x: float, y: float, shares: np.ndarray) -> None:
-        """Draw the shares of the sets in a leaf.
+    def _compute_positions(self) -> dict[int, tuple[float, float]]:
+        """Return the position (x, y) of each node.
 
-        Pairs are hatched, larger sets gray, and outliers white.
+        An inner node is at the mean height of its children.
         """
-        border: dict[str, Any] = {"edgecolor": GREY, "linewidth": 0.5, "zorder": 4}
-        self._draw_rectangle(x, y, BAR_INCHES, 0.11, facecolor="none", **border)
-        sets = list(self.tree.focal_sets_)
-        for j in np.flatnonzero(shares > 0):
-            width = float(BAR_INCHES * shares[j])
-            style: dict[str, Any] = {"facecolor": "0.6" if sets[j] else "white"}
-            if len(sets[j]) in (1, 2):
-                style["facecolor"] = self.colors_[sets[j][0]]
-            if len(sets[j]) == 2:
-                style |= {"hatch": "///", "edgecolor": self.colors_[sets[j][1]]}
-            self._draw_rectangle(x, y, width, 0.11, **style)
-            x += width
-
-    def _draw_rectangle(
-        self, x: float, y: float, width: float, height: float, **style: Any
-    ) -> None:
-        from matplotlib.patches import Rectangle
-
-        style = {"linewidth": 0, "zorder": 3, **style}
-        self.ax_.add_patch(Rectangle((x, y - height / 2), width, height, **style))
-
-
-def _compute_positions(tree: CautiousTree) -> dict[int, tuple[float, float]]:
-    """Return the position (x, y) of each node.
-
-    An inner node is at the mean height of its children.
-    """
-    letters = np.zeros(1 + max(leaf.depth for leaf in tree.leaves_))
-    for node in tree.nodes_:
-        if not node.is_leaf:
-            longest = max(
-                len(shorten(node.condition(left), MAX_CONDITION_CHARACTERS))
-                for left in (True, False)
-            )
-            letters[node.depth + 1] = max(letters[node.depth + 1], longest)
-    x = np.cumsum(np.where(letters > 0, LETTER_INCHES * letters + 0.3, 0))
-    heights = {leaf.number: -LEAF_INCHES * row for row, leaf in enumerate(tree.leaves_)}
-    for node in reversed(tree.nodes_):
-        if not node.is_leaf:
-            heights[node.number] = float(
-                np.mean([heights[child] for child in node.children])
-            )
-    return {
-        node.number: (float(x[node.depth]), heights[node.number])
-        for node in tree.nodes_
-    }
+        nodes = self.tree.nodes_
+        letters = np.zeros(1 + max(node.depth for node in nodes))
+        for number, text in self.conditions.items():
+            depth = nodes[number].depth
+            letters[depth] = max(letters[depth], len(text))
+        x = np.cumsum(np.where(letters > 0, LETTER_INCHES * letters + 0.3, 0))
+        heights = {
+            leaf.number: -LEAF_INCHES * row
+            for row, leaf in enumerate(self.tree.leaves_)
+        }
+        for node in reversed(nodes):
+            if not node.is_leaf:
+                below = [heights[child] for child in node.children]
+                heights[node.number] = float(np.mean(below))
+        return {k: (float(x[nodes[k].depth]), heights[k]) for k in range(len(nodes))}

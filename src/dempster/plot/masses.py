@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 from scipy.ndimage import distance_transform_edt
 
 from dempster._arrays import row_max
-from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._validation import (
-    Rule,
-    as_labels,
-    as_reals,
-    check,
-    check_choice,
-    kind,
-)
+from dempster._errors import InvalidParameterError
+from dempster._validation import check, check_choice, integer
 from dempster.belief import FocalSets, MassFunctions
 from dempster.partition.credal_partition import as_credal_partition
 from dempster.plot._canvas import (
@@ -29,14 +21,9 @@ from dempster.plot._canvas import (
     finish_axes,
     halo,
     mix_colors,
-    name_axes,
     place_labels,
-    resolve_auto,
     validate_estimator,
     validate_names,
-    validate_optional,
-    validate_options,
-    validate_points,
 )
 from dempster.plot.credal_partition import MIN_RASTER_OBJECTS
 from dempster.plot.palette import INK
@@ -55,55 +42,11 @@ _SYMBOLS = {"mass": "m", "plausibility": "pl", "belief": "bel"}
 _EMPTY_COLOR = np.array([0.6, 0.6, 0.6])
 
 
-# ---- validation ----------------------------------------------------------------------------------
-
-
-def validate_values(values: Any, name: str, shape: tuple[int, ...]) -> np.ndarray:
-    """Validate an array with the given shape and values in [0, 1]."""
-    array = as_reals(values, name)
-    if array.shape != shape:
-        raise InvalidParameterError(name, must=f"have shape {shape}, got {array.shape}")
-    if not np.all((array >= -1e-6) & (array <= 1 + 1e-6)):
-        got = f"values from {array.min():g} to {array.max():g}"
-        raise InvalidParameterError(name, must=f"lie in [0, 1], got {got}")
-    return np.clip(array, 0, 1)  # Sums of masses may exceed one by rounding errors.
-
-
-def validate_levels(levels: Any, together: bool) -> np.ndarray:
-    """Validate contour levels; None selects the default levels."""
-    if levels is None:
-        return JOINT_LEVELS if together else PANEL_LEVELS
-    array = as_reals(levels, "levels")
-    n_least = 1 if together else 2
-    if array.ndim != 1 or len(array) < n_least or not np.all(np.diff(array) > 0):
-        raise InvalidParameterError(
-            "levels", "an increasing sequence of at least two numbers", levels
-        )
-    if array[0] < 0 or array[-1] > 1:
-        raise InvalidParameterError("levels", must="lie in [0, 1]", value=levels)
-    return array
-
-
-def make_grid(points: np.ndarray, resolution: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return a grid around the points, in the format of `numpy.meshgrid`."""
-    limits = Rule(
-        f"an integer from 2 to {MAX_RESOLUTION}", integers=(2, MAX_RESOLUTION)
-    )
-    check(resolution, "grid_resolution", limits)
-    low = points.min(axis=0)
-    high = points.max(axis=0)
-    width = np.where(high > low, high - low, 1.0)
-    # A range of width zero needs a larger margin.
-    padding = np.where(high > low, _MARGIN, 0.5) * width
-    x, y = np.linspace(low - padding, high + padding, resolution).T
-    xx, yy = np.meshgrid(x, y)
-    return xx, yy
-
-
 def make_grid_table(
     estimator: Any, X: Any, resolution: int
 ) -> tuple[Plane, np.ndarray, np.ndarray, Any]:
-    """Return the plane of the objects X, the grid around them, and the grid points as rows."""
+    """Return the plane of the objects X, a grid around them, and the grid points as rows."""
+    check(resolution, "grid_resolution", integer(2, MAX_RESOLUTION))
     n_features = getattr(estimator, "n_features_in_", 2)
     if n_features != 2:
         raise InvalidParameterError(
@@ -117,7 +60,11 @@ def make_grid_table(
             "X", must=f"have shape (n, 2) with n > 0, got {shape}"
         )
     plane = project_to_plane(X)
-    xx, yy = make_grid(plane.points, resolution)
+    low = plane.points.min(axis=0)
+    high = plane.points.max(axis=0)
+    # A range of width zero needs a larger margin.
+    padding = np.where(high > low, _MARGIN * (high - low), 0.5)
+    xx, yy = np.meshgrid(*np.linspace(low - padding, high + padding, resolution).T)
     grid = np.column_stack([xx.ravel(), yy.ravel()])
     # An estimator that was fitted to a table expects its column names.
     if hasattr(X, "columns"):
@@ -212,26 +159,26 @@ def draw_boundaries(
 def draw_objects(
     ax: Any,
     points: np.ndarray,
-    labels: np.ndarray | None,
-    colors: np.ndarray | None,
+    labels: np.ndarray,
+    colors: np.ndarray | None = None,
 ) -> list[Any]:
     """Draw objects in the colors of their clusters, dark if ``colors`` is None.
 
     Outliers (label -1) are crosses.
     """
     n = len(points)
-    if n == 0:
-        return []
-    size = float(np.clip((120 if colors is None else 250) / np.sqrt(n), 1, 16))
-    style: dict[str, Any] = {"zorder": 3, "rasterized": n > MIN_RASTER_OBJECTS}
+    inside = labels >= 0
+    width = 120
     look: dict[str, Any] = {"c": INK, "alpha": 0.6, "linewidths": 0}
-    inside = np.ones(n, dtype=bool)
     if colors is not None:
-        look = {"c": INK, "edgecolors": "white", "linewidths": 0.4}
-    if labels is not None:
-        inside = labels >= 0
-    if colors is not None and labels is not None:
-        look["c"] = colors[labels[inside]]
+        width = 250
+        look = {
+            "c": colors[labels[inside]],
+            "edgecolors": "white",
+            "linewidths": 0.4,
+        }
+    size = float(np.clip(width / np.sqrt(n), 1, 16))
+    style: dict[str, Any] = {"zorder": 3, "rasterized": n > MIN_RASTER_OBJECTS}
     artists = []
     if inside.any():
         artists.append(ax.scatter(*points[inside].T, s=size, **look, **style))
@@ -262,8 +209,8 @@ def name_regions(
             "color": 0.55 * color,
             "fontweight": "bold",
             "zorder": 6,
+            "path_effects": halo(3),
         }
-        style["path_effects"] = halo(3)
         depth = distance_transform_edt(np.pad(region, 1))[1:-1, 1:-1]
         row, column = np.unravel_index(depth.argmax(), depth.shape)
         point = np.array([xx[row, column], yy[row, column]])
@@ -301,12 +248,12 @@ class MassContourDisplay(Display):
         The s sets of clusters.
     plausibility : array of shape (c, rows, columns)
         Plausibility of each cluster, which determines the boundaries.
+    points : array of shape (n, 2)
+        Objects to draw.
+    point_labels : array of shape (n,)
+        Clusters of the objects, -1 for outliers.
     quantity : {"mass", "plausibility", "belief"}, default="mass"
         The quantity in ``values``.
-    points : array of shape (n, 2), optional
-        Objects to draw.
-    point_labels : array of shape (n,), optional
-        Clusters of the objects, -1 for outliers.
     cluster_names : sequence of length c, optional
         Names of the clusters; 0..c-1 by default.
     axis_names : pair of str
@@ -316,15 +263,11 @@ class MassContourDisplay(Display):
     ----------
     set_names : list of s str
         Names of the sets.
-    labels : array of shape (rows, columns)
-        Most plausible cluster at each grid point; on ties, the cluster with the lowest number.
     figure_ : Matplotlib figure
-    axes_ : array of axes
+    axes_ : list of axes
         One panel for each set, or one axes for all sets.
     ax_ : Matplotlib axes
         The first of the axes.
-    colors_ : array of shape (c, 3)
-        Colors of the clusters.
     fills_, lines_ : lists of contour sets
         Filled contours and contour lines of each set; an entry of ``lines_`` is None if the values
         cross no level.
@@ -335,7 +278,7 @@ class MassContourDisplay(Display):
     texts_ : list of texts
         Names of the sets, if all sets are in one axes.
     colorbar_ : color bar or None
-        Color bar of the panels.
+        Color bar of the panels; None if all sets are in one axes.
 
     References
     ----------
@@ -362,36 +305,22 @@ class MassContourDisplay(Display):
         values: Any,
         sets: FocalSets,
         plausibility: Any,
+        points: Any,
+        point_labels: Any,
         quantity: str = "mass",
-        points: Any = None,
-        point_labels: Any = None,
         cluster_names: Sequence[Hashable] | None = None,
         axis_names: tuple[str, str] = ("attribute 1", "attribute 2"),
     ):
-        check(sets, "sets", kind(FocalSets))
-        check_choice(quantity, "quantity", _SYMBOLS)
-        self.quantity = str(quantity)
+        self.quantity = quantity
         self.sets = sets
-        self.xx = validate_points(xx, "xx", ("rows", "columns"))
-        self.yy = validate_points(yy, "yy", ("rows", "columns"))
-        shape = self.xx.shape
-        if min(shape) < 2 or self.yy.shape != shape:
-            raise InvalidInputError(
-                f"xx and yy must have the same shape, got {shape} and {self.yy.shape}"
-            )
+        self.xx = np.asarray(xx, dtype=float)
+        self.yy = np.asarray(yy, dtype=float)
+        # Sums of masses may exceed one by rounding errors.
+        self.values = np.clip(values, 0, 1)
+        self.plausibility = np.clip(plausibility, 0, 1)
+        self.points = np.asarray(points, dtype=float)
+        self.point_labels = np.asarray(point_labels)
         c = sets.n_clusters
-        self.values = validate_values(values, "values", (len(sets), *shape))
-        self.plausibility = validate_values(plausibility, "plausibility", (c, *shape))
-        if points is None:
-            points = np.empty((0, 2))
-        self.points = validate_points(points, "points")
-        self.point_labels = validate_optional(as_labels, point_labels, "point_labels")
-        if self.point_labels is not None and self.point_labels.shape != (
-            len(self.points),
-        ):
-            raise InvalidParameterError(
-                "point_labels", f"{len(self.points)} labels", point_labels
-            )
         self.cluster_names = validate_names(cluster_names, "cluster_names", c)
         self.set_names = sets.names(self.cluster_names)
         self.axis_names = tuple(validate_names(axis_names, "axis_names", 2))
@@ -427,7 +356,7 @@ class MassContourDisplay(Display):
         cluster_names : sequence of length c, optional
             Names of the clusters; by default the names in the predicted masses.
         **options
-            Options of `plot`, such as ``ax`` and ``axes``.
+            Options of `plot`, such as ``ax``.
 
         Returns
         -------
@@ -454,20 +383,11 @@ class MassContourDisplay(Display):
         )
         return display.plot(**options)
 
-    @cached_property
-    def labels(self) -> np.ndarray:
-        """Most plausible cluster at each grid point, shape (rows, columns)."""
-        return self.plausibility.argmax(axis=0)
-
-    @validate_options(layout=("auto", "panels", "together"))
     def plot(
         self,
         *,
         ax: Any = None,
-        axes: Any = None,
-        layout: str = "auto",
-        levels: Any = None,
-        colors: Sequence[Any] | None = None,
+        layout: str = "panels",
         n_columns: int | None = None,
         title: str | None = None,
     ) -> Self:
@@ -476,17 +396,11 @@ class MassContourDisplay(Display):
         Parameters
         ----------
         ax : Matplotlib axes, optional
-            Axes for all sets together (or for the panel of a single set).
-        axes : sequence or array of s Matplotlib axes, optional
-            One axes for the panel of each set; by default panels on a new figure.
-        layout : {"auto", "panels", "together"}, default="auto"
-            Whether a new figure has a panel for each set or one axes for all sets together; "auto"
-            uses panels.
-        levels : increasing sequence of floats in [0, 1], optional
-            Contour levels; by default tenths for panels, and 0.5, 0.7 and 0.9 for all sets
-            together.
-        colors : sequence of c colors, optional
-            Colors of the clusters; by default a palette for color-blind readers.
+            Axes for all sets together (or for the panel of a single set); by default those of a new
+            figure.
+        layout : {"panels", "together"}, default="panels"
+            Whether a new figure has a panel for each set, with contours at tenths, or one axes for
+            all sets together, with contours at 0.5, 0.7 and 0.9.
         n_columns : int, optional
             Number of columns of panels on a new figure.
         title : str, optional
@@ -495,45 +409,41 @@ class MassContourDisplay(Display):
         -------
         self
         """
-        together = self._is_together(ax, axes, layout)
-        levels = validate_levels(levels, together)
-        self.colors_ = cluster_colors(self.sets.n_clusters, colors)
-        self._set_colors = set_colors(self.sets, self.colors_)
-        new_figure = ax is None and axes is None
-        if ax is not None:
-            axes = [ax]
-        if together:
-            self._open_panels(axes, 1, 1, (6.4, 5))
-        else:
-            self._open_set_panels(axes, n_columns)
-        self.axes_ = np.array(self.axes_)
-        self.ax_ = self.axes_[0]
+        check_choice(layout, "layout", ("panels", "together"))
+        new_figure = ax is None
+        together = layout == "together" or (not new_figure and len(self.sets) > 1)
+        levels = JOINT_LEVELS if together else PANEL_LEVELS
+        colors = cluster_colors(self.sets.n_clusters)
+        self._set_colors = set_colors(self.sets, colors)
         self.fills_: list[Any] = []
         self.lines_: list[Any] = []
         self.texts_: list[Any] = []
         self.colorbar_ = None
-        with_bar = not together and new_figure
         if together:
+            ax = self._open_axes(ax, (6.4, 5))
+            finish_axes(ax, *self.axis_names)
             self._draw_together(levels)
         else:
-            self._draw_panels(levels, with_labels=not with_bar)
+            self._open_set_panels(None if new_figure else [ax], n_columns)
+            self.ax_ = self.axes_[0]
+            self._draw_panels(levels)
+            self.colorbar_ = self._draw_colorbar(levels)
         margins = rival_margins(self.plausibility)
         empty = self.sets.empty_index
         # Outliers are on no side of a boundary.
         if together and self.quantity == "mass" and empty is not None:
             margins = np.where(self.values[empty] > 0.5, np.nan, margins)
-        self.boundaries_ = [
-            draw_boundaries(one, self.xx, self.yy, margins) for one in self.axes_
-        ]
+        self.boundaries_ = []
+        self.point_artists_ = []
         # In panels the color represents the set.
-        palette = self.colors_ if together else None
-        self.point_artists_ = [
-            draw_objects(one, self.points, self.point_labels, palette)
-            for one in self.axes_
-        ]
-        if with_bar:
-            self.colorbar_ = self._draw_colorbar(levels)
-        self._finish(new_figure)
+        palette = colors if together else None
+        for one in self.axes_:
+            self.boundaries_.append(draw_boundaries(one, self.xx, self.yy, margins))
+            self.point_artists_.append(
+                draw_objects(one, self.points, self.point_labels, palette)
+            )
+            one.set_xlim(self.xx.min(), self.xx.max())
+            one.set_ylim(self.yy.min(), self.yy.max())
         self._write_title(title)
         if together:
             if new_figure:
@@ -545,40 +455,21 @@ class MassContourDisplay(Display):
             )
         return self
 
-    def _is_together(self, ax: Any, axes: Any, layout: str) -> bool:
-        if ax is not None and axes is not None:
-            raise InvalidInputError(
-                "give either ax (all sets together) or axes (a panel for each set), not both"
-            )
-        if axes is not None and layout == "together":
-            raise InvalidInputError(
-                "layout='together' needs one axes; give ax instead of axes"
-            )
-        if ax is not None and layout == "panels" and len(self.sets) > 1:
-            raise InvalidInputError(
-                f"layout='panels' needs {len(self.sets)} axes; give axes instead of ax"
-            )
-        return layout == "together" or (
-            layout == "auto" and ax is not None and len(self.sets) > 1
-        )
-
     def _open_set_panels(self, axes: Any, n_columns: int | None) -> None:
         s = len(self.sets)
         n_columns = min(n_columns or min(int(np.ceil(np.sqrt(s))), MAX_COLUMNS), s)
         size = (6.0, 5.0)
         if s > 1:
             size = (2.7 + 0.9 / n_columns, 2.5 + 0.4 / -(-s // n_columns))
-        if axes is not None:
-            # A grid may have more axes than there are sets.
-            axes = np.ravel(np.asarray(axes, dtype=object))[:s]
         self._open_panels(axes, s, n_columns, size, share=True)
-        if axes is None:
-            for i, panel in enumerate(self.axes_):
-                panel.tick_params(
-                    labelbottom=i + n_columns >= s, labelleft=i % n_columns == 0
-                )
+        for i, panel in enumerate(self.axes_):
+            is_lowest = i + n_columns >= s
+            is_leftmost = i % n_columns == 0
+            x_name, y_name = self.axis_names
+            finish_axes(panel, x_name * is_lowest, y_name * is_leftmost)
+            panel.tick_params(labelbottom=is_lowest, labelleft=is_leftmost)
 
-    def _draw_panels(self, levels: np.ndarray, *, with_labels: bool) -> None:
+    def _draw_panels(self, levels: np.ndarray) -> None:
         for panel, value, color, name in zip(
             self.axes_, self.values, self._set_colors, self.set_names, strict=True
         ):
@@ -593,12 +484,7 @@ class MassContourDisplay(Display):
                 zorder=1,
             )
             self.fills_.append(fill)
-            lines = self._draw_lines(panel, value, levels, 0.55 * color, 0.5)
-            if with_labels and lines is not None:
-                for text in panel.clabel(
-                    lines, fontsize="x-small", fmt="%g", inline_spacing=2
-                ):
-                    text.set_path_effects(halo(1.5))
+            self._draw_lines(panel, value, levels, 0.55 * color, 0.5)
             title = f"{_SYMBOLS[self.quantity]}({name})"
             panel.set_title(title, fontsize="medium", parse_math=False)
 
@@ -614,7 +500,7 @@ class MassContourDisplay(Display):
 
     def _draw_lines(
         self, ax: Any, value: np.ndarray, levels: np.ndarray, color: Any, width: float
-    ) -> Any:
+    ) -> None:
         """Draw contour lines and append them to ``lines_``.
 
         Omit levels that no value crosses to avoid a warning.
@@ -632,7 +518,6 @@ class MassContourDisplay(Display):
                 zorder=1.5,
             )
         self.lines_.append(lines)
-        return lines
 
     def _draw_colorbar(self, levels: np.ndarray) -> Any:
         """Draw one color bar for all panels, in gray if the panels have different colors."""
@@ -643,26 +528,10 @@ class MassContourDisplay(Display):
         steps = ListedColormap(colormap((levels[:-1] + levels[1:]) / 2))
         scale = ScalarMappable(BoundaryNorm(levels, steps.N), steps)
         bar = self.figure_.colorbar(
-            scale, ax=list(self.axes_), label=self.quantity, shrink=0.8, aspect=30
+            scale, ax=self.axes_, label=self.quantity, shrink=0.8, aspect=30
         )
         bar.ax.tick_params(labelsize="small")
         return bar
-
-    def _finish(self, new_figure: bool) -> None:
-        has_common_names = new_figure and len(self.axes_) > 1
-        for ax in self.axes_:
-            finish_axes(ax)
-            ax.set_xlim(self.xx.min(), self.xx.max())
-            ax.set_ylim(self.yy.min(), self.yy.max())
-            if not has_common_names:
-                name_axes(ax, self.axis_names)
-        if has_common_names:
-            self.figure_.supxlabel(
-                self.axis_names[0], fontsize="medium", parse_math=False
-            )
-            self.figure_.supylabel(
-                self.axis_names[1], fontsize="medium", parse_math=False
-            )
 
 
 MAX_MARKED_OBJECTS = 60  # With more objects, markers would cover the lines.
@@ -714,35 +583,24 @@ class MassesDisplay(Display):
         sets: FocalSets,
         cluster_names: Sequence[Hashable] | None = None,
     ):
-        check(sets, "sets", kind(FocalSets))
         self.sets = sets
-        self.masses = validate_points(masses, "masses", ("n", len(sets)))
+        self.masses = np.asarray(masses, dtype=float)
         self.cluster_names = validate_names(
             cluster_names, "cluster_names", sets.n_clusters
         )
         self.set_names = sets.names(self.cluster_names)
 
     @classmethod
-    def from_partition(
-        cls,
-        partition: Any,
-        *,
-        sets: Any = None,
-        cluster_names: Sequence[Hashable] | None = None,
-        **options: Any,
-    ) -> Self:
+    def from_partition(cls, partition: Any, **options: Any) -> Self:
         """Draw the masses of a partition.
+
+        The sets are the empty set, the single clusters, and the sets of several clusters whose mass
+        reaches 0.25, up to twelve sets.
 
         Parameters
         ----------
         partition : CredalPartition or hard labels
             Partition to draw.
-        sets : list of sets, FocalSets or one set (a tuple), optional
-            Sets to draw, given by the numbers or names of their clusters. The default is the empty
-            set, the single clusters, and the sets of several clusters whose mass reaches 0.25, up
-            to twelve sets.
-        cluster_names : sequence of length c, optional
-            Names of the clusters; by default the names in the partition.
         **options
             Options of `plot`, such as ``ax``.
 
@@ -751,40 +609,26 @@ class MassesDisplay(Display):
         MassesDisplay
         """
         partition = as_credal_partition(partition)
-        family = select_sets(partition, sets, "mass")
-        if cluster_names is None:
-            cluster_names = partition.frame
+        sets = select_sets(partition, None, "mass")
         display = cls(
-            masses=partition.mass(family), sets=family, cluster_names=cluster_names
+            masses=partition.mass(sets), sets=sets, cluster_names=partition.frame
         )
         return display.plot(**options)
 
-    @validate_options()
-    def plot(
-        self,
-        *,
-        ax: Any = None,
-        colors: Sequence[Any] | None = None,
-        legend: bool | str = "auto",
-        title: str | None = None,
-    ) -> Self:
+    def plot(self, *, ax: Any = None, title: str | None = None) -> Self:
         """Draw the lines.
 
         Parameters
         ----------
         ax : Matplotlib axes, optional
             By default the axes of a new figure.
-        colors : sequence of c colors, optional
-            Colors of the clusters; the color of a set is the mean color of its clusters.
-        legend : bool or "auto"
-            Whether to draw a legend; "auto" draws it.
         title : str, optional
 
         Returns
         -------
         self
         """
-        palette = set_colors(self.sets, cluster_colors(self.sets.n_clusters, colors))
+        palette = set_colors(self.sets, cluster_colors(self.sets.n_clusters))
         ax = self._open_axes(ax, (7.2, 4))
         marked = len(self.masses) <= MAX_MARKED_OBJECTS
         self.lines_ = []
@@ -798,8 +642,7 @@ class MassesDisplay(Display):
                 marker=MARKERS[j % len(MARKERS)] if marked else None,
                 markersize=4.5,
             )
-        finish_axes(ax, "object", "mass", title, grid=True, integer_ticks=True)
+        finish_axes(ax, "object", "mass", title=title, grid=True, integer_ticks=True)
         ax.set_ylim(-0.03, 1.03)
-        if resolve_auto(legend, True):
-            draw_outside_legend(ax, self.lines_)
+        draw_outside_legend(ax, self.lines_)
         return self

@@ -10,29 +10,18 @@ import numpy as np
 from sklearn.utils import check_array
 
 from dempster._errors import InvalidParameterError
-from dempster._validation import (
-    as_reals,
-    check,
-    default_feature_names,
-    real,
-    validating,
-)
+from dempster._validation import default_feature_names, validating
 from dempster.plot._canvas import (
     MARKERS,
     Display,
     cluster_colors,
-    draw_line_legend,
+    draw_legend,
     draw_outside_legend,
+    draw_ring,
     finish_axes,
-    name_axes,
     name_estimators,
-    resolve_auto,
     validate_estimator,
-    validate_mapping,
     validate_names,
-    validate_options,
-    validate_points,
-    validate_sequence,
 )
 from dempster.plot.credal_partition import MIN_RASTER_OBJECTS
 from dempster.plot.palette import GREY, INK
@@ -86,22 +75,15 @@ class ConvergenceDisplay(Display):
         validation: Mapping[str, Any] | None = None,
         references: Mapping[str, float] | None = None,
     ):
-        self.histories = validate_mapping(histories, "histories", _validate_history)
-        if not self.histories:
-            raise InvalidParameterError(
-                "histories", must="contain at least one history"
-            )
-        flags = validate_mapping(
-            converged, "converged", lambda value, name: bool(value)
-        )
-        self.converged = {name: flags.get(name, True) for name in self.histories}
-        self.validation = validate_mapping(validation, "validation", _validate_history)
-        if unknown := [name for name in self.validation if name not in self.histories]:
-            raise InvalidParameterError(
-                "validation",
-                must=f"have names of histories {list(self.histories)}, got {unknown}",
-            )
-        self.references = validate_mapping(references, "references", _validate_number)
+        self.histories = {
+            name: np.asarray(values, dtype=float) for name, values in histories.items()
+        }
+        self.converged = dict(converged or {})
+        self.validation = {
+            name: np.asarray(values, dtype=float)
+            for name, values in (validation or {}).items()
+        }
+        self.references = dict(references or {})
 
     @classmethod
     def from_estimator(cls, estimator: Any, **options: Any) -> Self:
@@ -142,15 +124,7 @@ class ConvergenceDisplay(Display):
         )
         return display.plot(**options)
 
-    @validate_options()
-    def plot(
-        self,
-        *,
-        ax: Any = None,
-        colors: Sequence[Any] | None = None,
-        legend: bool | str = "auto",
-        title: str | None = None,
-    ) -> Self:
+    def plot(self, *, ax: Any = None, title: str | None = None) -> Self:
         """Draw the histories.
 
         The axis is logarithmic for positive objectives of different orders of magnitude.
@@ -159,10 +133,6 @@ class ConvergenceDisplay(Display):
         ----------
         ax : Matplotlib axes, optional
             By default the axes of a new figure.
-        colors : sequence of colors, optional
-            Colors of the histories.
-        legend : bool or "auto"
-            Whether to draw a legend; "auto" draws it if there are several lines.
         title : str, optional
 
         Returns
@@ -171,87 +141,60 @@ class ConvergenceDisplay(Display):
         """
         histories = self.histories
         references = np.array(list(self.references.values()))
-        values = [*histories.values(), *self.validation.values(), references]
-        is_log = _is_logarithmic(np.concatenate(values))
-        palette = dict(
-            zip(histories, cluster_colors(len(histories), colors), strict=True)
+        values = np.concatenate(
+            [*histories.values(), *self.validation.values(), references]
         )
+        is_log = values.min() > 0 and values.max() > _MIN_LOG_RATIO * values.min()
+        palette = cluster_colors(len(histories))
         ax = self._open_axes(ax, (6.4, 4))
         if is_log:
             ax.set_yscale("log")
-        self.lines_ = [
-            self._draw_history(name, curve, palette[name])
-            for name, curve in histories.items()
-        ]
+        self.lines_ = []
         self.validation_lines_ = []
-        for name, curve in self.validation.items():
-            self.validation_lines_ += ax.plot(
-                np.arange(1, len(curve) + 1),
+        for (name, curve), color in zip(histories.items(), palette, strict=True):
+            iterations = np.arange(1, len(curve) + 1)
+            self.lines_ += ax.plot(
+                iterations,
                 curve,
-                label=f"{name}: " * (len(histories) > 1) + "held out",
-                color=palette[name],
-                linewidth=1.2,
-                linestyle="--",
+                color=color,
+                linewidth=1.6,
+                label=name,
+                marker="." if len(curve) <= _MAX_DOTS else None,
+                markersize=4,
             )
+            last = np.flatnonzero(np.isfinite(curve))[-1:]
+            ax.plot(
+                iterations[last],
+                curve[last],
+                linestyle="none",
+                marker="o",
+                markersize=6,
+                markeredgecolor=color,
+                markerfacecolor=color if self.converged.get(name, True) else "white",
+            )
+            if name in self.validation:
+                held_out = self.validation[name]
+                self.validation_lines_ += ax.plot(
+                    np.arange(1, len(held_out) + 1),
+                    held_out,
+                    label=f"{name}: " * (len(histories) > 1) + "held out",
+                    color=color,
+                    linewidth=1.2,
+                    linestyle="--",
+                )
         self.reference_lines_ = [
             ax.axhline(
                 value, color=GREY, linewidth=1.2, linestyle=":", label=name, zorder=1.5
             )
             for name, value in self.references.items()
         ]
-        finish_axes(ax, "iteration", "objective", title, grid=True, integer_ticks=True)
+        finish_axes(
+            ax, "iteration", "objective", title=title, grid=True, integer_ticks=True
+        )
         lines = [*self.lines_, *self.validation_lines_, *self.reference_lines_]
-        if resolve_auto(legend, len(lines) > 1):
-            draw_line_legend(ax, lines)
+        if len(lines) > 1:
+            draw_legend(ax, lines)
         return self
-
-    def _draw_history(self, name: str, curve: np.ndarray, color: np.ndarray) -> Any:
-        iterations = np.arange(1, len(curve) + 1)
-        dot = "." if len(curve) <= _MAX_DOTS else None
-        (line,) = self.ax_.plot(
-            iterations,
-            curve,
-            color=color,
-            linewidth=1.6,
-            label=name,
-            marker=dot,
-            markersize=4,
-        )
-        finite = np.flatnonzero(np.isfinite(curve))
-        if len(finite):
-            self.ax_.plot(
-                iterations[finite[-1]],
-                curve[finite[-1]],
-                linestyle="none",
-                label="_end",
-                marker="o",
-                markersize=6,
-                markeredgecolor=color,
-                markerfacecolor=color if self.converged[name] else "white",
-            )
-        return line
-
-
-def _is_logarithmic(values: np.ndarray) -> bool:
-    positive = values[values > 0]
-    return (
-        len(positive) == len(values)
-        and positive.max() > _MIN_LOG_RATIO * positive.min()
-    )
-
-
-def _validate_history(history: Any, name: str) -> np.ndarray:
-    array = as_reals(history, name)
-    if array.ndim != 1 or len(array) == 0:
-        raise InvalidParameterError(
-            name, must=f"be a nonempty sequence, got shape {array.shape}"
-        )
-    return array
-
-
-def _validate_number(value: Any, name: str) -> float:
-    check(value, name, real())
-    return float(value)
 
 
 SHARES = (0.5, 0.95)  # Probabilities of the regions inside the ellipses.
@@ -318,27 +261,21 @@ class MixtureDisplay(Display):
         covariances: Any,
         attribute_names: Sequence[Hashable] | None = None,
     ):
-        self.means = validate_points(means, "means", ("c", "d"))
+        self.means = np.asarray(means, dtype=float)
         c, d = self.means.shape
         if not 2 <= d <= MAX_ATTRIBUTES:
             raise InvalidParameterError(
                 "means",
                 must=f"have 2 to {MAX_ATTRIBUTES} attributes, got {d}; select some of them",
             )
-        self.points = validate_points(points, "points", ("n", d))
-        self.covariances = as_reals(covariances, "covariances")
-        if (
-            self.covariances.shape != (c, d, d)
-            or not np.isfinite(self.covariances).all()
-        ):
+        self.points = np.asarray(points, dtype=float)
+        self.labels = np.asarray(labels)
+        self.covariances = np.asarray(covariances, dtype=float)
+        if self.covariances.shape != (c, d, d):
             raise InvalidParameterError(
                 "covariances",
-                must=f"be finite and have shape {(c, d, d)}, got {self.covariances.shape}",
+                must=f"have shape {(c, d, d)}, got {self.covariances.shape}",
             )
-        found = validate_sequence(labels, "labels", len(self.points))
-        if not np.isin(found, np.arange(c)).all():
-            raise InvalidParameterError("labels", f"integers from 0 to {c - 1}")
-        self.labels = found.astype(np.intp)
         if attribute_names is None:
             attribute_names = default_feature_names(d)
         self.attribute_names = validate_names(attribute_names, "attribute_names", d)
@@ -375,22 +312,13 @@ class MixtureDisplay(Display):
         )
         return display.plot(**options)
 
-    @validate_options()
-    def plot(
-        self,
-        *,
-        axes: Any = None,
-        colors: Sequence[Any] | None = None,
-        title: str | None = None,
-    ) -> Self:
+    def plot(self, *, axes: Any = None, title: str | None = None) -> Self:
         """Draw a panel for each pair of attributes.
 
         Parameters
         ----------
         axes : sequence of Matplotlib axes, optional
             One axes for each pair of attributes; by default the panels of a new figure.
-        colors : sequence of c colors, optional
-            Colors of the components.
         title : str, optional
             Title of the figure, or of the panel if there is only one.
 
@@ -398,7 +326,7 @@ class MixtureDisplay(Display):
         -------
         self
         """
-        palette = cluster_colors(len(self.means), colors)
+        palette = cluster_colors(len(self.means))
         n_panels = len(self.pairs)
         n = len(self.points)
         self._open_panels(
@@ -432,8 +360,7 @@ class MixtureDisplay(Display):
                 zorder=3,
             )
             self.ellipses_.append(lines)
-            finish_axes(ax)
-            name_axes(ax, [self.attribute_names[q] for q in pair])
+            finish_axes(ax, *(self.attribute_names[q] for q in pair))
         self._write_title(title)
         return self
 
@@ -470,25 +397,12 @@ class BICDisplay(Display):
     """
 
     def __init__(self, *, n_clusters: Any, bic: Mapping[str, Any]):
-        numbers = validate_sequence(n_clusters, "n_clusters")
-        if (numbers % 1 != 0).any() or (np.diff(numbers) <= 0).any():
-            raise InvalidParameterError(
-                "n_clusters", "a nonempty increasing sequence of integers", n_clusters
-            )
-        self.n_clusters = numbers.astype(np.intp)
-        self.bic = validate_mapping(bic, "bic", as_reals)
-        k = len(numbers)
-        table = [
-            values
-            for values in self.bic.values()
-            if values.shape == (k,) and not np.isinf(values).any()
-        ]
-        if len(table) < len(self.bic) or not np.isfinite(table).any():
-            raise InvalidParameterError(
-                "bic",
-                must=f"contain {k} finite values or NaN for each model, and one finite value",
-            )
-        model, place = np.unravel_index(np.nanargmax(table), np.shape(table))
+        self.n_clusters = np.asarray(n_clusters)
+        self.bic = {
+            name: np.asarray(values, dtype=float) for name, values in bic.items()
+        }
+        table = np.array(list(self.bic.values()))
+        model, place = np.unravel_index(np.nanargmax(table), table.shape)
         self.best = int(self.n_clusters[place]), list(self.bic)[model]
 
     @classmethod
@@ -513,32 +427,20 @@ class BICDisplay(Display):
         bic = {name: table[name].to_numpy() for name in models}
         return cls(n_clusters=table.index, bic=bic).plot(**options)
 
-    @validate_options()
-    def plot(
-        self,
-        *,
-        ax: Any = None,
-        colors: Sequence[Any] | None = None,
-        legend: bool | str = "auto",
-        title: str | None = None,
-    ) -> Self:
+    def plot(self, *, ax: Any = None, title: str | None = None) -> Self:
         """Draw the curves.
 
         Parameters
         ----------
         ax : Matplotlib axes, optional
             By default the axes of a new figure.
-        colors : sequence of colors, optional
-            Colors of the models.
-        legend : bool or "auto"
-            Whether to draw a legend; "auto" draws it.
         title : str, optional
 
         Returns
         -------
         self
         """
-        palette = cluster_colors(len(self.bic), colors)
+        palette = cluster_colors(len(self.bic))
         ax = self._open_axes(ax, (6.4, 4))
         number, best_model = self.best
         self.lines_ = []
@@ -552,19 +454,9 @@ class BICDisplay(Display):
                 marker=MARKERS[i % len(MARKERS)],
                 markersize=4,
             )
-        ax.plot(
-            number,
-            np.nanmax(self.bic[best_model]),
-            linestyle="none",
-            label="_best",
-            marker="o",
-            markersize=11,
-            markerfacecolor="none",
-            markeredgecolor=INK,
-        )
+        draw_ring(ax, number, np.nanmax(self.bic[best_model]))
         finish_axes(
-            ax, "number of clusters", "BIC", title, grid=True, integer_ticks=True
+            ax, "number of clusters", "BIC", title=title, grid=True, integer_ticks=True
         )
-        if resolve_auto(legend, True):
-            draw_outside_legend(ax, self.lines_)
+        draw_outside_legend(ax, self.lines_)
         return self

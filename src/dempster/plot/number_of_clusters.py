@@ -7,24 +7,18 @@ from typing import Any, Self
 
 import numpy as np
 
-from dempster._errors import InvalidParameterError
-from dempster._validation import as_boolean, as_reals, check, choice, real
 from dempster.explain.scores import count_pairs, match_one_to_one
 from dempster.plot._canvas import (
     MARKERS,
     Display,
     cluster_colors,
     draw_outside_legend,
+    draw_ring,
     finish_axes,
     halo,
-    name_axes,
     place_labels,
-    resolve_auto,
     validate_estimator,
     validate_names,
-    validate_options,
-    validate_points,
-    validate_sequence,
     write_note,
 )
 from dempster.plot.masses import draw_objects
@@ -37,21 +31,17 @@ class NumberOfClustersDisplay(Display):
     def __init__(self, numbers: Any):
         self.numbers = numbers
 
-    @validate_options()
-    def plot(
-        self,
-        *,
-        ax: Any = None,
-        color: Any = PALETTE[0],
-        legend: bool | str = "auto",
-        title: str | None = None,
-    ) -> Self:
+    def plot(self, *, ax: Any = None, title: str | None = None) -> Self:
         """Draw the support as bars, and the criteria as lines."""
         found = self.numbers
         best = int(found.n_clusters[found.support.argmax()])
         ax = self._open_axes(ax, (7.2, 4))
         self.bars_ = ax.bar(
-            found.n_clusters, found.support, width=0.8, color=color, label="support"
+            found.n_clusters,
+            found.support,
+            width=0.8,
+            color=PALETTE[0],
+            label="support",
         )
         for bar, number in zip(self.bars_, found.n_clusters, strict=True):
             bar.set_alpha(0.85 if number == best else 0.3)
@@ -69,24 +59,34 @@ class NumberOfClustersDisplay(Display):
                 markersize=4,
                 markerfacecolor="white",
             )
-        self.best_text_ = ax.annotate(
-            f"{best} clusters",
-            (best, 1.0),
-            xytext=(0, 6),
-            textcoords="offset points",
-            ha="center",
-            va="bottom",
-            fontsize="small",
-            color=INK,
-        )
+        self.best_text_ = _write_number(ax, best, 1.0)
         finish_axes(
-            ax, "number of clusters", "support", title, grid=True, integer_ticks=True
+            ax,
+            "number of clusters",
+            "support",
+            title=title,
+            grid=True,
+            integer_ticks=True,
         )
         ax.set_ylim(0, 1.12)  # Leave space for the text above the best bar.
         ax.set_yticks([0, 0.25, 0.5, 0.75, 1])
-        if resolve_auto(legend, True):
-            draw_outside_legend(ax, [self.bars_, *self.criterion_lines_])
+        draw_outside_legend(ax, [self.bars_, *self.criterion_lines_])
         return self
+
+
+def _write_number(ax: Any, n_clusters: int, y: float, *, above: bool = True) -> Any:
+    """Write a number of clusters above or below a point."""
+    return ax.annotate(
+        f"{n_clusters} clusters",
+        (n_clusters, y),
+        xytext=(0, 8 if above else -8),
+        textcoords="offset points",
+        ha="center",
+        va="bottom" if above else "top",
+        fontsize="small",
+        color=INK,
+        path_effects=halo(3),
+    )
 
 
 class NonspecificityDisplay(Display):
@@ -95,15 +95,7 @@ class NonspecificityDisplay(Display):
     def __init__(self, curve: Any):
         self.curve = curve
 
-    @validate_options()
-    def plot(
-        self,
-        *,
-        ax: Any = None,
-        color: Any = PALETTE[0],
-        label: str | None = None,
-        title: str | None = None,
-    ) -> Self:
+    def plot(self, *, ax: Any = None, title: str | None = None) -> Self:
         """Draw the curve, with a ring around its minimum."""
         numbers = self.curve.n_clusters
         values = self.curve.nonspecificity
@@ -114,8 +106,7 @@ class NonspecificityDisplay(Display):
         (self.line_,) = ax.plot(
             numbers,
             values,
-            label=label,
-            color=color,
+            color=PALETTE[0],
             linewidth=1.6,
             marker="o",
             markersize=5,
@@ -126,42 +117,21 @@ class NonspecificityDisplay(Display):
                 numbers[~converged],
                 values[~converged],
                 linestyle="none",
-                label="_not converged",
                 marker="o",
                 markersize=5,
-                markeredgecolor=color,
+                markeredgecolor=PALETTE[0],
                 markerfacecolor="white",
             )
             write_note(ax, "open: did not converge", va="top")
-        (self.best_artist_,) = ax.plot(
-            best,
-            lowest,
-            linestyle="none",
-            label="_best",
-            marker="o",
-            markersize=11,
-            markerfacecolor="none",
-            markeredgecolor=INK,
-            markeredgewidth=1.4,
-        )
-        place: dict[str, Any] = {"xytext": (0, 9), "va": "bottom"}
-        if lowest > 0.15 * values.max():  # Otherwise there is no space below the ring.
-            place = {"xytext": (0, -9), "va": "top"}
-        self.best_text_ = ax.annotate(
-            f"{best} clusters",
-            (best, lowest),
-            **place,
-            textcoords="offset points",
-            ha="center",
-            fontsize="small",
-            color=INK,
-            path_effects=halo(3),
-        )
+        self.best_artist_ = draw_ring(ax, best, lowest)
+        # Near zero there is no space below the ring.
+        above = lowest <= 0.15 * values.max()
+        self.best_text_ = _write_number(ax, best, lowest, above=above)
         finish_axes(
             ax,
             "number of clusters",
             "nonspecificity N*",
-            title,
+            title=title,
             grid=True,
             integer_ticks=True,
         )
@@ -223,20 +193,10 @@ class CandidatesDisplay(Display):
         selected: Any,
         axis_names: tuple[str, str] = ("", ""),
     ):
-        self.points = validate_points(points, "points")
-        found = validate_points(labels, "labels", ("m", len(self.points)))
-        if found.size == 0 or (found < 0).any() or (found % 1 != 0).any():
-            raise InvalidParameterError(
-                "labels", must="contain nonnegative integers for at least one candidate"
-            )
-        self.labels = found.astype(np.intp)
-        self.names = validate_names(names, "names", len(found))
-        self.selected = as_boolean(selected, "selected")
-        if self.selected.shape != (len(found),):
-            raise InvalidParameterError(
-                "selected",
-                must=f"contain {len(found)} values, got shape {self.selected.shape}",
-            )
+        self.points = np.asarray(points, dtype=float)
+        self.labels = np.asarray(labels)
+        self.names = validate_names(names, "names", len(self.labels))
+        self.selected = np.asarray(selected)
         self.axis_names = tuple(validate_names(axis_names, "axis_names", 2))
 
     @classmethod
@@ -276,22 +236,13 @@ class CandidatesDisplay(Display):
         )
         return display.plot(**options)
 
-    @validate_options()
-    def plot(
-        self,
-        *,
-        axes: Any = None,
-        colors: Sequence[Any] | None = None,
-        title: str | None = None,
-    ) -> Self:
+    def plot(self, *, axes: Any = None, title: str | None = None) -> Self:
         """Draw a panel for each candidate.
 
         Parameters
         ----------
         axes : sequence of m Matplotlib axes, optional
             By default the panels of a new figure.
-        colors : sequence of colors, optional
-            Colors of the clusters.
         title : str, optional
             Title of the figure, or of the panel if there is only one.
 
@@ -299,14 +250,13 @@ class CandidatesDisplay(Display):
         -------
         self
         """
-        palette = cluster_colors(int(self.labels.max()) + 1, colors)
+        palette = cluster_colors(int(self.labels.max()) + 1)
         self._open_panels(axes, len(self.labels), MAX_COLUMNS, (3.6, 3.5))
         for ax, labels, name, selected in zip(
             self.axes_, self.labels, self.names, self.selected, strict=True
         ):
             draw_objects(ax, self.points, labels, palette)
-            finish_axes(ax)
-            name_axes(ax, self.axis_names)
+            finish_axes(ax, *self.axis_names)
             heading = name.replace(" (", "\n(", 1)
             weight = "bold" if selected else "normal"
             ax.set_title(heading, fontsize="small", fontweight=weight, parse_math=False)
@@ -387,16 +337,9 @@ class DeltaBelDisplay(Display):
         min_delta: float | None = None,
         min_prominence: float | None = None,
     ):
-        self.belief = validate_sequence(belief, "belief")
-        n = len(self.belief)
-        self.delta = validate_sequence(delta, "delta", n)
-        indices = as_reals(peaks, "peaks").reshape(-1)
-        if not ((indices >= 0) & (indices < n) & (indices % 1 == 0)).all():
-            raise InvalidParameterError("peaks", f"indices from 0 to {n - 1}", peaks)
-        self.peaks = indices.astype(np.intp)
-        check(min_belief, "min_belief", choice(None) | real())
-        check(min_delta, "min_delta", choice(None) | real())
-        check(min_prominence, "min_prominence", choice(None) | real())
+        self.belief = np.asarray(belief, dtype=float)
+        self.delta = np.asarray(delta, dtype=float)
+        self.peaks = np.asarray(peaks, dtype=np.intp)
         self.min_belief = min_belief
         self.min_delta = min_delta
         self.min_prominence = min_prominence
@@ -429,15 +372,8 @@ class DeltaBelDisplay(Display):
         )
         return display.plot(**options)
 
-    @validate_options()
     def plot(
-        self,
-        *,
-        ax: Any = None,
-        colors: Any = None,
-        marker_size: float = 14.0,
-        labels: bool | str = "auto",
-        title: str | None = None,
+        self, *, ax: Any = None, labels: bool = True, title: str | None = None
     ) -> Self:
         """Draw the graph.
 
@@ -445,20 +381,15 @@ class DeltaBelDisplay(Display):
         ----------
         ax : Matplotlib axes, optional
             By default the axes of a new figure.
-        colors : sequence of colors, optional
-            Colors of the peaks; by default the colors that all displays use for clusters.
-        marker_size : float, default=14
-            Area of the points in square points; the markers of peaks are four times as large.
-        labels : bool or "auto", default="auto"
-            Whether to write the number of each peak beside it; "auto" writes them if there are at
-            most 40 peaks.
+        labels : bool, default=True
+            Whether to write the number of each peak beside it, if there are at most 40 peaks.
         title : str, optional
 
         Returns
         -------
         self
         """
-        palette = cluster_colors(len(self.peaks), colors)
+        palette = cluster_colors(len(self.peaks))
         new_figure = ax is None
         ax = self._open_axes(ax, (6.4, 4.8))
         n = len(self.belief)
@@ -467,7 +398,7 @@ class DeltaBelDisplay(Display):
         self.points_ = ax.scatter(
             self.belief[others],
             self.delta[others],
-            s=marker_size,
+            s=14,
             color=[GREY],
             alpha=float(np.clip(20 / np.sqrt(n), 0.25, 0.8)),
             linewidths=0,
@@ -477,20 +408,20 @@ class DeltaBelDisplay(Display):
         peaks = np.column_stack([self.belief, self.delta])[self.peaks]
         self.peak_points_ = ax.scatter(
             *peaks.T,
-            s=4 * marker_size,
+            s=56,
             c=palette,
             edgecolors="white",
             linewidths=0.8,
             zorder=4,
         )
         ylabel = "δ: distance to the nearest object of higher belief"
-        finish_axes(ax, "belief to be a center", ylabel, title)
+        finish_axes(ax, "belief to be a center", ylabel, title=title)
         ax.margins(0.08)
         ax.set_ylim(bottom=min(0, ax.get_ylim()[1]))
         self.belief_line_ = self.delta_line_ = self.prominence_line_ = None
         self._draw_thresholds()
         self.labels_ = []
-        if resolve_auto(labels, len(self.peaks) <= _MAX_NUMBERS):
+        if labels and len(self.peaks) <= _MAX_NUMBERS:
             if new_figure:
                 # The placement of labels needs the final size of the axes.
                 self.figure_.draw_without_rendering()
@@ -510,10 +441,7 @@ class DeltaBelDisplay(Display):
         if self.min_delta is not None:
             self.delta_line_ = self.ax_.axhline(self.min_delta, **dashed)
         if self.min_prominence is not None:
-            start = max(
-                left, np.finfo(float).tiny, self.min_prominence / top if top > 0 else 0
-            )
-            x = np.linspace(min(start, right), right, _N_CURVE_POINTS)
+            x = np.linspace(max(left, np.finfo(float).tiny), right, _N_CURVE_POINTS)
             style = {**dashed, "linestyle": (0, (1, 2))}
             (self.prominence_line_,) = self.ax_.plot(
                 x, self.min_prominence / x, **style

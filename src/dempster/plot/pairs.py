@@ -10,11 +10,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._random import as_generator
+from dempster._errors import InvalidParameterError
 from dempster._text import shorten
-from dempster._types import Seed
-from dempster._validation import as_reals, check, choice, integer, kind
+from dempster._validation import as_labels, check, kind
 from dempster.constraints import Constraints
 from dempster.partition.credal_partition import CredalPartition, as_credal_partition
 from dempster.partition.relational import RELATIONS
@@ -22,18 +20,12 @@ from dempster.plot._canvas import (
     Display,
     cluster_colors,
     draw_legend,
-    encode_labels,
     finish_axes,
     halo,
-    name_axes,
-    resolve_auto,
     set_equal_units,
-    validate_mapping,
+    validate_estimator,
     validate_names,
-    validate_optional,
-    validate_options,
     validate_points,
-    validate_sequence,
     write_note,
 )
 from dempster.plot.credal_partition import MIN_RASTER_OBJECTS
@@ -42,52 +34,45 @@ from dempster.plot.plane import project_to_plane
 
 N_PAIRS = 20_000  # Default number of sampled pairs.
 MAX_POINTS = 5_000  # With more pairs, points would cover each other.
-N_REFERENCE_POINTS = 400
 # The lightest shade is not white, so that a hexagon with a single pair is visible.
 _SHADES = (("#CFE3F0", PALETTE[0], "#00263D"), ("#F8DCC6", PALETTE[1], "#471F00"))
 
 
-def draw_points(ax: Any, x: np.ndarray, y: np.ndarray, color: Any) -> Any:
-    """Draw a point for each pair; the transparency increases with the number of pairs."""
+def draw_pairs(ax: Any, x: np.ndarray, y: np.ndarray, which: int) -> Any:
+    """Draw a point for each pair, or hexagons whose shades show the numbers of many pairs."""
+    if len(x) > MAX_POINTS:
+        from matplotlib.colors import LinearSegmentedColormap, LogNorm
+
+        return ax.hexbin(
+            np.clip(x, 0, 1),
+            np.clip(y, 0, 1),
+            gridsize=45,
+            extent=(0, 1, 0, 1),
+            mincnt=1,
+            norm=LogNorm(vmin=1),
+            cmap=LinearSegmentedColormap.from_list("pairs", _SHADES[which]),
+            linewidths=0.1,
+            zorder=2,
+        )
     return ax.scatter(
         x,
         y,
         s=12,
-        color=[color],
+        color=PALETTE[which],
         alpha=float(np.clip(20 / np.sqrt(len(x)), 0.25, 0.9)),
         linewidths=0,
         zorder=2,
     )
 
 
-def draw_density(
-    ax: Any,
-    x: np.ndarray,
-    y: np.ndarray,
-    *,
-    shades: Any,
-    n_hexagons: int,
-    extent: tuple[float, float, float, float],
-) -> Any:
-    """Draw hexagons whose shades show the numbers of pairs on a logarithmic scale."""
-    from matplotlib.colors import LinearSegmentedColormap, LogNorm
-
-    return ax.hexbin(
-        x,
-        y,
-        gridsize=n_hexagons,
-        extent=extent,
-        mincnt=1,
-        norm=LogNorm(vmin=1),
-        cmap=LinearSegmentedColormap.from_list("pairs", shades),
-        linewidths=0.1,
-        zorder=2,
+def draw_diagonal(ax: Any) -> Any:
+    """Draw the line on which the points of a perfect fit lie, and limit the axes to [0, 1]."""
+    ax.set_xlim(-0.03, 1.03)
+    ax.set_ylim(-0.03, 1.03)
+    set_equal_units(ax, "box")
+    (line,) = ax.plot(
+        [0, 1], [0, 1], color=INK, linewidth=1.1, zorder=3, path_effects=halo(3)
     )
-
-
-def draw_reference(ax: Any, x: Any, y: Any) -> Any:
-    """Draw the line on which the points of a perfect fit lie."""
-    (line,) = ax.plot(x, y, color=INK, linewidth=1.1, zorder=3, path_effects=halo(3))
     return line
 
 
@@ -110,8 +95,6 @@ class ShepardDisplay(Display):
         Transformed dissimilarity of each pair.
     conflict : array of shape (p,)
         Degree of conflict of each pair.
-    dissimilarity : array of shape (p,), optional
-        Dissimilarity before the transformation, for ``x="dissimilarity"``.
 
     Attributes
     ----------
@@ -142,35 +125,20 @@ class ShepardDisplay(Display):
     0.049
     """
 
-    def __init__(self, *, delta: Any, conflict: Any, dissimilarity: Any = None):
-        self.delta = validate_sequence(delta, "delta")
-        p = len(self.delta)
-        self.conflict = validate_sequence(conflict, "conflict", p)
-        self.dissimilarity = validate_optional(
-            validate_sequence, dissimilarity, "dissimilarity", p
-        )
+    def __init__(self, *, delta: Any, conflict: Any):
+        self.delta = np.asarray(delta, dtype=float)
+        self.conflict = np.asarray(conflict, dtype=float)
         self.root_mean_square = _rms(self.conflict - self.delta)
 
     @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        *,
-        n_pairs: int | None = N_PAIRS,
-        random_state: Seed = 0,
-        **options: Any,
-    ) -> Self:
-        """Draw pairs of the training objects of an estimator.
+    def from_estimator(cls, estimator: Any, **options: Any) -> Self:
+        """Draw pairs of the training objects of an estimator, at most 20,000.
 
         Parameters
         ----------
         estimator : fitted estimator
             An estimator with the method ``shepard(n_pairs, random_state)``, which returns the
             dissimilarity, delta and conflict of sampled pairs.
-        n_pairs : int or None, default=20000
-            Maximum number of pairs to draw; None draws all pairs that ``shepard`` returns.
-        random_state : int, RandomState, Generator or None, default=0
-            Random state of the sampling.
         **options
             Options of `plot`, such as ``ax``.
 
@@ -178,86 +146,36 @@ class ShepardDisplay(Display):
         -------
         ShepardDisplay
         """
-        if not callable(getattr(estimator, "shepard", None)):
-            raise InvalidParameterError(
-                "estimator",
-                must=f"have the method shepard, got {type(estimator).__name__}",
-            )
-        dissimilarity, delta, conflict = estimator.shepard(
-            n_pairs=n_pairs, random_state=random_state
-        )
-        return cls(delta=delta, conflict=conflict, dissimilarity=dissimilarity).plot(
-            **options
-        )
+        validate_estimator(estimator, "shepard")
+        _, delta, conflict = estimator.shepard(n_pairs=N_PAIRS, random_state=0)
+        return cls(delta=delta, conflict=conflict).plot(**options)
 
-    @validate_options(x=("delta", "dissimilarity"))
-    def plot(
-        self,
-        *,
-        ax: Any = None,
-        x: str = "delta",
-        title: str | None = None,
-    ) -> Self:
+    def plot(self, *, ax: Any = None, title: str | None = None) -> Self:
         """Draw the diagram.
 
         Parameters
         ----------
         ax : Matplotlib axes, optional
             By default the axes of a new figure.
-        x : {"delta", "dissimilarity"}, default="delta"
-            Horizontal axis. With "dissimilarity" the line of a perfect fit is the curve delta =
-            phi(d).
         title : str, optional
 
         Returns
         -------
         self
         """
-        across = self.delta
-        reference: tuple[Any, Any] = ([0.0, 1.0], [0.0, 1.0])
-        xlabel = "transformed dissimilarity δ"
-        if x == "dissimilarity":
-            if self.dissimilarity is None:
-                raise InvalidInputError(
-                    "x='dissimilarity' needs the parameter dissimilarity, which is None"
-                )
-            across = self.dissimilarity
-            order = np.argsort(across, kind="stable")
-            places = (
-                np.linspace(0, len(order) - 1, N_REFERENCE_POINTS).round().astype(int)
-            )
-            kept = order[np.unique(places)]
-            reference = across[kept], self.delta[kept]
-            xlabel = "dissimilarity"
         is_dense = len(self.delta) > MAX_POINTS
         new_figure = ax is None
         ax = self._open_axes(ax, (5.6, 5) if is_dense else (5, 5))
+        self.points_ = draw_pairs(ax, self.delta, self.conflict, 0)
         self.colorbar_ = None
-        if is_dense:
-            right = max(
-                float(across.max()), 1.0 if x == "delta" else np.finfo(float).tiny
+        if is_dense and new_figure:
+            self.colorbar_ = self.figure_.colorbar(
+                self.points_, ax=ax, label="pairs", shrink=0.8
             )
-            extent = (min(float(across.min()), 0.0), right, 0.0, 1.0)
-            self.points_ = draw_density(
-                ax,
-                across,
-                self.conflict,
-                shades=_SHADES[0],
-                n_hexagons=45,
-                extent=extent,
-            )
-            if new_figure:
-                self.colorbar_ = self.figure_.colorbar(
-                    self.points_, ax=ax, label="pairs", shrink=0.8
-                )
-        else:
-            self.points_ = draw_points(ax, across, self.conflict, PALETTE[0])
-        self.reference_ = draw_reference(ax, *reference)
-        finish_axes(ax, xlabel, "degree of conflict", title)
-        ax.set_ylim(-0.03, 1.03)
-        if x == "delta":
-            ax.set_xlim(-0.03, 1.03)
-            set_equal_units(ax, "box")
+        self.reference_ = draw_diagonal(ax)
+        finish_axes(
+            ax, "transformed dissimilarity δ", "degree of conflict", title=title
+        )
         self.text_ = write_note(ax, f"RMS of conflict − δ: {self.root_mean_square:.3f}")
         return self
 
@@ -265,12 +183,12 @@ class ShepardDisplay(Display):
 class CalibrationDisplay(Display):
     """Display of the belief and plausibility of "same cluster" against target values.
 
-    Each pair of objects is a point in two panels, one for belief and one for plausibility. With
-    ``x="interval"`` the targets are the bounds of the confidence intervals. If the fit is good, the
-    points are near the diagonal. With ``x="probability"`` (simulated data) the targets are the true
-    probabilities. If the intervals are calibrated, the share of pairs with the belief below and the
-    plausibility above the diagonal is at least the confidence level. A text shows the share of
-    pairs whose true probability lies between belief and plausibility.
+    Each pair of objects is a point in two panels, one for belief and one for plausibility. The
+    targets are the bounds of the confidence intervals or, if they are known (simulated data), the
+    true probabilities. If the fit is good, beliefs and plausibilities against the bounds are near
+    the diagonal. If the intervals are calibrated, the share of pairs with the belief below and the
+    plausibility above the true probability is at least the confidence level. A text shows the share
+    of pairs whose true probability lies between belief and plausibility.
 
     Parameters
     ----------
@@ -323,16 +241,13 @@ class CalibrationDisplay(Display):
         probability: Any = None,
         confidence: float | None = None,
     ):
-        self.lower = validate_sequence(lower, "lower")
-        p = len(self.lower)
-        self.upper = validate_sequence(upper, "upper", p)
-        if (self.lower > self.upper).any():
-            raise InvalidParameterError("lower", must="not exceed upper")
-        self.belief = validate_sequence(belief, "belief", p)
-        self.plausibility = validate_sequence(plausibility, "plausibility", p)
-        self.probability = validate_optional(
-            validate_sequence, probability, "probability", p
-        )
+        self.lower = np.asarray(lower, dtype=float)
+        self.upper = np.asarray(upper, dtype=float)
+        self.belief = np.asarray(belief, dtype=float)
+        self.plausibility = np.asarray(plausibility, dtype=float)
+        self.probability = None
+        if probability is not None:
+            self.probability = np.asarray(probability, dtype=float)
         self.confidence = confidence
         self.root_mean_square = (
             _rms(self.belief - self.lower),
@@ -351,23 +266,16 @@ class CalibrationDisplay(Display):
         estimator: Any,
         *,
         posterior: Any = None,
-        n_pairs: int | None = N_PAIRS,
-        random_state: Seed = 0,
         **options: Any,
     ) -> Self:
-        """Draw pairs of the training objects of an estimator.
+        """Draw pairs of the training objects of an estimator, at most 20,000.
 
         Parameters
         ----------
         estimator : fitted BootClus
-            Another object with the attribute ``intervals_`` is also accepted.
+            Estimator with the confidence intervals ``intervals_``.
         posterior : array-like of shape (n, c), optional
-            True cluster probabilities of all objects. If given, the default of the option ``x`` is
-            "probability".
-        n_pairs : int or None, default=20000
-            Number of pairs to sample; None draws all pairs.
-        random_state : int, RandomState, Generator or None, default=0
-            Random state of the sampling.
+            True cluster probabilities of all objects.
         **options
             Options of `plot`, such as ``axes``.
 
@@ -375,86 +283,53 @@ class CalibrationDisplay(Display):
         -------
         CalibrationDisplay
         """
-        intervals = getattr(estimator, "intervals_", None)
-        if intervals is None:
-            raise InvalidParameterError(
-                "estimator",
-                must=f"be fitted and have intervals_, got {type(estimator).__name__}",
-            )
+        validate_estimator(estimator, "intervals_")
+        intervals = estimator.intervals_
         names = ("lower", "upper", "belief", "plausibility")
         values = {name: getattr(intervals, name) for name in names}
         if posterior is not None:
             values["probability"] = intervals.probabilities(posterior)
-            options.setdefault("x", "probability")
-        check(n_pairs, "n_pairs", choice(None) | integer(1))
-        if n_pairs is not None and n_pairs < len(intervals):
-            kept = as_generator(random_state).choice(
-                len(intervals), n_pairs, replace=False
-            )
+        if len(intervals) > N_PAIRS:
+            rng = np.random.default_rng(0)
+            kept = rng.choice(len(intervals), N_PAIRS, replace=False)
             values = {name: value[kept] for name, value in values.items()}
         return cls(**values, confidence=intervals.confidence).plot(**options)
 
-    @validate_options(x=("interval", "probability"))
-    def plot(
-        self,
-        *,
-        axes: Any = None,
-        x: str = "interval",
-        title: str | None = None,
-    ) -> Self:
+    def plot(self, *, axes: Any = None, title: str | None = None) -> Self:
         """Draw the two panels.
 
         Parameters
         ----------
         axes : sequence of two Matplotlib axes, optional
             Axes for belief and plausibility; by default on a new figure.
-        x : {"interval", "probability"}, default="interval"
-            Whether the horizontal axis shows the bounds of the confidence intervals or the true
-            probabilities.
         title : str, optional
 
         Returns
         -------
         self
         """
-        if x == "probability" and self.probability is None:
-            raise InvalidInputError(
-                "x='probability' needs the parameter probability, which is None"
-            )
-        is_dense = len(self.lower) > MAX_POINTS
         self._open_panels(axes, 2, 2, (4.6, 4.6))
         self.points_ = []
         self.reference_ = []
         self.texts_ = []
         panels = (
-            (self.lower, "lower bound P$^l$", self.belief, "belief Bel"),
-            (self.upper, "upper bound P$^u$", self.plausibility, "plausibility Pl"),
+            (self.lower, "lower bound", self.belief, "belief Bel"),
+            (self.upper, "upper bound", self.plausibility, "plausibility Pl"),
         )
         for which, (across, xlabel, values, ylabel) in enumerate(panels):
             ax = self.axes_[which]
-            if x == "probability":
+            if self.probability is not None:
                 across = self.probability
                 xlabel = "true probability"
-            if is_dense:
-                inside = np.clip(across, 0, 1), np.clip(values, 0, 1)
-                extent = (0.0, 1.0, 0.0, 1.0)
-                drawn = draw_density(
-                    ax, *inside, shades=_SHADES[which], n_hexagons=40, extent=extent
-                )
-            else:
-                drawn = draw_points(ax, across, values, PALETTE[which])
-            self.points_.append(drawn)
-            self.reference_.append(draw_reference(ax, [0, 1], [0, 1]))
+            self.points_.append(draw_pairs(ax, across, values, which))
+            self.reference_.append(draw_diagonal(ax))
             finish_axes(ax, xlabel, f"{ylabel} of “same cluster”")
-            ax.set_xlim(-0.03, 1.03)
-            ax.set_ylim(-0.03, 1.03)
-            set_equal_units(ax, "box")
-            self.texts_.append(write_note(ax, self._note(which, x)))
+            self.texts_.append(write_note(ax, self._note(which)))
         self._write_title(title)
         return self
 
-    def _note(self, which: int, x: str) -> str:
-        if x == "interval":
+    def _note(self, which: int) -> str:
+        if self.probability is None:
             symbol = ("Bel", "Pl")[which]
             return f"RMS of {symbol} − bound: {self.root_mean_square[which]:.3f}"
         if which == 0:
@@ -518,24 +393,11 @@ class PairProbabilityDisplay(Display):
         beliefs: Any = None,
         probability: Any = None,
     ):
-        indices = validate_points(pairs, "pairs", ("p", 2))
-        if not ((indices >= 0) & (indices < 2**53) & (indices % 1 == 0)).all():
-            raise InvalidParameterError(
-                "pairs", must="contain indices, nonnegative integers"
-            )
-        self.pairs = indices.astype(np.intp)
-        p = len(self.pairs)
-        self.values = as_reals(values, "values")
-        if self.values.ndim != 2 or len(self.values) != p or p == 0:
-            raise InvalidParameterError(
-                "values",
-                must=f"have a row for each of the {p} pairs, got shape {self.values.shape}",
-            )
-        self.intervals = validate_points(intervals, "intervals", (p, 2))
-        self.beliefs = validate_optional(validate_points, beliefs, "beliefs", (p, 2))
-        self.probability = validate_optional(
-            validate_sequence, probability, "probability", p
-        )
+        self.pairs = np.asarray(pairs)
+        self.values = np.asarray(values, dtype=float)
+        self.intervals = intervals
+        self.beliefs = beliefs
+        self.probability = probability
 
     @classmethod
     def from_estimator(
@@ -543,8 +405,6 @@ class PairProbabilityDisplay(Display):
         estimator: Any,
         X: Any,
         pairs: Any,
-        *,
-        posterior: Any = None,
         **options: Any,
     ) -> Self:
         """Draw the histograms of the given pairs of objects for a fitted estimator.
@@ -557,8 +417,6 @@ class PairProbabilityDisplay(Display):
             Training objects or new objects.
         pairs : array-like of shape (p, 2)
             Indices of the two objects of each pair in X.
-        posterior : array-like of shape (n, c), optional
-            True cluster probabilities of the objects.
         **options
             Options of `plot`, such as ``axes``.
 
@@ -566,11 +424,7 @@ class PairProbabilityDisplay(Display):
         -------
         PairProbabilityDisplay
         """
-        if not callable(getattr(estimator, "pair_probabilities", None)):
-            raise InvalidParameterError(
-                "estimator",
-                must=f"have pair_probabilities, got {type(estimator).__name__}",
-            )
+        validate_estimator(estimator, "pair_probabilities")
         predicted = estimator.predict_mass(X)
         if not isinstance(predicted, CredalPartition):
             raise InvalidParameterError(
@@ -582,28 +436,15 @@ class PairProbabilityDisplay(Display):
             raise InvalidParameterError(
                 "pairs", must="contain at least one pair of objects", value=pairs
             )
-        probability = None
-        if posterior is not None:
-            shape = len(predicted), predicted.n_clusters
-            true = validate_points(posterior, "posterior", shape)
-            first, second = np.asarray(pairs).T
-            probability = np.einsum("pc,pc->p", true[first], true[second])
         display = cls(
             values=estimator.pair_probabilities(X, pairs),
             pairs=pairs,
             intervals=estimator.pair_intervals(X, pairs),
             beliefs=np.column_stack([relations[:, 1], 1 - relations[:, 2]]),
-            probability=probability,
         )
         return display.plot(**options)
 
-    @validate_options()
-    def plot(
-        self,
-        *,
-        axes: Any = None,
-        title: str | None = None,
-    ) -> Self:
+    def plot(self, *, axes: Any = None, title: str | None = None) -> Self:
         """Draw the histograms.
 
         Parameters
@@ -620,8 +461,7 @@ class PairProbabilityDisplay(Display):
         self._open_panels(axes, p, 2 if p in (2, 4) else 3, (4.2, 2.8))
         self.lines_ = [self._draw_panel(e, ax) for e, ax in enumerate(self.axes_)]
         self.axes_[0].legend(fontsize="small", framealpha=0.85, edgecolor="none")
-        if title is not None:
-            self.figure_.suptitle(title)
+        self._write_title(title)
         return self
 
     def _draw_panel(self, e: int, ax: Any) -> dict[str, Any]:
@@ -677,10 +517,10 @@ class PairMatrixDisplay(Display):
     ----------
     matrices : mapping of str to array of shape (m, m)
         Values of the pairs, by the title of the panel.
-    labels : sequence of m str, optional
+    labels : sequence of m str
         Name of the cluster of each row.
-    objects : sequence of m int, optional
-        Index of the object in each row; 0..m-1 by default.
+    objects : sequence of m int
+        Index of the object in each row.
 
     Attributes
     ----------
@@ -711,25 +551,12 @@ class PairMatrixDisplay(Display):
         self,
         *,
         matrices: Mapping[str, Any],
-        labels: Sequence[Hashable] | None = None,
-        objects: Any = None,
+        labels: Sequence[Hashable],
+        objects: Any,
     ):
-        self.matrices = validate_mapping(
-            matrices, "matrices", validate_points, ("m", "m")
-        )
-        shapes = {matrix.shape for matrix in self.matrices.values()}
-        m = min((len(matrix) for matrix in self.matrices.values()), default=0)
-        if shapes != {(m, m)} or m == 0:
-            raise InvalidParameterError(
-                "matrices",
-                must=f"be square matrices of the same size, got {sorted(shapes)}",
-            )
-        if labels is None:
-            labels = [""] * m
-        if objects is None:
-            objects = np.arange(m)
-        self.labels = validate_names(labels, "labels", m)
-        self.objects = validate_sequence(objects, "objects", m).astype(np.intp)
+        self.matrices = {name: np.asarray(one) for name, one in matrices.items()}
+        self.labels = validate_names(labels, "labels", len(labels))
+        self.objects = np.asarray(objects)
 
     @classmethod
     def from_partition(cls, partition: Any, **options: Any) -> Self:
@@ -798,7 +625,6 @@ class PairMatrixDisplay(Display):
         labels = [names[k] for k in partition.labels_with_outliers[order]]
         return cls(matrices=matrices, labels=labels, objects=order).plot(**options)
 
-    @validate_options()
     def plot(self, *, axes: Any = None, title: str | None = None) -> Self:
         """Draw the heat maps, with the same scale in all panels.
 
@@ -895,15 +721,16 @@ class ConstraintsDisplay(Display):
         labels: Any = None,
         axis_names: tuple[str, str] = ("", ""),
     ):
-        self.points = validate_points(points, "points")
-        check(constraints, "constraints", kind(Constraints))
-        constraints.check(len(self.points))
-        self.constraints = constraints
+        self.points = np.asarray(points, dtype=float)
         n = len(self.points)
-        if labels is None:
-            labels = np.full(n, -1)
-        self._names, self._codes = encode_labels(labels, "labels", n)
-        self.labels = self._names[self._codes]
+        check(constraints, "constraints", kind(Constraints))
+        constraints.check(n)
+        self.constraints = constraints
+        self.labels = as_labels(np.full(n, -1) if labels is None else labels, "labels")
+        if self.labels.shape != (n,):
+            raise InvalidParameterError(
+                "labels", must=f"contain {n} labels, got {len(self.labels)}"
+            )
         self.axis_names = tuple(validate_names(axis_names, "axis_names", 2))
 
     @classmethod
@@ -937,25 +764,13 @@ class ConstraintsDisplay(Display):
         )
         return display.plot(**options)
 
-    @validate_options()
-    def plot(
-        self,
-        *,
-        ax: Any = None,
-        colors: Sequence[Any] | None = None,
-        legend: bool | str = "auto",
-        title: str | None = None,
-    ) -> Self:
+    def plot(self, *, ax: Any = None, title: str | None = None) -> Self:
         """Draw the objects and the constraints.
 
         Parameters
         ----------
         ax : Matplotlib axes, optional
             By default the axes of a new figure.
-        colors : sequence of colors, optional
-            Colors of the labels.
-        legend : bool or "auto"
-            Whether to draw a legend; "auto" draws it if there are constraints.
         title : str, optional
 
         Returns
@@ -963,15 +778,15 @@ class ConstraintsDisplay(Display):
         self
         """
         n = len(self.points)
-        is_label = np.array([str(name) != "-1" for name in self._names], dtype=bool)
-        inks: list[Any] = [_UNLABELED_COLOR] * len(self._names)
-        palette = cluster_colors(int(is_label.sum()), colors)
-        for code, ink in zip(np.flatnonzero(is_label), palette, strict=True):
-            inks[code] = ink
+        names, codes = np.unique(self.labels, return_inverse=True)
+        palette = iter(cluster_colors(len(names)))
+        inks = [
+            _UNLABELED_COLOR if str(name) == "-1" else next(palette) for name in names
+        ]
         ax = self._open_axes(ax, (6.4, 5))
         self.point_artists_ = [
             ax.scatter(
-                *self.points[self._codes == code].T,
+                *self.points[codes == code].T,
                 s=float(np.clip(400 / np.sqrt(max(n, 1)), 2, 30)),
                 color=[ink],
                 linewidths=0,
@@ -986,11 +801,10 @@ class ConstraintsDisplay(Display):
         self.cannot_link_artist_ = self._draw_links(
             "cannot-link", cannot_link, PALETTE[1], "--"
         )
-        finish_axes(ax, title=title)
-        name_axes(ax, self.axis_names)
+        finish_axes(ax, *self.axis_names, title=title)
         artists = self.must_link_artist_, self.cannot_link_artist_
         handles = [artist for artist in artists if len(artist.get_paths())]
-        if handles and resolve_auto(legend, True):
+        if handles:
             draw_legend(
                 ax, handles, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2
             )

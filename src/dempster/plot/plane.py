@@ -69,13 +69,10 @@ def project_to_plane(X: Any, n_objects: int | None = None) -> Plane:
         return Plane(
             points, (str(names[0]), ""), 1, lambda rows: rows[:, :1] * [1.0, 0.0]
         )
-    if p == 2:
-        return Plane(data, (str(names[0]), str(names[1])), 2, np.asarray)
-    model = fit_components(data)
+    model = fit_components(data) if p > 2 else None
     if model is None:
-        center = data.mean(axis=0)
-        points = (data - center)[:, :2]
-        return Plane(points, ("PC 1", "PC 2"), p, lambda rows: (rows - center)[:, :2])
+        axis_names = str(names[0]), str(names[1])
+        return Plane(data[:, :2], axis_names, p, lambda rows: rows[:, :2])
     first, second = (
         f"PC {k} ({100 * share:.0f} % of variance)"
         for k, share in enumerate(model.explained_variance_ratio_, start=1)

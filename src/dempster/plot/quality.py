@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+from scipy.stats import binned_statistic
 
 import dempster.explain as explain
 from dempster._errors import InvalidInputError, InvalidParameterError
@@ -16,33 +17,25 @@ from dempster._validation import (
     as_labels,
     as_reals,
     check,
-    check_choice,
     convert_fields,
     flag,
-    kind,
     real,
 )
-from dempster.belief import MassFunctions
-from dempster.belief.decisions import SINGLE_RULES
 from dempster.plot._canvas import (
     CurvesDisplay,
     Display,
     cluster_colors,
-    draw_line_legend,
+    draw_legend,
     finish_axes,
     name_estimators,
-    resolve_auto,
     validate_estimator,
-    validate_mapping,
-    validate_options,
-    validate_sequence,
 )
+from dempster.plot.credal_partition import MIN_RASTER_OBJECTS
 from dempster.plot.palette import GREY, INK
 
 _GAP_SHARE = 0.015  # Gap between clusters, as a share of the objects.
 _LIGHT = 0.35  # Share of the cluster color in the lighter color of ambiguous objects.
 MAX_NAME_CHARACTERS = 22
-_MAX_POINTS = 5_000
 _N_BINS = 8
 
 
@@ -52,19 +45,11 @@ class SilhouetteDisplay(Display):
     def __init__(self, silhouette: explain.CredalSilhouette):
         self.silhouette = silhouette
 
-    @validate_options()
-    def plot(
-        self,
-        *,
-        ax: Any = None,
-        colors: Sequence[Any] | None = None,
-        legend: bool | str = "auto",
-        title: str | None = None,
-    ) -> Self:
+    def plot(self, *, ax: Any = None, title: str | None = None) -> Self:
         """Draw the silhouettes."""
         s = self.silhouette
         c = s.partition.n_clusters
-        palette = cluster_colors(c, colors)
+        palette = cluster_colors(c)
         ax = self._open_axes(ax, (6.4, float(np.clip(2 + 0.35 * c, 4, 12))))
         labels = s.partition.labels[s.objects]
         gap = max(1.0, _GAP_SHARE * len(s))
@@ -93,13 +78,13 @@ class SilhouetteDisplay(Display):
         xlabel = "credal silhouette"
         if s.is_sampled:
             xlabel += f" ({len(s):,} of {len(s.partition):,} objects)"
-        finish_axes(ax, xlabel, "cluster", title)
+        finish_axes(ax, xlabel, "cluster", title=title)
         ax.spines["left"].set_visible(False)
         ax.axvline(0, color=GREY, linewidth=0.8)
-        means = {
-            "mean": (s.mean, "--"),
-            "mean of certain objects": (s.certain_mean, ":"),
-        }
+        means = (
+            ("mean", s.mean, "--"),
+            ("mean of certain objects", s.certain_mean, ":"),
+        )
         self.lines_ = [
             ax.axvline(
                 value,
@@ -108,14 +93,13 @@ class SilhouetteDisplay(Display):
                 linestyle=style,
                 label=f"{name}: {value:.2f}",
             )
-            for name, (value, style) in means.items()
+            for name, value, style in means
             if np.isfinite(value)
         ]
         ax.set_ylim(max(y - gap, 1.0), 0)
         ax.set_yticks(ticks, _shorten_frame(s.partition), parse_math=False)
         ax.tick_params(axis="y", length=0)
-        if resolve_auto(legend, True):
-            self._draw_legend()
+        self._draw_legend()
         return self
 
     def _draw_legend(self) -> None:
@@ -129,15 +113,8 @@ class SilhouetteDisplay(Display):
         if n_outliers := int((sizes == 0).sum()):
             label = f"({format_count(n_outliers, 'outlier')} not shown)"
             handles.append(Patch(facecolor="none", label=label))
-        self.ax_.legend(
-            handles=handles,
-            fontsize="small",
-            frameon=False,
-            ncols=2,
-            loc="upper center",
-            bbox_to_anchor=(0.5, 0),
-            borderaxespad=4.5,
-        )
+        below = {"loc": "upper center", "bbox_to_anchor": (0.5, 0)}
+        draw_legend(self.ax_, handles, ncols=2, borderaxespad=4.5, **below)
 
 
 class StabilityDisplay(Display):
@@ -146,17 +123,10 @@ class StabilityDisplay(Display):
     def __init__(self, stability: explain.Stability):
         self.stability = stability
 
-    @validate_options()
-    def plot(
-        self,
-        *,
-        axes: Any = None,
-        colors: Sequence[Any] | None = None,
-        title: str | None = None,
-    ) -> Self:
+    def plot(self, *, axes: Any = None, title: str | None = None) -> Self:
         """Draw the stability of the clusters and of the objects."""
         c = self.stability.partition.n_clusters
-        palette = cluster_colors(c, colors)
+        palette = cluster_colors(c)
         self._open_panels(axes, 2, 2, (5.2, float(np.clip(1.5 + 0.3 * c, 3.6, 12))))
         self._draw_clusters(self.axes_[0], palette)
         self._draw_objects(self.axes_[1], palette)
@@ -204,30 +174,31 @@ class StabilityDisplay(Display):
         change = 1 - s.objects
         seen = np.flatnonzero(s.drawn > 0)
         rng = np.random.default_rng(0)
-        points = seen
-        if len(seen) > _MAX_POINTS:
-            points = rng.choice(seen, _MAX_POINTS, replace=False)
-        labels = s.partition.labels_with_outliers[points]
+        labels = s.partition.labels_with_outliers[seen]
         inks = np.where((labels >= 0)[:, None], palette[labels], 0.1)
         # Reproducible jitter separates points at the same position.
-        jittered = np.clip(
-            change[points] + rng.uniform(-0.012, 0.012, len(points)), -0.02, 1.02
-        )
-        size = np.clip(4000 / max(len(points), 1), 8, 22)
-        size = size * np.where(change[points] > 0, 1.0, 0.5)
+        jitter = rng.uniform(-0.012, 0.012, len(seen))
+        size = np.clip(4000 / max(len(seen), 1), 8, 22)
         self.object_points_ = ax.scatter(
-            doubt[points], jittered, s=size, c=inks, alpha=0.45, linewidths=0
+            doubt[seen],
+            np.clip(change[seen] + jitter, -0.02, 1.02),
+            s=size * np.where(change[seen] > 0, 1.0, 0.5),
+            c=inks,
+            alpha=0.45,
+            linewidths=0,
+            rasterized=len(seen) > MIN_RASTER_OBJECTS,
         )
         inside = seen[doubt[seen] <= 1]  # Outliers have a doubt above 1.
-        bins = np.minimum((doubt[inside] * _N_BINS).astype(int), _N_BINS - 1)
-        count = np.bincount(bins, minlength=_N_BINS)
-        filled = count > 0
-        means = [
-            np.bincount(bins, values[inside], minlength=_N_BINS)[filled] / count[filled]
-            for values in (doubt, change)
-        ]
+        means = binned_statistic(
+            doubt[inside], [doubt[inside], change[inside]], bins=_N_BINS, range=(0, 1)
+        ).statistic
         (self.mean_line_,) = ax.plot(
-            *means, color=INK, linewidth=1.4, marker="o", markersize=3.5, label="mean"
+            *means[:, ~np.isnan(means[0])],
+            color=INK,
+            linewidth=1.4,
+            marker="o",
+            markersize=3.5,
+            label="mean",
         )
         finish_axes(ax, "doubt", "share of resamples with another assignment")
         if doubt[seen].max(initial=0) > 1:
@@ -259,17 +230,18 @@ def _write_above(ax: Any, x: float, text: str, ha: str) -> None:
 class RetentionCurveDisplay(CurvesDisplay):
     """Display of one or several `RetentionCurve`, which their method `plot` creates."""
 
-    _curve_class = explain.RetentionCurve
-    _style = {"marker": "o", "markersize": 3}
-
-    def _points(self, curve: Any) -> tuple[np.ndarray, np.ndarray]:
-        return curve.share, curve.quality
+    def _draw_curve(self, curve: Any, **style: Any) -> list[Any]:
+        return self.ax_.plot(
+            curve.share, curve.quality, marker="o", markersize=3, **style
+        )
 
     def _finish(self, title: str | None) -> None:
         from matplotlib.ticker import PercentFormatter
 
         ylabel = "adjusted Rand index of retained objects"
-        finish_axes(self.ax_, "share of retained objects", ylabel, title, grid=True)
+        finish_axes(
+            self.ax_, "share of retained objects", ylabel, title=title, grid=True
+        )
         self.ax_.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
 
 
@@ -314,14 +286,9 @@ class CoverageDisplay(Display):
     def __init__(
         self, *, confidence: Any, coverage: Mapping[str, Any], size: Mapping[str, Any]
     ):
-        self.confidence = validate_sequence(confidence, "confidence")
-        n = len(self.confidence)
-        self.coverage = validate_mapping(coverage, "coverage", validate_sequence, n)
-        self.size = validate_mapping(size, "size", validate_sequence, n)
-        if not self.coverage or self.coverage.keys() != self.size.keys():
-            raise InvalidInputError(
-                "coverage and size must have the same names, and at least one"
-            )
+        self.confidence = np.asarray(confidence, dtype=float)
+        self.coverage = dict(coverage)
+        self.size = dict(size)
 
     @classmethod
     def from_estimator(
@@ -347,31 +314,8 @@ class CoverageDisplay(Display):
         CoverageDisplay
         """
         validate_estimator(estimator, "predict_mass")
-        return cls.from_masses(
-            estimator.predict_mass(X), y, by_class=by_class, **options
-        )
-
-    @classmethod
-    def from_masses(
-        cls, masses: MassFunctions, y: Any, *, by_class: bool = False, **options: Any
-    ) -> Self:
-        """Compute the curves of predicted mass functions, and draw them.
-
-        Parameters
-        ----------
-        masses : MassFunctions
-            Predicted mass functions of the n objects.
-        y : array-like of shape (n,)
-            True classes, which are elements of the frame.
-        by_class, **options
-            See `from_estimator`.
-
-        Returns
-        -------
-        CoverageDisplay
-        """
-        check(masses, "masses", kind(MassFunctions))
         check(by_class, "by_class", flag)
+        masses = estimator.predict_mass(X)
         places = {name: k for k, name in enumerate(masses.frame)}
         truth = _validate_classes(y, len(masses), places)
         codes = np.array([places[name] for name in truth.tolist()], dtype=np.intp)
@@ -391,25 +335,13 @@ class CoverageDisplay(Display):
             size[name] = _share_above(contour[rows].ravel()) * contour.shape[1]
         return cls(confidence=_LEVELS, coverage=coverage, size=size).plot(**options)
 
-    @validate_options()
-    def plot(
-        self,
-        *,
-        axes: Any = None,
-        colors: Sequence[Any] | None = None,
-        legend: bool | str = "auto",
-        title: str | None = None,
-    ) -> Self:
+    def plot(self, *, axes: Any = None, title: str | None = None) -> Self:
         """Draw the coverage on the left and the size on the right.
 
         Parameters
         ----------
         axes : sequence of two Matplotlib axes, optional
             By default the axes of a new figure.
-        colors : sequence of colors, optional
-            Colors of the curves.
-        legend : bool or "auto"
-            Whether to draw a legend; "auto" draws it if there are several curves.
         title : str, optional
             Title of the left panel.
 
@@ -417,7 +349,7 @@ class CoverageDisplay(Display):
         -------
         self
         """
-        palette = cluster_colors(len(self.coverage), colors)
+        palette = cluster_colors(len(self.coverage))
         self._open_panels(axes, 2, 2, (4.6, 3.8))
         self.lines_ = []
         for ax, curves in zip(self.axes_, (self.coverage, self.size), strict=True):
@@ -428,13 +360,15 @@ class CoverageDisplay(Display):
         left, right = self.axes_
         left.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle="--", zorder=1)
         finish_axes(
-            left, "confidence", "share of sets with the true class", title, grid=True
+            left,
+            "confidence",
+            "share of sets with the true class",
+            title=title,
+            grid=True,
         )
-        finish_axes(
-            right, "confidence", "mean number of classes in a set", None, grid=True
-        )
-        if resolve_auto(legend, len(self.coverage) > 1):
-            draw_line_legend(left, self.lines_[: len(self.coverage)])
+        finish_axes(right, "confidence", "mean number of classes in a set", grid=True)
+        if len(self.coverage) > 1:
+            draw_legend(left, self.lines_[: len(self.coverage)])
         return self
 
 
@@ -564,31 +498,19 @@ class RejectionCurveDisplay(CurvesDisplay):
     (0.013, 0.0)
     """
 
-    _curve_class = RejectionCurve
-    _style = {"drawstyle": "steps-post"}
-
     @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
-        *,
-        rule: str = "pignistic",
-        **options: Any,
-    ) -> Self:
+    def from_estimator(cls, estimator: Any, X: Any, y: Any, **options: Any) -> Self:
         """Draw the curves of fitted classifiers on objects with known classes.
 
         Parameters
         ----------
         estimator : fitted classifier, or mapping of names to classifiers
-            Classifiers with ``predict_mass`` or, for comparison, ``predict_proba``.
+            Classifiers with ``predict_mass`` or, for comparison, ``predict_proba``. The expected
+            loss of a decision is one minus its pignistic or predicted probability.
         X : array-like of shape (n, n_features)
             Attributes of the objects.
         y : array-like of shape (n,)
             True classes.
-        rule : {"pignistic", "maximin", "maximax", "hurwicz"}, default="pignistic"
-            Rule that defines the expected loss, see `MassFunctions.decide`.
         **options
             Options of `plot`, such as ``ax``.
 
@@ -597,45 +519,15 @@ class RejectionCurveDisplay(CurvesDisplay):
         RejectionCurveDisplay
         """
         estimators = name_estimators(estimator)
-        curves = {
-            name: _compute_curve(one, X, y, rule) for name, one in estimators.items()
-        }
+        curves = {name: _compute_curve(one, X, y) for name, one in estimators.items()}
         return cls(curves=curves).plot(**options)
 
-    @classmethod
-    def from_masses(
-        cls,
-        masses: MassFunctions | Mapping[str, MassFunctions],
-        y: Any,
-        *,
-        rule: str = "pignistic",
-        **options: Any,
-    ) -> Self:
-        """Draw the curves of predicted mass functions of objects with known classes.
-
-        Parameters
-        ----------
-        masses : MassFunctions, or mapping of names to MassFunctions
-            Predicted mass functions of the n objects.
-        y : array-like of shape (n,)
-            True classes, which are elements of the frame.
-        rule, **options
-            See `from_estimator`.
-
-        Returns
-        -------
-        RejectionCurveDisplay
-        """
-        by_name = masses if isinstance(masses, Mapping) else {"masses": masses}
-        curves = {
-            str(name): _compute_mass_curve(one, y, rule)
-            for name, one in by_name.items()
-        }
-        return cls(curves=curves).plot(**options)
-
-    def _points(self, curve: Any) -> tuple[np.ndarray, np.ndarray]:
-        return np.append(curve.rejection_rate, 1.0), np.append(
-            curve.error, curve.error[-1]
+    def _draw_curve(self, curve: Any, **style: Any) -> list[Any]:
+        return self.ax_.plot(
+            np.append(curve.rejection_rate, 1.0),
+            np.append(curve.error, curve.error[-1]),
+            drawstyle="steps-post",
+            **style,
         )
 
     def _finish(self, title: str | None) -> None:
@@ -643,37 +535,31 @@ class RejectionCurveDisplay(CurvesDisplay):
             self.ax_,
             "share of rejected objects",
             "error of decided objects",
-            title,
+            title=title,
             grid=True,
         )
         self.ax_.set_xlim(0, 1)
         self.ax_.set_ylim(bottom=0)
 
 
-def _compute_curve(estimator: Any, X: Any, y: Any, rule: str) -> RejectionCurve:
+def _compute_curve(estimator: Any, X: Any, y: Any) -> RejectionCurve:
     validate_estimator(estimator)
     if callable(getattr(estimator, "predict_mass", None)):
-        return _compute_mass_curve(estimator.predict_mass(X), y, rule)
-    if not hasattr(estimator, "predict_proba"):
+        masses = estimator.predict_mass(X)
+        classes = np.empty(masses.n_clusters, dtype=object)
+        classes[:] = masses.frame
+        losses = masses.expected_losses("pignistic")
+    elif hasattr(estimator, "predict_proba"):
+        classes = estimator.classes_
+        losses = 1 - np.asarray(estimator.predict_proba(X))
+    else:
         raise InvalidParameterError(
             "estimator",
             must=f"have predict_mass or predict_proba, got {type(estimator).__name__}",
         )
-    probabilities = np.asarray(estimator.predict_proba(X))
-    classes = _validate_classes(y, len(probabilities), estimator.classes_)
-    wrong = estimator.classes_[probabilities.argmax(axis=1)] != classes
-    return RejectionCurve.from_losses(wrong, 1 - probabilities.max(axis=1))
-
-
-def _compute_mass_curve(masses: MassFunctions, y: Any, rule: str) -> RejectionCurve:
-    check_choice(rule, "rule", SINGLE_RULES)
-    classes = _validate_classes(y, len(masses), masses.frame)
-    losses = masses.expected_losses(rule)
-    frame = np.empty(masses.n_clusters, dtype=object)
-    frame[:] = masses.frame
-    return RejectionCurve.from_losses(
-        frame[losses.argmin(axis=1)] != classes, losses.min(axis=1)
-    )
+    truth = _validate_classes(y, len(losses), classes)
+    wrong = classes[losses.argmin(axis=1)] != truth
+    return RejectionCurve.from_losses(wrong, losses.min(axis=1))
 
 
 def _validate_classes(y: Any, n: int, known: Iterable[Any]) -> np.ndarray:
