@@ -85,12 +85,7 @@ def test_words_agree_with_the_rules(name):
         if "str" not in re.findall(
             r"\w+", parameter.kind
         ):  # "str" permits further words
-            options = [
-                option
-                for part in rule.alternatives or [rule]
-                for option in part.options
-            ]
-            words = {option for option in options if isinstance(option, str)}
+            words = {option for option in rule.options if isinstance(option, str)}
             assert set(parameter.words) == words, parameter.name
 
 

@@ -358,19 +358,14 @@ def _path_lengths(
 
     The lengths have the shape (n_cells, n_landmarks), and the positions the shape (n_landmarks,).
     """
-    if neighbors_key not in adata.uns:
-        raise InvalidParameterError(
-            "neighbors_key",
-            must=f"be a key of adata.uns, got {neighbors_key!r}; "
-            "call scanpy.pp.neighbors(adata) first",
-        )
     # no key before scanpy 1.6
-    distances_key = adata.uns[neighbors_key].get("distances_key", "distances")
-    if distances_key not in adata.obsp:
+    description = adata.uns.get(neighbors_key, {})
+    distances_key = description.get("distances_key", "distances")
+    if neighbors_key not in adata.uns or distances_key not in adata.obsp:
         raise InvalidParameterError(
             "neighbors_key",
-            must=f"describe a graph of distances, but adata.obsp[{distances_key!r}] does not "
-            "exist; call scanpy.pp.neighbors(adata) again",
+            must=f"describe a graph in adata.obsp[{distances_key!r}], got {neighbors_key!r}; "
+            "call scanpy.pp.neighbors(adata) first",
         )
     graph = sparse.csr_array(adata.obsp[distances_key])
     # Dijkstra's algorithm does not end if a distance is negative.

@@ -1,7 +1,5 @@
 """``dempster cluster`` on Parquet files that are read in blocks."""
 
-import re
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -48,11 +46,6 @@ def test_folder_of_masses(folder, name):
     assert "ECM, 3 clusters: 600 objects, 2 attributes (standardized)" in done.output
     assert "left out columns that are not numeric: name" in done.output
     assert "left out constant columns: same" in done.output
-    assert "a pass over X begins, for moments" in done.output
-    assert re.search(
-        r"passes over 600 rows, [\d,]+ rows per second, peak memory [\d,]+ MB",
-        done.output,
-    )
     (path,) = (folder / "out").iterdir()
     found = read_partition(path)
     expected = (

@@ -62,9 +62,6 @@ WORDS = [3, None, "magic", [], np.ones(2)]
 TABLES = [3, None, "text", np.ones((3, 2)), [[1.0]], {"a": [1]}, object()]
 INVALID = {
     "files": (lambda v: Recipe(v), [3, 0.5, object(), [3], [b"x"], (), {"a": 1}]),
-    "columns": (lambda v: Recipe("t.csv", columns=v), NAMES),
-    "exclude": (lambda v: Recipe("t.csv", exclude=v), NAMES),
-    "categories": (lambda v: Recipe("t.csv", categories=v), NAMES),
     "constraints": (lambda v: Recipe("t.csv", constraints=v), PATHS),
     "labels": (lambda v: Recipe("t.csv", labels=v), PATHS),
     "truth": (lambda v: Recipe("t.csv", truth=v), PATHS),
@@ -88,7 +85,6 @@ INVALID = {
     "table": (choose_attributes, TABLES),
     "table of transform": (PREPARATION.transform, TABLES),
     "rows": (PREPARATION.apply, TABLES),
-    "points": (PREPARATION.to_original_units, ["x", object(), 1j, [[1.0], [1.0, 2.0]]]),
     "center": (
         lambda v: Preparation(["a"], [], v, [1.0]),
         ["x", 1j, [np.nan], object()],
@@ -136,10 +132,6 @@ INVALID = {
     "path of write_constraints": (
         lambda v: write_constraints(Constraints([(0, 1)]), v),
         PATHS,
-    ),
-    "index": (
-        lambda v: write_constraints(Constraints([(0, 1)]), "c.csv", v),
-        [3, "ab", ["a"], object()],
     ),
     "values": (
         lambda v: MassFunctions.from_function(v, FocalSets.full(2)),

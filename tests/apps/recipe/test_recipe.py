@@ -139,10 +139,10 @@ def test_result(folder):
     assert notes == [
         "left out the column name (text, different in every row; it may be the index)"
     ]
-    assert result.notes[:1] == notes
-    assert "standardized" in result.notes[1]
-    assert result.truth.tolist() == flowers()["color"].tolist()
-    assert result.choices["n_clusters"].startswith("3;")
+    assert result.prepared.notes[:1] == notes
+    assert "standardized" in result.prepared.notes[1]
+    assert result.prepared.truth.tolist() == flowers()["color"].tolist()
+    assert result.partition.metadata["choices"]["n_clusters"].startswith("3;")
     assert list(result.table.columns) == list(flowers().columns)
     assert result.attributes.columns == ["length, cm", "width", "depth"]
     assert result.seconds > 0
@@ -155,7 +155,7 @@ def test_default_scaling_is_that_of_the_class(folder, factor):
     table.to_csv("scaled.csv", index=False)
     result = Recipe("scaled.csv", exclude=["name"]).run()
     assert result.attributes.is_scaled == (factor == 1)
-    assert ("the columns were standardized" in result.notes) == (factor == 1)
+    assert ("the columns were standardized" in result.prepared.notes) == (factor == 1)
     columns = result.attributes.columns
     model = CredalClustering(random_state=0).fit(table[columns])
     np.testing.assert_array_equal(result.partition.labels, model.labels_)

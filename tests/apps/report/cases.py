@@ -80,7 +80,6 @@ def hostile_report():
         title=HOSTILE[1],
         names=HOSTILE[:3],
         stability=False,
-        n_explained=4,
     )
 
 
@@ -89,9 +88,7 @@ def many_report():
     X, _ = make_blobs(
         1200, 3, centers=60, cluster_std=0.9, center_box=(-12, 12), random_state=3
     )
-    return make_report(
-        ECM(60, n_init=1, random_state=0).fit(X), X, stability=False, n_explained=2
-    )
+    return make_report(ECM(60, n_init=1, random_state=0).fit(X), X, stability=False)
 
 
 @dataclass

@@ -194,6 +194,27 @@ def test_the_selected_number_and_shape_are_explained():
     assert "Connected clustersNeighbors have the same label" in text
 
 
+def test_means_of_all_clusters():
+    frame = pd.DataFrame({"size": np.arange(40.0), "same": np.tile([1.0, 3.0], 20)})
+    report = make_report(np.repeat(["small", "large"], 20), frame, stability=False)
+    [means] = [
+        one
+        for one in read(report.to_html()).all("table")
+        if one.attributes.get("id") == "mean-table"
+    ]
+    cells = [
+        [(span.text, span.attributes["class"]) for span in cell.all("span")[-1:]]
+        for row in means.all("tr")[1:]
+        for cell in row.all("td")
+    ]
+    assert cells == [
+        [("29.5", "higher-3")],
+        [("2", "lower-0")],
+        [("9.5", "lower-3")],
+        [("2", "lower-0")],
+    ]
+
+
 def test_cluster_names():
     X = points(90)
     model = ECM(3, random_state=0).fit(X)
@@ -317,7 +338,7 @@ def test_map_coordinates():
 @pytest.mark.parametrize("subject", SUBJECTS, ids=str)
 def test_all_clusterers(subject):
     model = subject.fitted()
-    report = make_report(model, subject.data, stability=False, n_explained=1)
+    report = make_report(model, subject.data, stability=False)
     assert [
         section.attributes["id"] for section in read(report.to_html()).all("section")
     ] == SECTIONS
@@ -344,9 +365,7 @@ def test_dissimilarities():
 def test_landmark_scaling():
     X = points(900)
     D = np.linalg.norm(X[:, None] - X, axis=2)
-    report = make_report(
-        (X[:, 0] > 0).astype(int), D, metric="precomputed", n_explained=0
-    )
+    report = make_report((X[:, 0] > 0).astype(int), D, metric="precomputed")
     a, b = (axis["high"] - axis["low"] for axis in map_data(report)["axes"][:2])
     centered = X - X.mean(axis=0)
     extents = np.ptp(
@@ -368,7 +387,7 @@ def test_several_views():
 def test_sizes(n, c, p):
     partition = CredalPartition(masses(n, FocalSets.simple(c)), FocalSets.simple(c))
     X = np.random.default_rng(0).normal(size=(n, p))
-    report = make_report(partition, X, n_explained=1)
+    report = make_report(partition, X)
     assert (report.n_objects, report.n_clusters) == (n, c)
     assert len(report.to_html()) < 1_500_000
     assert make_report(partition).n_objects == n
@@ -392,7 +411,7 @@ def test_column_types():
     )
     text = report_text(make_report(rng.integers(0, 3, n), frame))
     assert "“name” and “count”" in text
-    assert "kind = red" in text
+    assert all(name in text for name in ("number", "kind = red", "yes", "day"))
 
 
 @pytest.mark.long
@@ -526,8 +545,6 @@ def test_invalid_subjects_and_tables(arguments, message):
         ("names", {"z": "a"}),
         ("stability", "yes"),
         ("seconds", -1),
-        ("n_explained", 1.5),
-        ("max_points", 0),
         ("fit_params", 3),
         ("recipe", "dempster cluster"),
         ("random_state", "seed"),

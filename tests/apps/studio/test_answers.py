@@ -58,14 +58,14 @@ def test_rule_recovers_a_rectangle():
     rule = fit_rule(table, chosen)
     assert {condition.column for condition in rule.conditions} == {"b", "d"}
     np.testing.assert_array_equal(rule.holds(table), chosen)
-    assert len(rule.to_text()) < 60  # few digits
+    assert len(rule.describe()["text"]) < 60  # few digits
 
 
 def test_rule_validation_and_round_trip():
     table = pd.DataFrame({"x": [1.0, 2.0, np.nan, 4.0], "name": list("abcd")})
     rule = Rule.from_json([{"column": "x", "low": 1.5, "high": 4}])
     assert rule.holds(table).tolist() == [False, True, False, True]
-    assert rule.to_text() == "x from 1.5 to 4"
+    assert rule.describe()["text"] == "x from 1.5 to 4"
     assert Rule.from_json(rule.describe()["conditions"]) == rule
     with pytest.raises(ValueError, match="conditions must"):
         Rule.from_json([{"column": "x", "low": 2, "high": 1}])
@@ -134,7 +134,6 @@ def test_two_attributes_are_not_distorted():
     data = np.random.default_rng(0).normal(size=(200, 2))
     found = compute_distortion(data, data)
     assert (found["kept"], found["grade"]) == (1.0, "faithful")
-    assert found["correlation"] == pytest.approx(1)
 
 
 def test_noise_in_many_dimensions_is_distorted():

@@ -18,7 +18,6 @@ from dempster.apps.cli.shared import (
     RecipeCommand,
     Screen,
     UserError,
-    WholeNumber,
     WrongUse,
     build_recipe,
     default_path,
@@ -53,7 +52,7 @@ MAX_PRINTED_CHANGES = 10
 )
 @recipe_options
 @click.option(
-    "-n", "--questions", type=WholeNumber(1), default=10, help="Number of questions."
+    "-n", "--questions", type=click.IntRange(1), default=10, help="Number of questions."
 )
 @click.option(
     "--answers",
@@ -111,26 +110,25 @@ def ask(ctx: click.Context, screen: Screen, **options: Any) -> None:
         {
             "answers": lambda path: write_table(table, path),
             "partition": lambda path: write_partition(partition, path),
-            "config": lambda path: path.write_text(recipe.to_toml(), encoding="utf-8"),
-        }
+        },
+        recipe,
     )
     if changes is None:
         count = format_count(len(table), "question")
-        screen.print(f"\n{count}: are these two in the same cluster?", style="bold")
+        screen.print(f"\n{count}: are these two in the same cluster?", bold=True)
         for row in table.itertuples():
             screen.print(f"  {row.object} and {row.other}")
     else:
         answers = format_count(questions.n_answers, "answer")
         moved = format_count(len(changes), "object")
-        screen.print(f"\nwith {answers}: {moved} moved\n", style="bold")
+        screen.print(f"\nwith {answers}: {moved} moved\n", bold=True)
         screen.print(str(partition.summary()))
         if len(changes):
             screen.print(
                 "\n" + changes.head(MAX_PRINTED_CHANGES).to_string(index=False)
             )
     screen.finish(
-        "ask",
-        list(outputs.values()),
+        outputs,
         recipe=recipe.to_dict(),
         questions=table.to_dict("records"),
         contradictions=questions.contradictions(),
@@ -246,9 +244,7 @@ def _parse_answer(cell: Any, path: Path) -> bool | None:
 def _ask_by_keys(questions: _Questions, screen: Screen) -> None:
     """Ask the questions on the terminal, and print contradictions before the next question."""
     n_questions = len(questions.pairs)
-    screen.print(
-        f"\n{format_count(n_questions, 'question')}: {_KEYS_HELP}", style="bold"
-    )
+    screen.print(f"\n{format_count(n_questions, 'question')}: {_KEYS_HELP}", bold=True)
     number = 0
     while number < n_questions:
         first, second = map(questions.describe_object, questions.pairs[number])

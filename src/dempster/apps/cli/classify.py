@@ -12,16 +12,15 @@ from dempster._text import format_count
 from dempster.apps.cli.predict import OR, UNDECIDED, print_decisions, write_decisions
 from dempster.apps.cli.shared import (
     PATH,
-    MethodName,
     Outputs,
     RecipeCommand,
     Screen,
     UserError,
-    WholeNumber,
     WrongUse,
     column_options,
     confidence_option,
     default_path,
+    method_option,
     output_option,
     parse_parameters,
     read_rows,
@@ -30,7 +29,6 @@ from dempster.apps.cli.shared import (
     scale_option,
     screen_options,
     seed_option,
-    split_names,
 )
 from dempster.apps.methods import METHODS
 
@@ -76,12 +74,7 @@ class ClassifyCommand(RecipeCommand):
 @click.option("--new", type=PATH, help="Table of rows to classify instead.")
 @output_option("File of the decisions. [default: FILE.decisions.csv]")
 @save_model_option
-@click.option(
-    "--method",
-    type=MethodName("classify"),
-    default="eknn",
-    help="Classifier; see below.",
-)
+@method_option("classify", "eknn")
 @click.option(
     "--rule",
     type=click.Choice(_RULES),
@@ -99,7 +92,7 @@ class ClassifyCommand(RecipeCommand):
 )
 @click.option(
     "--cv",
-    type=WholeNumber(0),
+    type=click.IntRange(0),
     default=5,
     help="Folds of the cross-validation, at least 2; 0 skips it.",
 )
@@ -151,7 +144,7 @@ def classify(file: Path, screen: Screen, **options: Any) -> None:
         attributes, y = _read(file, options, screen)
         is_labelled = y.notna().to_numpy()
         classes = y[is_labelled].astype(str).to_numpy()
-        _check_classes(classes, options)
+        _check_classes(set(classes), options)
         scores = _cross_validate(
             estimator,
             attributes.table.to_numpy()[is_labelled],
@@ -181,7 +174,7 @@ def classify(file: Path, screen: Screen, **options: Any) -> None:
     head = (
         f"{name}: trained on {n_rows}, {n_columns}, {estimator.classes_.size:,} classes"
     )
-    screen.print(head, style="bold")
+    screen.print(head, bold=True)
     if scores:
         texts = [_SCORES[score].format(value) for score, value in scores.items()]
         screen.print(f"in {options['cv']}-fold cross-validation: {', '.join(texts)}")
@@ -194,7 +187,6 @@ def classify(file: Path, screen: Screen, **options: Any) -> None:
             "every row has a class, so no row was classified; use --new or --save-model"
         )
     screen.finish(
-        "classify",
         outputs,
         method=name,
         classes=estimator.classes_,
@@ -230,12 +222,12 @@ def _read(
 
     table = read_rows(file, options)
     labels = find_labels("target", options["target"], table)
-    exclude = split_names(options["exclude"], "exclude")
+    exclude = options["exclude"]
     if not is_file_name(options["target"]):
-        exclude.append(options["target"])
+        exclude = [*exclude, options["target"]]
     attributes = choose_attributes(
         table,
-        columns=split_names(options["columns"], "columns"),
+        columns=options["columns"],
         exclude=exclude,
         scale=options["scale"],
         missing=options["missing"],
@@ -245,17 +237,15 @@ def _read(
     return attributes, labels.iloc[attributes.rows]
 
 
-def _check_classes(classes: np.ndarray, options: dict[str, Any]) -> None:
+def _check_classes(classes: set[str], options: dict[str, Any]) -> None:
     """Raise an error if there are fewer than two classes, or if a class has a reserved name."""
     target = f"--target {options['target']}"
-    if len(set(classes)) < 2:
-        raise UserError(
-            f"{target} must have at least two classes, got {len(set(classes))}"
-        )
+    if len(classes) < 2:
+        raise UserError(f"{target} must have at least two classes, got {len(classes)}")
     has_confidence = options["confidence"] is not None
     may_be_set = has_confidence or options["rule"] in _SET_RULES
     may_be_undecided = has_confidence or options["reject"] is not None
-    for name in classes:
+    for name in sorted(classes):
         if (may_be_undecided and name == UNDECIDED) or (may_be_set and OR in name):
             raise UserError(
                 f"{target}: rename the class '{name}', which is also the name of another decision"

@@ -124,10 +124,11 @@ def cluster(ctx: click.Context, screen: Screen, **options: Any) -> None:
         cluster_graph(recipe, outputs, options, screen)
         return
     if options["output"] is not None and is_parquet and not options["output"].suffix:
-        from dempster.apps.cli.cluster_blocks import cluster_blocks
+        from dempster.apps.cli.cluster_blocks import cluster_blocks, start_workers
 
         outputs.add_options(options)
-        cluster_blocks(recipe, options["output"], outputs, options, screen)
+        with start_workers(options["dask"]):
+            cluster_blocks(recipe, options["output"], outputs, options, screen)
         return
     if options["dask"] is not None:
         reason = "--output must have no extension"
@@ -152,12 +153,13 @@ def cluster(ctx: click.Context, screen: Screen, **options: Any) -> None:
         describe_result(result), result.partition, options["verbose"]
     )
     agreement = None
-    if result.truth is not None:
+    truth = result.prepared.truth
+    if truth is not None:
         from dempster.explain import set_scores
 
-        is_labeled = result.truth.notna().to_numpy()
-        truth = result.truth[is_labeled].astype(str).to_numpy()
-        scores = set_scores(result.partition[is_labeled], truth)
+        is_labeled = truth.notna().to_numpy()
+        labels = truth[is_labeled].astype(str).to_numpy()
+        scores = set_scores(result.partition[is_labeled], labels)
         screen.print(f"\ncompared with {recipe.truth}:\n{scores.to_text()}\n")
         agreement = {"accuracy": scores.accuracy, "held": scores.held}
     content = run_document(recipe, result.estimator, result.seconds) | {
@@ -165,7 +167,7 @@ def cluster(ctx: click.Context, screen: Screen, **options: Any) -> None:
     }
     if result.conformal is not None:
         content["sets"] = print_sets(result.conformal, result.conformal.sets_, screen)
-    screen.finish("cluster", outputs, **content)
+    screen.finish(outputs, **content)
 
 
 def print_sets(
@@ -180,7 +182,7 @@ def print_sets(
 
     summary = summarize_sets(conformal, sets)
     screen.print(
-        f"\nsets of clusters at confidence {conformal.confidence:g}", style="bold"
+        f"\nsets of clusters at confidence {conformal.confidence:g}", bold=True
     )
     screen.print(
         f"{format_count(summary['one'])} with one cluster, {summary['several']:,} with several, "
@@ -283,8 +285,6 @@ def _write(outputs: Outputs, result: RecipeResult) -> None:
             "plot": lambda path: draw_partition(result, path, title),
             "report": write_report,
             "model": lambda path: save(result.model, path),
-            "config": lambda path: path.write_text(
-                result.recipe.to_toml(), encoding="utf-8"
-            ),
-        }
+        },
+        result.recipe,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,21 +23,21 @@ from dempster.apps.cli.shared import (
     UserError,
     WrongUse,
     format_headline,
+    reject_options,
 )
 from dempster.apps.recipe import Preparation, Recipe, TableModel
+from dempster.apps.recipe.attributes import check_columns_exist
 from dempster.data.blocks import compute_moments
 from dempster.data.in_process import open_blocks, parquet_dataset
-from dempster.data.passes import peak_memory
 from dempster.optimize.blocks import block_map
 from dempster.persistence import save
 
-# Fields of the recipe and output files that need all rows in memory.
+# Options that need all rows in memory.
 _NEED_MEMORY = (
     *("index", "header", "delimiter", "decimal", "sheet", "na_values"),
     *("categories", "constraints", "labels", "truth", "confidence"),
-    *("outlier_weight", "ambiguity_weight"),
+    *("outlier_weight", "ambiguity_weight", "append", "plot", "report"),
 )
-_OUTPUTS_NEED_MEMORY = ("plot", "report")
 BLOCK_ROWS = 65_536
 DASK_TIMEOUT = 10  # seconds
 
@@ -51,30 +50,14 @@ def cluster_blocks(
     screen: Screen,
 ) -> None:
     """Cluster a Parquet file or a folder of them, and write the masses into a new folder."""
-    unsupported = [
-        name for name in _NEED_MEMORY if getattr(recipe, name) not in (None, (), 1.0)
-    ]
-    unsupported += [name for name in _OUTPUTS_NEED_MEMORY if name in outputs]
+    where = "a table that is read in blocks"
+    reject_options(recipe, options, _NEED_MEMORY, where)
     if recipe.missing == "drop":
-        unsupported.append("missing drop")
-    if unsupported:
-        option = unsupported[0].replace("_", "-")
-        raise WrongUse(f"--{option} cannot be used with a table that is read in blocks")
+        raise WrongUse(f"--missing drop cannot be used with {where}")
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise UserError(f"--output: the folder {output} must be new or empty")
     if not output.absolute().parent.is_dir():
         raise UserError(f"cannot write {output}: there is no folder {output.parent}")
-    with _start_workers(options["dask"]):
-        _cluster(recipe, output, outputs, options, screen)
-
-
-def _cluster(
-    recipe: Recipe,
-    output: Path,
-    outputs: Outputs,
-    options: dict[str, Any],
-    screen: Screen,
-) -> None:
     table = _Table.open(
         Path(recipe.files[0]), recipe.columns, recipe.exclude, screen.note
     )
@@ -87,7 +70,6 @@ def _cluster(
     with (
         screen.progress(f"reading {recipe.files[0]}") as progress,
         report_progress_to(progress),
-        _count_passes(screen.note if options["verbose"] else None) as passes,
     ):
         estimator.fit(table if options["dask"] is None else table.to_dask())
     seconds = time.perf_counter() - started
@@ -97,25 +79,18 @@ def _cluster(
     )
     model = TableModel(estimator, preparation, recipe.to_toml())
     with screen.progress(f"writing {output}"):
-        writers = {
-            "model": lambda path: save(model, path),
-            "config": lambda path: path.write_text(model.recipe, encoding="utf-8"),
-        }
-        outputs.write(writers, also=lambda: _write_folder(partition, output))
+        outputs.write(
+            {"model": lambda path: save(model, path)},
+            recipe,
+            also=lambda: _write_folder(partition, output),
+        )
     data = format_count(len(table.columns), "attribute")
     if recipe.scale:
         data += " (standardized)"
     head = format_headline(estimator, data, seconds=seconds)
     screen.print_partition(head, partition, options["verbose"])
-    screen.print(passes.summarize(len(partition), seconds))
-    n_files = format_count(len(list(output.iterdir())), "file")
-    screen.print(f"wrote {n_files} into {output}", style="green")
-    if outputs:
-        screen.print(f"wrote {', '.join(map(str, outputs.values()))}", style="green")
-    files = {name: str(path) for name, path in {"partition": output, **outputs}.items()}
-    screen.print_document(
-        "cluster", **run_document(recipe, estimator, seconds), files=files
-    )
+    files = {"partition": output, **outputs}
+    screen.finish(files, **run_document(recipe, estimator, seconds))
 
 
 def _write_folder(partition: Any, output: Path) -> None:
@@ -157,13 +132,9 @@ class _Table:
     ) -> _Table:
         dataset = parquet_dataset(file)
         numeric = _numeric_columns(dataset.schema)
-        for option, names in (("--columns", columns), ("--exclude", exclude)):
-            unknown = [name for name in names if name not in dataset.schema.names]
-            if unknown:
-                raise UserError(
-                    f"{option}: there is no column {quote_names(unknown)}; "
-                    f"the columns are {quote_names(dataset.schema.names, 20)}"
-                )
+        header = pd.DataFrame(columns=dataset.schema.names)
+        check_columns_exist(header, "columns", columns)
+        check_columns_exist(header, "exclude", exclude)
         other = [name for name in columns if name not in numeric]
         if other:
             raise UserError(f"--columns: column '{other[0]}' is not numeric")
@@ -233,7 +204,7 @@ def _numeric_columns(schema: Any) -> list[str]:
 
 
 @contextmanager
-def _start_workers(address: str | None) -> Iterator[None]:
+def start_workers(address: str | None) -> Iterator[None]:
     """Connect to a Dask cluster, or start local workers if the address is empty.
 
     Do nothing if the address is None.
@@ -255,44 +226,3 @@ def _start_workers(address: str | None) -> Iterator[None]:
         raise UserError(message) from error
     with client:
         yield
-
-
-class _PassCounter(logging.Handler):
-    """Log handler that counts how often a fit reads the complete table (passes)."""
-
-    def __init__(self, note: Callable[[str], None] | None):
-        super().__init__(logging.INFO)
-        self.note = note
-        self.passes = 0
-
-    def emit(self, record: logging.LogRecord) -> None:
-        if not getattr(record, "is_pass", False):
-            return
-        self.passes += 1
-        if self.note is not None:
-            self.note(record.getMessage())
-
-    def summarize(self, n_rows: int, seconds: float) -> str:
-        """Return a text such as "12 passes over 1,000 rows, 9,000 rows per second"."""
-        unit = "pass" if self.passes == 1 else "passes"
-        rate = self.passes * n_rows / seconds
-        text = f"{self.passes} {unit} over {n_rows:,} rows, {rate:,.0f} rows per second"
-        memory = peak_memory()
-        if memory is not None:
-            text += f", peak memory {memory / 2**20:,.0f} MB"
-        return text
-
-
-@contextmanager
-def _count_passes(note: Callable[[str], None] | None) -> Iterator[_PassCounter]:
-    """Count the passes over the table during all fits in the ``with`` block."""
-    log = logging.getLogger("dempster")
-    counter = _PassCounter(note)
-    level = log.level
-    log.addHandler(counter)
-    log.setLevel(min(level, logging.INFO) if level else logging.INFO)
-    try:
-        yield counter
-    finally:
-        log.removeHandler(counter)
-        log.setLevel(level)

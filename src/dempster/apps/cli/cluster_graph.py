@@ -18,6 +18,7 @@ from dempster.apps.cli.shared import (
     WrongUse,
     default_path,
     format_headline,
+    reject_options,
 )
 from dempster.apps.cli.shared.drawing import draw_picture
 from dempster.io import read_table, write_partition
@@ -28,12 +29,12 @@ if TYPE_CHECKING:
 
     from dempster.apps.recipe import Recipe
 
-# Fields of a recipe for tables, and output files, that a graph does not have.
+# Options for tables that a graph does not have.
 _NEED_TABLE = (
     *("columns", "exclude", "categories", "index", "constraints", "labels", "truth"),
     *("confidence", "outlier_weight", "ambiguity_weight"),
+    *("append", "report", "save_model", "save_config"),
 )
-_OUTPUTS_NEED_TABLE = ("append", "report", "save_model", "save_config")
 
 
 def cluster_graph(
@@ -42,24 +43,11 @@ def cluster_graph(
     """Find communities in the graph whose edges are the rows of a table."""
     if recipe.method != "eknnclus" or recipe.kind != "table" or len(recipe.files) > 1:
         raise WrongUse("--graph needs one table of edges and --method eknnclus")
-    unsupported = [
-        name for name in _NEED_TABLE if getattr(recipe, name) not in (None, (), 1.0)
-    ]
-    unsupported += [name for name in _OUTPUTS_NEED_TABLE if options[name] is not None]
-    if unsupported:
-        option = unsupported[0].replace("_", "-")
-        raise WrongUse(f"--{option} cannot be used with --graph")
+    reject_options(recipe, options, _NEED_TABLE, "--graph")
     file = Path(recipe.files[0])
     outputs.add("partition", options["output"] or default_path(file, ".partition.csv"))
     outputs.add_options(options)
-    table = read_table(
-        recipe.files[0],
-        header=recipe.header,
-        delimiter=recipe.delimiter,
-        decimal=recipe.decimal,
-        sheet=recipe.sheet,
-        na_values=recipe.na_values,
-    )
+    table = read_table(file, **recipe.reading_options())
     names, adjacency = read_edges(table)
     estimator = recipe.estimator()
     started = time.perf_counter()
@@ -93,7 +81,7 @@ def cluster_graph(
     data = format_count(adjacency.nnz // 2, "edge")
     head = format_headline(estimator, data, seconds=seconds, objects="node")
     screen.print_partition(head, partition, options["verbose"])
-    screen.finish("cluster", outputs, **run_document(recipe, estimator, seconds))
+    screen.finish(outputs, **run_document(recipe, estimator, seconds))
 
 
 def read_edges(table: pd.DataFrame) -> tuple[list[str], sparse.csr_array]:

@@ -19,7 +19,6 @@ from dempster.apps.cli.shared import (
     Outputs,
     Screen,
     UserError,
-    WholeNumber,
     WrongUse,
     load_result,
     output_option,
@@ -46,7 +45,9 @@ if TYPE_CHECKING:
 @click.argument("files", nargs=-1, type=PATH, metavar="FILE FILE...")
 @plot_option("Plot an embedding of the partitions: .png, .svg or .pdf.")
 @output_option("Write all objects that moved: .csv.")
-@click.option("-n", "--show", type=WholeNumber(0), default=10, help="Objects to print.")
+@click.option(
+    "-n", "--show", type=click.IntRange(0), default=10, help="Objects to print."
+)
 @screen_options
 def compare(
     files: tuple[Path, ...],
@@ -101,20 +102,19 @@ def compare(
             {"plot": draw_map, "moved": lambda path: write_table(all_moved, path)}
         )
     n_objects = format_count(len(partitions[0]), "object")
-    screen.print(f"{format_count(len(files), 'partition')} of {n_objects}\n", "bold")
+    screen.print(f"{format_count(len(files), 'partition')} of {n_objects}\n", bold=True)
     screen.print(indices.round(3).to_string())
     for name, table in moved.items():
         share = len(table) / max(len(partitions[0]), 1)
         end = ":" if show and len(table) else ""
         moves = f"{format_count(len(table), 'object')} ({share:.1%}) from {names[0]} to {name}"
-        screen.print(f"\n{moves}{end}", style="bold")
+        screen.print(f"\n{moves}{end}", bold=True)
         if show and len(table):
             screen.print(table.head(show).to_string(index=False))
             if len(table) > show:
                 screen.print(f"... and {len(table) - show:,} more")
     screen.finish(
-        "compare",
-        list(outputs.values()),
+        outputs,
         partitions={name: str(file) for name, file in zip(names, files, strict=True)},
         indices=indices.reset_index().to_dict("records"),
         moved={

@@ -54,7 +54,7 @@ def example(files: tuple[Path, ...], screen: Screen) -> None:
     )
     for path in files:
         screen.print(f"{path.name}: {_TABLES[path.name]}")
-    screen.finish("example", list(outputs.values()))
+    screen.finish(outputs)
 
 
 def _load_table(name: str) -> pd.DataFrame:

@@ -92,7 +92,7 @@ def explain(subject: Path, table: Path, screen: Screen, **options: Any) -> None:
 
         outputs.write({"plot": lambda path: draw_picture(draw, path, (7.5, 4.5))})
     screen.print(document["text"])
-    screen.finish("explain", list(outputs.values()), **document)
+    screen.finish(outputs, **document)
 
 
 def _explain_object(result: SavedResult, rows: pd.DataFrame, name: str) -> _Explanation:

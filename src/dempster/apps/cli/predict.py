@@ -92,7 +92,7 @@ def predict(
     head = format_count(len(masses), "new row")
     content: dict[str, Any]
     if decisions is not None:
-        screen.print(f"{name}: {head}\n", style="bold")
+        screen.print(f"{name}: {head}\n", bold=True)
         content = {"decisions": print_decisions(decisions, screen)}
     else:
         n_clusters = format_count(masses.n_clusters, "cluster")
@@ -100,7 +100,7 @@ def predict(
         content = {"partition": partition_document(masses)}
         if sets is not None:
             content["sets"] = print_sets(saved.conformal, sets, screen)
-    screen.finish("predict", outputs, method=name, n_objects=len(masses), **content)
+    screen.finish(outputs, method=name, n_objects=len(masses), **content)
 
 
 def _select_columns(table: Any, estimator: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,13 +17,13 @@ from dempster.apps.cli.shared import (
     WrongUse,
     default_path,
     load_result,
+    names_option,
     output_option,
     partition_document,
     read_rows,
     reading_options,
     screen_options,
     select_rows,
-    split_names,
     truth_option,
 )
 
@@ -44,11 +43,9 @@ if TYPE_CHECKING:
 @click.argument("table", type=PATH, required=False)
 @output_option("HTML file to write. [default: SUBJECT.html, which is not overwritten]")
 @click.option("--title", metavar="TEXT", help="Title of the report.")
-@click.option(
+@names_option(
     "--columns",
-    multiple=True,
-    metavar="A,B,...",
-    help="Columns of TABLE that were clustered, if SUBJECT does not record them. "
+    "Columns of TABLE that were clustered, if SUBJECT does not record them. "
     "[default: all numeric columns]",
 )
 @truth_option
@@ -68,23 +65,15 @@ def report(
     """
     from dempster.apps.recipe import Recipe
     from dempster.apps.recipe.labels import find_labels
+    from dempster.apps.recipe.recipe import FORMAT
 
-    for name in (
-        "truth",
-        "columns",
-        "index",
-        "header",
-        "delimiter",
-        "decimal",
-        "sheet",
-        "na_values",
-    ):
-        if options[name] not in (None, ()) and table is None:
+    for name in ("truth", "columns", *FORMAT):
+        if options[name] not in (None, []) and table is None:
             raise WrongUse(f"--{name.replace('_', '-')} needs the argument TABLE")
     outputs = Outputs([subject, table])
     # flowers.html is the default for flowers.dempster and for flowers.partition.csv.
-    stem = subject.with_name(subject.stem.removesuffix(".partition") + subject.suffix)
-    target = output or default_path(stem, ".html")
+    file = subject.parent / subject.name.replace(".partition.", ".")
+    target = output or default_path(file, ".html")
     if output is None and target.exists():
         raise UserError(
             f"{target} exists; overwrite it with --output {target}, or choose another file"
@@ -116,15 +105,13 @@ def report(
             title=options["title"],
         )
         outputs.write({"report": page.save})
-    screen.finish("report", outputs, partition=partition_document(partition))
+    screen.finish(outputs, partition=partition_document(partition))
 
 
-def _select_columns(rows: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+def _select_columns(rows: pd.DataFrame, names: list[str]) -> pd.DataFrame:
     """Return the columns with the given names, by default the numeric columns if there are any."""
     from dempster.apps.recipe.attributes import check_columns_exist
 
-    columns = split_names(names, "columns")
-    check_columns_exist(rows, "columns", columns)
-    if not columns:
-        columns = list(rows.select_dtypes("number").columns)
+    check_columns_exist(rows, "columns", names)
+    columns = names or list(rows.select_dtypes("number").columns)
     return rows[columns] if columns else rows

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from dempster.apps.cli.shared import PATH, Command, UserError, WholeNumber
+from dempster.apps.cli.shared import PATH, Command, UserError
 
 
 @click.command(
@@ -20,7 +20,7 @@ from dempster.apps.cli.shared import PATH, Command, UserError, WholeNumber
 @click.argument("file", type=PATH, required=False)
 @click.option(
     "--port",
-    type=WholeNumber(0, 65535),
+    type=click.IntRange(0, 65535),
     help="Port to listen on. [default: a free port]",
 )
 @click.option(
@@ -40,7 +40,6 @@ def studio(file: Path | None, port: int | None, host: str, browser: bool) -> Non
     hangup = getattr(signal, "SIGHUP", None)
     # Under nohup the signal stays ignored.
     if hangup is not None and callable(signal.getsignal(hangup)):
-        # A closed terminal sends SIGHUP. It is handled like SIGTERM, on which the server closes
-        # its sessions.
+        # A closed terminal sends SIGHUP. The server closes its sessions on SIGTERM only.
         signal.signal(hangup, lambda *_: signal.raise_signal(signal.SIGTERM))
     serve(file, port=port, host=host, open_browser=browser)

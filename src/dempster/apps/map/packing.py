@@ -16,7 +16,6 @@ from dempster.partition import CredalPartition
 MEDIA_TYPE = "application/octet-stream"
 STATIC_FOLDER = Path(__file__).parent / "static"
 _ALIGNMENT_BYTES = 8  # required by typed arrays in JavaScript
-_KINDS = {"f4": "float32", "i4": "int32", "u1": "uint8", "u2": "uint16"}
 
 
 def join_modules(files: Iterable[Path]) -> str:
@@ -38,10 +37,8 @@ def pack(arrays: Mapping[str, np.ndarray], **about: Any) -> bytes:
     fields = {}
     at = 0
     for name, array in arrays.items():
-        flat = np.ascontiguousarray(array)
-        kind = _KINDS[flat.dtype.newbyteorder("=").str[1:]]
-        content = flat.astype(flat.dtype.newbyteorder("<"), copy=False).tobytes()
-        fields[name] = {"kind": kind, "at": at, "length": flat.size}
+        content = array.tobytes()
+        fields[name] = {"kind": array.dtype.name, "at": at, "length": array.size}
         padding = -len(content) % _ALIGNMENT_BYTES
         pieces += [content, bytes(padding)]
         at += len(content) + padding

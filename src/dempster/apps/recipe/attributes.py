@@ -160,20 +160,6 @@ class Preparation:
             return pd.concat([numbers, rows[self.categories]], axis=1)
         return numbers
 
-    def to_original_units(self, points: np.ndarray) -> np.ndarray:
-        """Convert standardized values of the numeric columns to the units of the table.
-
-        Parameters
-        ----------
-        points : array of shape (..., n_numbers)
-            Standardized values, with columns in the order of ``numbers``.
-
-        Returns
-        -------
-        array of the same shape
-        """
-        return rule.as_reals(points, "points") * self.scale + self.center
-
 
 @dataclass(frozen=True, eq=False)
 class Attributes:
@@ -307,7 +293,7 @@ def choose_attributes(
             if kind == "like numbers":
                 notes.append(f"used as categories: {name} {reason}")
     converted = _convert_columns(table, selection)
-    _note_suspicious_values(converted[selection.numbers], notes.append)
+    _note_missing_codes(converted[selection.numbers], notes.append)
     row_notes: list[str] = []
     advice = ", or use the values that are present (missing='partial')"
     positions = _select_rows(converted, missing, row_notes.append, advice)
@@ -565,16 +551,13 @@ def _are_dates(column: pd.Series) -> bool:
     if column.dtype.kind not in "OTU":
         return False
     cells = column.dropna().iloc[:_MAX_DATE_CELLS].astype(str)
-    if not len(cells) or not cells.str.contains(r"\d", regex=True).all():
+    is_number = pd.to_numeric(cells, errors="coerce").notna()
+    if not len(cells) or is_number.any() or not cells.str.contains(r"\d").all():
         return False
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        if pd.to_numeric(cells, errors="coerce").notna().any():
-            return False
-        for dayfirst in (False, True):
-            if pd.to_datetime(cells, errors="coerce", dayfirst=dayfirst).notna().all():
-                return True
-        return False
+        dates = pd.to_datetime(cells, errors="coerce", format="mixed")
+    return bool(dates.notna().all())
 
 
 def _drop_repeated(table: pd.DataFrame, selection: _Selection) -> None:
@@ -607,34 +590,21 @@ def _convert_columns(table: pd.DataFrame, selection: _Selection) -> pd.DataFrame
     return pd.DataFrame(cells, index=table.index)
 
 
-def _note_suspicious_values(numbers: pd.DataFrame, note: Note) -> None:
-    """Note codes of missing values, such as -999, and a last row that contains totals."""
+def _note_missing_codes(numbers: pd.DataFrame, note: Note) -> None:
+    """Note codes of missing values, such as -999."""
     codes = {}
-    totals = []
     for name in numbers:
         values = numbers[name].to_numpy()
         values = values[np.isfinite(values)]
         negative = np.unique(values[values < 0])
         if len(negative) == 1 and negative[0] in _MISSING_CODES and values.max() >= 0:
             codes[name] = negative[0]
-        rest = values[:-1]
-        has_total = np.isfinite(numbers[name].iloc[-1]) and (rest > 0).sum() > 2
-        if (
-            has_total
-            and values[-1] > rest.max()
-            and np.isclose(values[-1], rest.sum(), rtol=1e-6)
-        ):
-            totals.append(name)
     if codes:
         cells = sorted({f"{code:.0f}" for code in codes.values()})
         note(
             f"{', '.join(cells)} in {quote_names(codes)} may mean missing values; if so, delete "
             f"these cells (na_values={cells})"
         )
-    if totals:
-        names = quote_names(totals)
-        text = f"the last row contains the sum of the other rows in {names}"
-        note(f"{text}; remove it if it is a total")
 
 
 # ---- rows ----------------------------------------------------------------------------------------

@@ -303,21 +303,6 @@ class RecipeResult:
         """Selected columns and rows; None for dissimilarities and images."""
         return self.prepared.attributes
 
-    @property
-    def notes(self) -> list[str]:
-        """Notes on the input data, such as columns that were left out."""
-        return self.prepared.notes
-
-    @property
-    def truth(self) -> pd.Series | None:
-        """True labels of the clustered rows, with which the result is compared."""
-        return self.prepared.truth
-
-    @property
-    def choices(self) -> dict[str, str]:
-        """Dictionary of the parameters set to "auto", with the selected value and the reason."""
-        return dict(self.partition.metadata.get("choices", {}))
-
     @cached_property
     def model(self) -> TableModel:
         """Estimator with the preparation of the table, for `dempster.persistence.save`."""

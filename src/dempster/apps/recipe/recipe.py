@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 KINDS = ("table", "dissimilarities", "image")
 _COLUMNS = ("columns", "exclude", "categories")
-_FORMAT = ("index", "header", "delimiter", "decimal", "sheet", "na_values")
+FORMAT = ("index", "header", "delimiter", "decimal", "sheet", "na_values")
 _KNOWLEDGE = ("labels", "truth", "constraints")
 _OTHER_KINDS = {
     "dissimilarities": "the files contain dissimilarities",
@@ -38,7 +38,7 @@ _OTHER_KINDS = {
 # Fields that have no meaning for files that are not tables.
 _TABLE_FIELDS = {
     "dissimilarities": (*_COLUMNS, "sheet", "na_values", "confidence"),
-    "image": (*_COLUMNS, *_FORMAT, *_KNOWLEDGE, "confidence"),
+    "image": (*_COLUMNS, *FORMAT, *_KNOWLEDGE, "confidence"),
 }
 # Fields that need one of several capabilities of the method, with what the other methods lack.
 _NEEDED_CAPABILITIES = {
@@ -380,17 +380,17 @@ class Recipe:
 
     def run(
         self,
-        progress: bool | Listener = False,
+        progress: Listener | None = None,
         note: Callable[[str], None] | None = None,
     ) -> RecipeResult:
         """Read and prepare the data, and cluster them.
 
         Parameters
         ----------
-        progress : bool or function, default=False
-            True shows progress bars. A function is called with the name of the task, the number of
-            finished steps, the total number of steps (None if unknown), the word for a step (such
-            as "iterations"), and a text about the current state.
+        progress : function, optional
+            Function that is called with the name of the task, the number of finished steps, the
+            total number of steps (None if unknown), the word for a step (such as "iterations"), and
+            a text about the current state.
         note : function, optional
             Function that is called with each note on the data, for example about columns that are
             left out. The result contains all notes.

@@ -165,7 +165,7 @@ def describe_reading(table: pd.DataFrame, *, header: bool | None = None) -> list
 
 
 def run(
-    recipe: Recipe, progress: bool | Listener = False, note: Note | None = None
+    recipe: Recipe, progress: Listener | None = None, note: Note | None = None
 ) -> RecipeResult:
     """Read, prepare and cluster the data of a recipe (see `Recipe.run`)."""
     prepared = prepare(recipe, note)
@@ -176,9 +176,6 @@ def run(
         estimator.set_params(
             views=[views[name] for name in prepared.attributes.columns]
         )
-    is_verbose = progress is True and hasattr(estimator, "verbose")
-    if is_verbose:
-        estimator.set_params(verbose=1)
     knowledge: dict[str, Any] = {}
     if recipe.learns_labels and prepared.y is not None:
         knowledge["y"] = prepared.y
@@ -186,7 +183,7 @@ def run(
         knowledge["constraints"] = prepared.constraints
     started = time.perf_counter()
     conformal = None
-    with report_progress_to(progress if callable(progress) else None):
+    with report_progress_to(progress):
         if recipe.confidence is None:
             estimator.fit(prepared.X, **knowledge)
         else:
@@ -196,8 +193,6 @@ def run(
                 estimator, confidence=recipe.confidence, random_state=recipe.seed
             )
             estimator = conformal.fit(prepared.X).clusterer_
-    if is_verbose:
-        estimator.set_params(verbose=0)
     if prepared.attributes is not None and len(recipe.files) == 1:
         record = prepared.attributes.preparation.describe()
         estimator.credal_partition_.metadata["clustered"] = record

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
+from sklearn.feature_selection import f_classif
 
 from dempster._text import format_number, one_line
 from dempster.apps.report.report_input import ReportInput
@@ -26,7 +28,7 @@ _MEDIUM = 0.33
 _LARGE = 0.474
 _SHARE_WORDS = {"higher": "more often", "lower": "less often"}
 _DATE_WORDS = {"higher": "later", "lower": "earlier"}
-_N_SEPARATING = 20  # number of attributes to compare for each pair of clusters
+_N_SEPARATING = 50  # number of attributes to compare for pairs of clusters
 _MAX_SET_SIZE = (
     4  # objects that are ambiguous between more clusters are not counted for pairs
 )
@@ -104,22 +106,12 @@ class ClusterProfiles:
         """Return the rule that best separates two clusters, and the separation from 0 to 1."""
         # The first groups are the clusters.
         groups = self.profile.groups
-        at = self.profile.statistics
         if not len(groups[first]) or not len(groups[second]):
             return "one of them has no certain object", float("nan")
-        spread = np.where(at["rest_std"][first] > 0, at["rest_std"][first], 1)
-        distance = np.abs(
-            np.nan_to_num((at["mean"][first] - at["mean"][second]) / spread)
-        )
+        features = [self.profile.features[q] for q in self.strongest(_N_SEPARATING)]
         # If columns were clustered, only these describe the boundary.
-        is_clustered = [one.attribute.clustered for one in self.profile.features]
-        if any(is_clustered):
-            distance[[one is False for one in is_clustered]] = -1
-        order = np.argsort(-distance, kind="stable")
-        columns = order[distance[order] >= 0][:_N_SEPARATING]
-        some = replace(
-            self.profile, features=[self.profile.features[q] for q in columns]
-        )
+        clustered = [one for one in features if one.attribute.clustered]
+        some = replace(self.profile, features=clustered or features)
         frame = self.profile.partition.frame
         best = some.discriminating_features(frame[first], frame[second]).iloc[0]
         rule = "no attribute separates them"
@@ -139,12 +131,13 @@ def profile_clusters(
         return None
     frame = data.frame
     partition = data.partition
-    if frame.shape[1] > MAX_PROFILE_COLUMNS:
-        frame = frame.iloc[:, _select_columns(frame, partition)]
-    rows = _sample_rows(partition, frame.shape[1], rng)
+    n_columns = min(frame.shape[1], MAX_PROFILE_COLUMNS)
+    rows = _sample_rows(partition, n_columns, rng)
     if len(rows) < len(partition):
         frame = frame.iloc[rows].reset_index(drop=True)
         partition = partition[rows]
+    if n_columns < frame.shape[1]:
+        frame = frame[_select_columns(frame, partition)]
     clustered = data.clustered
     if clustered is not None:
         clustered = [name for name in frame.columns if name in set(clustered)]
@@ -167,27 +160,17 @@ def _sample_rows(
     return np.unique(np.concatenate([sample, *more]))
 
 
-def _select_columns(frame: pd.DataFrame, partition: CredalPartition) -> np.ndarray:
+def _select_columns(frame: pd.DataFrame, partition: CredalPartition) -> list[str]:
     """Return categorical columns and those whose means differ most between the clusters."""
-    labels = partition.labels
-    counts = np.bincount(labels, minlength=partition.n_clusters)
-    between = np.full(frame.shape[1], np.inf)
-    for j in range(frame.shape[1]):
-        column = frame.iloc[:, j]
-        if column.dtype.kind not in "iuf":
-            continue
-        between[j] = 0.0
-        values = column.to_numpy(dtype=float)
-        if not np.isfinite(values).any():
-            continue
-        values = np.nan_to_num(values - np.nanmean(values))
-        means = np.bincount(labels, values, minlength=len(counts)) / np.maximum(
-            counts, 1
-        )
-        variance = float(values.var())
-        if variance > 0:
-            between[j] = float(counts @ means**2) / (len(values) * variance)
-    return np.sort(np.argsort(-between, kind="stable")[:MAX_PROFILE_COLUMNS])
+    numbers = frame.select_dtypes("number").replace([np.inf, -np.inf], np.nan)
+    values = numbers.fillna(numbers.mean()).fillna(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Columns may be constant.
+        f_values, _ = f_classif(values, partition.labels)
+    strength = pd.Series(np.inf, frame.columns)
+    strength[numbers.columns] = np.nan_to_num(f_values)
+    largest = np.argsort(-strength.to_numpy(), kind="stable")[:MAX_PROFILE_COLUMNS]
+    return list(frame.columns[np.sort(largest)])
 
 
 def find_pairs(data: ReportInput, profiles: ClusterProfiles | None) -> list[Pair]:

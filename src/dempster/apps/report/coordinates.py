@@ -10,12 +10,17 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from sklearn.decomposition import PCA, KernelPCA
+from sklearn.preprocessing import OneHotEncoder
 
 from dempster.apps.map import pack_objects
 from dempster.apps.report.cluster_profiles import ClusterProfiles
-from dempster.apps.report.report_input import ReportInput, is_numeric, short_name
+from dempster.apps.report.report_input import (
+    ReportInput,
+    dates_to_numbers,
+    is_numeric,
+    short_name,
+)
 from dempster.dissimilarity.partial import impute_missing
 from dempster.dissimilarity.views import joined_views
 from dempster.explain import doubt_scores
@@ -25,7 +30,7 @@ MAX_ATTRIBUTE_AXES = 30
 MAX_LANDMARKS = 600
 MAX_COMPONENT_ROWS = 5000
 MAX_COMPONENT_COLUMNS = 2000
-MAX_COMPONENT_CATEGORIES = 12
+MAX_CATEGORIES = 12  # in a column; less frequent categories are joined
 MAX_NAMES_CHARACTERS = (
     600_000  # object names are shortened if all of them together are longer
 )
@@ -160,7 +165,7 @@ def pack_coordinates(
         axes=axes,
         first=coordinates.first,
         names=names,
-        clusters=[data.cluster_name(k) for k in range(data.partition.n_clusters)],
+        clusters=data.cluster_names,
         labels=[short_name(name, 24) for name in data.partition.frame],
     )
 
@@ -175,17 +180,6 @@ def _quantize(axis: Axis) -> np.ndarray:
     return np.where(np.isfinite(axis.values), steps, _N_LEVELS + 1).astype(np.uint16)
 
 
-def _select_attributes(profiles: ClusterProfiles) -> list[Any]:
-    """Return the attributes that differ most between the clusters, in the order of the table."""
-    delta = np.abs(np.nan_to_num(profiles.profile.statistics["delta"])).max(axis=0)
-    attributes = [feature.attribute for feature in profiles.profile.features]
-    by_size = dict.fromkeys(attributes[q] for q in np.argsort(-delta, kind="stable"))
-    strongest = set(list(by_size)[:MAX_ATTRIBUTE_AXES])
-    return [
-        attribute for attribute in dict.fromkeys(attributes) if attribute in strongest
-    ]
-
-
 def _attribute_axes(
     data: ReportInput, profiles: ClusterProfiles, rows: np.ndarray
 ) -> list[Axis]:
@@ -196,8 +190,14 @@ def _attribute_axes(
     position = np.full(len(data.partition), -1)
     position[profiles.rows] = np.arange(len(profiles.rows))
     profiled = position[rows]
+    delta = np.abs(np.nan_to_num(profiles.profile.statistics["delta"])).max(axis=0)
+    attributes = [feature.attribute for feature in profiles.profile.features]
+    by_size = dict.fromkeys(attributes[q] for q in np.argsort(-delta, kind="stable"))
+    strongest = list(by_size)[:MAX_ATTRIBUTE_AXES]
     axes = []
-    for attribute in _select_attributes(profiles):
+    for attribute in dict.fromkeys(attributes):
+        if attribute not in strongest:
+            continue
         kind = attribute.kind
         if not attribute.is_number:
             kind = "category"
@@ -258,28 +258,17 @@ def _numeric_matrix(
             ), "the clustered attributes"
     if data.frame is None:
         return None, ""
-    some = select_rows(data.frame, rows)
-    columns = []
-    for name in some.columns[:MAX_COMPONENT_COLUMNS]:
-        column = some[name]
-        if column.dtype.kind == "M":
-            column = column.astype("int64").where(column.notna())
-        if column.dtype.kind in "iuf":
-            columns.append(column.to_numpy(dtype=float)[:, None])
-        else:
-            columns.append(_indicators(column.astype(str)))
-    matrix = _fill(np.hstack(columns))
+    some = dates_to_numbers(select_rows(data.frame, rows))
+    some = some.iloc[:, :MAX_COMPONENT_COLUMNS]
+    parts = [some.select_dtypes("number").to_numpy(dtype=float)]
+    texts = some.select_dtypes(exclude="number").astype(str)
+    if texts.shape[1]:
+        encoder = OneHotEncoder(max_categories=MAX_CATEGORIES, sparse_output=False)
+        parts.append(encoder.fit_transform(texts))
+    matrix = _fill(np.hstack(parts))
     spread = matrix.std(axis=0)
     scaled = (matrix - matrix.mean(axis=0)) / np.where(spread > 0, spread, 1)
     return scaled, "the standardized attributes"
-
-
-def _indicators(texts: pd.Series) -> np.ndarray:
-    """Return a column of zeros and ones for each of the most frequent texts."""
-    counts = texts.value_counts()
-    frequent = sorted(counts.index, key=lambda text: (-counts[text], text))
-    shown = np.array(frequent[:MAX_COMPONENT_CATEGORIES], dtype=object)
-    return (texts.to_numpy()[:, None] == shown).astype(float)
 
 
 def _fill(matrix: np.ndarray) -> np.ndarray:

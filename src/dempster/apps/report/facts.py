@@ -17,7 +17,12 @@ from dempster._validation import reorder_like
 from dempster.apps.recipe.model import Units
 from dempster.apps.report.cluster_profiles import find_pairs, profile_clusters
 from dempster.apps.report.coordinates import place_objects
-from dempster.apps.report.report_input import ReportInput, is_numeric, to_frame
+from dempster.apps.report.report_input import (
+    ReportInput,
+    dates_to_numbers,
+    is_numeric,
+    to_frame,
+)
 from dempster.dissimilarity.views import joined_views
 from dempster.explain import (
     CredalSilhouette,
@@ -38,6 +43,8 @@ from dempster.partition import CredalPartition
 
 MAX_LISTED_OBJECTS = 200
 MIN_LAYERED_CLUSTERS = 10
+MAX_POINTS = 20_000  # maximum number of objects on the map
+_N_EXPLAINED = 12  # numbers of ambiguous objects and of outliers with an explanation
 # number of explanations that name the changes that would make the object certain
 _N_WITH_CHANGES = 5
 
@@ -65,8 +72,6 @@ class Facts:
         self,
         data: ReportInput,
         stability: bool | Stability,
-        n_explained: int,
-        max_points: int,
         rng: np.random.Generator,
     ):
         self.data = data
@@ -78,19 +83,15 @@ class Facts:
         self.profiles = profile_clusters(data, rng)
         self.pairs = find_pairs(data, self.profiles)
         explainer = Explainer(data)
-        self.ambiguous = _rank_doubtful(
-            data, data.partition.ambiguous, explainer, n_explained
-        )
-        self.outliers = _rank_doubtful(
-            data, data.partition.outliers, explainer, n_explained
-        )
+        self.ambiguous = _rank_doubtful(data, data.partition.ambiguous, explainer)
+        self.outliers = _rank_doubtful(data, data.partition.outliers, explainer)
         self.explaining_error = explainer.error
         linked = {obj.position for obj in (*self.ambiguous, *self.outliers)}
         if self.profiles is not None:
             for g in range(len(self.profiles.profile.groups)):
                 linked.update(self.profiles.typical(g))
         shown = np.array(sorted(linked), dtype=np.intp)
-        self.coordinates = place_objects(data, self.profiles, max_points, shown, rng)
+        self.coordinates = place_objects(data, self.profiles, MAX_POINTS, shown, rng)
         self.trust = measure_trust(data, labelled, classes, stability, rng)
 
     @property
@@ -100,14 +101,6 @@ class Facts:
         if isinstance(number, NumberOfClusters):
             return number
         return None
-
-    @property
-    def history(self) -> np.ndarray:
-        """Objective after every iteration; empty if the model has no history."""
-        history = np.asarray(getattr(self.data.model, "history_", ()), dtype=float)
-        if history.ndim == 1 and np.isfinite(history).all():
-            return history
-        return np.zeros(0)
 
 
 def _labelled_objects(data: ReportInput) -> tuple[CredalPartition, Any]:
@@ -138,45 +131,38 @@ class DoubtfulObject:
     """An ambiguous object or an outlier."""
 
     position: int
-    answer: str  # clusters to which the object may belong, or "no cluster (outlier)"
-    mass: float  # mass of the set of these clusters
-    doubt: float
-    label: str  # the most plausible cluster
+    clusters: Sequence[int]  # clusters to which the object may belong
+    answer: str  # these clusters or, for an outlier, the most plausible cluster
+    measure: float  # doubt or, for an outlier, the mass of the empty set
     reasons: list[str]  # sentences of the explanation
 
 
 def _rank_doubtful(
-    data: ReportInput, candidates: np.ndarray, explainer: Explainer, n_explained: int
+    data: ReportInput, candidates: np.ndarray, explainer: Explainer
 ) -> list[DoubtfulObject]:
-    """Return the most doubtful candidates in decreasing order.
-
-    Explain the first ``n_explained`` of them.
-    """
+    """Return the most doubtful candidates in decreasing order, the first ones with reasons."""
     if not len(candidates):
         return []
     partition = data.partition
-    frame = partition.frame
     sets = list(partition.focal_sets)
-    best = partition.best_set[candidates]
     mass = partition.best_mass[candidates]
     doubt = doubt_scores(partition[candidates])
     order = np.lexsort((candidates, -mass, -np.round(doubt, 6)))[:MAX_LISTED_OBJECTS]
     objects = []
     for rank, j in enumerate(order):
         position = int(candidates[j])
+        clusters = sets[partition.best_set[position]]
+        nearest = clusters
+        measure = doubt[j]
+        if not clusters:
+            nearest = (int(partition.labels[position]),)
+            measure = mass[j]
+        answer = format_answer(nearest, partition.frame)
         reasons = []
-        if rank < n_explained:
+        if rank < _N_EXPLAINED:
             reasons = explainer.reasons(position, changes=rank < _N_WITH_CHANGES)
-        objects.append(
-            DoubtfulObject(
-                position=position,
-                answer=format_answer(sets[best[j]], frame),
-                mass=float(mass[j]),
-                doubt=float(doubt[j]),
-                label=format_answer((int(partition.labels[position]),), frame),
-                reasons=reasons,
-            )
-        )
+        one = DoubtfulObject(position, clusters, answer, float(measure), reasons)
+        objects.append(one)
     return objects
 
 
@@ -269,9 +255,6 @@ def _use_names(
         exemplars=tuple(
             one._replace(name=name(one.position)) for one in explanation.exemplars
         ),
-        compared=tuple(
-            one._replace(name=name(one.name)) for one in explanation.compared
-        ),
         changes=tuple(
             replace(one, towards=name(one.towards)) for one in explanation.changes
         ),
@@ -327,9 +310,7 @@ def _fit_line(scaled: np.ndarray, own: np.ndarray) -> tuple[float, float] | None
 
 # ---- reliability ---------------------------------------------------------------------------------
 
-# maximum numbers of objects with a silhouette, and of differences of attributes for them
 MAX_SILHOUETTES = 3000
-MAX_SILHOUETTE_DIFFERENCES = 2e9
 MAX_RESAMPLED_OBJECTS = 200
 N_RESAMPLES = 5
 
@@ -385,15 +366,13 @@ def _add_silhouette(trust: Trust, data: ReportInput, rng: np.random.Generator) -
         )
         return
     X, trust.metric = _compared_table(data)
-    width = 1
-    if not data.is_pairwise:
-        width = max(int(np.shape(X)[1]), 1)
-    size = max(
-        int(min(MAX_SILHOUETTES, np.sqrt(MAX_SILHOUETTE_DIFFERENCES / width))), 2
-    )
     try:
         trust.silhouette = credal_silhouette(
-            data.partition, X, metric=trust.metric, sample_size=size, random_state=rng
+            data.partition,
+            X,
+            metric=trust.metric,
+            sample_size=MAX_SILHOUETTES,
+            random_state=rng,
         )
     except (ValueError, TypeError) as error:
         trust.left_out.append(f"Silhouettes could not be computed: {error}.")
@@ -421,9 +400,7 @@ def _compared_table(data: ReportInput) -> tuple[Any, str]:
     frame = to_frame(X)
     if hasattr(data.model, "categories_"):
         return frame.astype(str), "gower"  # The model treats numbers as categories.
-    for name in frame.columns[[dtype.kind in "mM" for dtype in frame.dtypes]]:
-        frame[name] = frame[name].astype("int64").where(frame[name].notna())
-    return frame, "gower"
+    return dates_to_numbers(frame), "gower"
 
 
 # ---- stability -----------------------------------------------------------------------------------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import math
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,13 +11,11 @@ from string import Template
 from typing import Any
 
 import numpy as np
+from matplotlib.ticker import MaxNLocator
 
 from dempster._types import ArrayLike
 from dempster.plot.palette import PALETTE
 
-# words in right-to-left scripts, which would change the order of the characters around them
-_LETTERS = "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+"
-_RIGHT_TO_LEFT = re.compile(f"({_LETTERS}(?:[ \u200c\u200d]{_LETTERS})*)")
 _VOID = {"input", "meta", "wbr"}
 
 
@@ -46,13 +43,6 @@ def fill_template(path: Path, **parts: Any) -> Html:
     return Html(
         template.substitute({name: join([part]) for name, part in parts.items()})
     )
-
-
-def sentence(text: str) -> Html:
-    """Return text as HTML in which words in right-to-left scripts are isolated (``<bdi>``)."""
-    parts = _RIGHT_TO_LEFT.split(text)
-    parts[1::2] = [tag("bdi", word) for word in parts[1::2]]
-    return join(parts)
 
 
 def join(children: Iterable[Any]) -> Html:
@@ -206,31 +196,32 @@ def swatch(clusters: Sequence[int]) -> Html:
 def answer_bar(certain: int, ambiguous: int, outliers: int) -> Html:
     """Return a bar with the shares of certain objects, ambiguous objects and outliers."""
     numbers = {"certain": certain, "ambiguous": ambiguous, "outlying": outliers}
-    total = max(sum(numbers.values()), 1)
+    scale = 1000 / max(sum(numbers.values()), 1)
     x = 0.0
-    parts = ""
+    parts = []
     for name, number in numbers.items():
-        width = 1000 * number / total
         if number:
-            parts += (
-                f'<rect x="{_n(x)}" y="0" width="{_n(max(width, 2))}" height="14" '
-                f'class="bar-{name}"></rect>'
-            )
-        x += width
+            width = max(scale * number, 2)
+            parts.append(_rect(x, width, 14, class_=f"bar-{name}"))
+        x += scale * number
     label = f"{certain:,} certain, {ambiguous:,} ambiguous, {outliers:,} outliers"
-    return _svg("answer-bar", 1000, 14, label, Html(parts), preserveAspectRatio="none")
+    return _svg("answer-bar", 1000, 14, label, parts, preserveAspectRatio="none")
 
 
 def cluster_bar(cluster: int, certain: int, possible: int, most: int) -> Html:
     """Return a bar for the number of certain objects, and a paler bar for possible objects."""
-    parts = ""
-    for number, opacity in ((possible, ' fill-opacity="0.3"'), (certain, "")):
-        parts += (
-            f'<rect x="0" y="0" width="{_n(100 * number / max(most, 1))}" height="10" '
-            f'fill="{cluster_color(cluster)}"{opacity}></rect>'
-        )
+    color = cluster_color(cluster)
+    scale = 100 / max(most, 1)
+    parts = [
+        _rect(0, scale * possible, 10, fill=color, fill_opacity=0.3),
+        _rect(0, scale * certain, 10, fill=color),
+    ]
     label = f"{certain:,} certain, {possible - certain:,} more possible"
-    return _svg("cluster-bar", 100, 10, label, Html(parts), preserveAspectRatio="none")
+    return _svg("cluster-bar", 100, 10, label, parts, preserveAspectRatio="none")
+
+
+def _rect(x: float, width: float, height: float, **attributes: Any) -> Html:
+    return tag("rect", x=_n(x), y=0, width=_n(width), height=height, **attributes)
 
 
 def line_chart(
@@ -268,14 +259,14 @@ def line_chart(
         return top + (1 - (values - y0) / (y1 - y0)) * (height - top - bottom)
 
     shapes = ""
-    for value in nice_ticks(y0, y1, 4):
+    for value in _find_ticks(y0, y1, 4):
         at = to_y(value)
         shapes += (
             f'<line x1="{left}" x2="{width - right}" y1="{_n(at)}" y2="{_n(at)}" class="grid">'
             f'</line><text x="{left - 8}" y="{_n(at + 4)}" text-anchor="end">{value:g}</text>'
         )
     bottom_text = f'y="{height - bottom + 18}" text-anchor="middle"'
-    for value in nice_ticks(x0, x1, 6, whole=not percent):
+    for value in _find_ticks(x0, x1, 6, whole=not percent):
         label = f"{value:.0%}" if percent else f"{value:g}"
         shapes += f'<text x="{_n(to_x(value))}" {bottom_text}>{label}</text>'
     places = [(_n(a), _n(b)) for a, b in zip(to_x(xs), to_y(ys), strict=True)]
@@ -347,65 +338,48 @@ def _svg(
 def scatter(
     xy: np.ndarray,
     sets: Sequence[Sequence[int]],
-    which: np.ndarray,
     names: Sequence[str],
     description: str,
     *,
     equal_aspect: bool,
 ) -> Html:
-    """Return a static map with dots, split discs (ambiguous objects) and crosses (outliers)."""
-    width = 900
-    height = 560
-    edge = 14
+    """Return a static map with dots, split discs (ambiguous objects) and crosses (outliers).
+
+    ``sets`` contains the clusters of each object, and ``names`` the names of the clusters.
+    """
+    size = np.array([900, 560])
     low = np.nanmin(xy, axis=0)
     high = np.nanmax(xy, axis=0)
     span = np.where(high > low, high - low, 1)
-    inner = np.array([width - 2 * edge, height - 2 * edge])
+    inner = size - 28
     if equal_aspect:
         span = inner * (span / inner).max()
-    at = (xy - (low + high) / 2) / span
-    px = width / 2 + at[:, 0] * inner[0]
-    py = height / 2 - at[:, 1] * inner[1]
+    at = size / 2 + (xy - (low + high) / 2) / span * inner * [1, -1]
+    visible = np.flatnonzero(np.isfinite(xy).all(axis=1))
+    at = at[visible]
+    sets = [tuple(sets[i]) for i in visible.tolist()]
     certain = ambiguous = crosses = ""
-    for x, y, s in zip(px, py, which, strict=True):
-        clusters = sets[int(s)]
-        if not (math.isfinite(x) and math.isfinite(y)):
-            continue
+    for (x, y), clusters in zip(at.tolist(), sets, strict=True):
         if len(clusters) == 1:
             certain += (
                 f'<circle cx="{x:.0f}" cy="{y:.0f}" r="3" fill="{cluster_color(clusters[0])}" '
                 'fill-opacity="0.7"></circle>'
             )
-        elif len(clusters):
-            ambiguous += _disc(float(x), float(y), 4.5, clusters)
+        elif clusters:
+            ambiguous += _disc(x, y, 4.5, clusters)
         else:
-            left = f"{x - 4:.0f}"
-            cross = f"M{left} {y - 4:.0f}l8 8M{left} {y + 4:.0f}l8 -8"
+            cross = f"M{x - 4:.0f} {y - 4:.0f}l8 8M{x - 4:.0f} {y + 4:.0f}l8 -8"
             crosses += f'<path d="{cross}" class="cross"></path>'
-    labels = _cluster_names(px, py, sets, which, names)
-    shapes = Html(certain + ambiguous + crosses)
-    return _svg("static-map", width, height, description, shapes, labels)
-
-
-def _cluster_names(
-    px: np.ndarray,
-    py: np.ndarray,
-    sets: Sequence[Sequence[int]],
-    which: np.ndarray,
-    names: Sequence[str],
-) -> Html:
-    """Return the cluster names, each at the median position of the certain objects."""
-    out = []
-    is_visible = np.isfinite(px) & np.isfinite(py)
+    labels = []
     for k, name in enumerate(names):
-        members = is_visible & np.array([tuple(sets[int(s)]) == (k,) for s in which])
-        if members.any():
-            x = np.median(px[members])
-            y = np.median(py[members])
-            out.append(
-                tag("text", name, x=_n(x), y=_n(y), text_anchor="middle", class_="name")
-            )
-    return join(out)
+        # A name is at the median position of the certain objects of its cluster.
+        members = at[[clusters == (k,) for clusters in sets]]
+        if len(members):
+            x, y = np.median(members, axis=0)
+            place = {"x": _n(x), "y": _n(y), "text_anchor": "middle"}
+            labels.append(tag("text", name, **place, class_="name"))
+    shapes = Html(certain + ambiguous + crosses)
+    return _svg("static-map", *size.tolist(), description, shapes, labels)
 
 
 def _disc(x: float, y: float, r: float, clusters: Sequence[int]) -> str:
@@ -423,20 +397,12 @@ def _disc(x: float, y: float, r: float, clusters: Sequence[int]) -> str:
     )
 
 
-def nice_ticks(
+def _find_ticks(
     low: float, high: float, number: int, *, whole: bool = False
 ) -> list[float]:
-    """Return round tick values between two numbers; their number is about ``number`` or less."""
-    step = 10 ** math.floor(math.log10((high - low) / number))
-    step *= min(
-        (m for m in (1, 2, 5, 10) if (high - low) / (m * step) <= number), default=10
-    )
-    if whole:
-        step = max(round(step), 1)
-    first = math.ceil(low / step - 1e-9)
-    return [
-        round(k * step, 12) for k in range(first, math.floor(high / step + 1e-9) + 1)
-    ]
+    """Return at most about ``number`` round values between two numbers."""
+    locator = MaxNLocator(number, steps=[1, 2, 5, 10], integer=whole)
+    return [value for value in locator.tick_values(low, high) if low <= value <= high]
 
 
 def _n(value: float) -> str:

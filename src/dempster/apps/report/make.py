@@ -19,10 +19,7 @@ from dempster.explain import Stability
 from dempster.io.atomic import as_path, atomic_write
 
 MAX_TITLE_CHARACTERS = 200
-_STABILITY = rule.Rule(
-    "True, False or a Stability",
-    lambda v: isinstance(v, Stability) or rule.flag.test(v),
-)
+_STABILITY = rule.flag | rule.kind(Stability, words="a Stability")
 
 
 def make_report(
@@ -36,8 +33,6 @@ def make_report(
     title: str | None = None,
     names: Any = None,
     stability: bool | Stability = True,
-    n_explained: int = 12,
-    max_points: int = 20_000,
     fit_params: Mapping[str, Any] | None = None,
     random_state: Seed = 0,
 ) -> Report:
@@ -75,11 +70,6 @@ def make_report(
     stability : bool or Stability, default=True
         Whether to measure stability by five refits to samples of at most 200 objects (or 10 per
         cluster, if this is more), or the result of `dempster.explain.stability`.
-    n_explained : int, default=12
-        Number of ambiguous objects, and of outliers, that are explained.
-    max_points : int, default=20,000
-        Maximum number of objects on the map. If there are more objects, the map shows a random
-        sample.
     fit_params : mapping, optional
         Further arguments of `fit` (``constraints``, ``y``, ``sample_weight``), which the refits
         need. A `RecipeResult` already contains these arguments.
@@ -109,8 +99,6 @@ def make_report(
     rule.check(recipe, "recipe", none | rule.kind(Recipe, words="a Recipe"))
     rule.check(title, "title", none | rule.kind(str, words="text"))
     rule.check(stability, "stability", _STABILITY)
-    rule.check(n_explained, "n_explained", rule.integer(0))
-    rule.check(max_points, "max_points", rule.integer(1))
     rule.check(fit_params, "fit_params", none | rule.kind(Mapping, words="a mapping"))
     rng = as_generator(random_state)
     data = resolve_report_input(
@@ -123,7 +111,7 @@ def make_report(
         names=names,
         metric=metric,
     )
-    facts = Facts(data, stability, int(n_explained), int(max_points), rng)
+    facts = Facts(data, stability, rng)
     if title is None or not title.strip():
         objects = short_name(data.file_names or format_count(len(data.partition)))
         title = f"{format_count(data.partition.n_clusters, 'cluster')} of {objects}"

@@ -7,11 +7,10 @@ import datetime
 import hashlib
 import inspect
 import platform
-import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy
@@ -36,7 +35,6 @@ from dempster.apps.report.html import (
     line_chart,
     region,
     scatter,
-    sentence,
     swatch,
     table,
     tag,
@@ -52,12 +50,8 @@ from dempster.apps.report.wording import (
 from dempster.cluster import ConformalClustering
 from dempster.cluster.conformal import MIN_STABILITY
 from dempster.plot import DendrogramDisplay
-from dempster.plot.palette import PALETTE
 
 _STATIC = Path(__file__).parent / "static"
-_N_SHADES = (
-    10  # number of shades of the heat map for positive, and for negative, differences
-)
 _SECTIONS = {
     "map-section": "Map",
     "clusters": "Clusters",
@@ -74,7 +68,7 @@ def render_page(facts: Facts, title: str) -> str:
     counts = facts.counts
     coordinates = facts.coordinates
     conformal = facts.data.conformal
-    listed = caveats(facts)
+    listed = list(caveats(facts))
     sections = {
         "map-section": coordinates and _map_section(facts, coordinates),
         "clusters": _clusters_section(facts),
@@ -94,7 +88,7 @@ def render_page(facts: Facts, title: str) -> str:
             "p", "Note the ", link, " before you use the result.", class_="mind"
         )
     script = _read_script()
-    style = _read_style()
+    style = (_STATIC / "page.css").read_text(encoding="utf-8")
     # The content security policy allows only this script and this style, and forbids all requests.
     policy = (
         f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; "
@@ -144,22 +138,6 @@ def _read_script() -> str:
     files = [STATIC_FOLDER / name for name in ("scatter.js", "partition_map.js")]
     files += [_STATIC / name for name in ("page.js", "tables.js", "map.js")]
     return join_modules(files)
-
-
-@cache
-def _read_style() -> str:
-    """Return the style sheet.
-
-    The shades of the heat map use the first two colors of the palette.
-    """
-    parts = [(_STATIC / "page.css").read_text(encoding="utf-8")]
-    for name, color in zip(("low", "high"), PALETTE, strict=False):
-        channels = ", ".join(str(channel) for channel in bytes.fromhex(color[1:]))
-        for k in range(1, _N_SHADES + 1):
-            parts.append(
-                f".{name}-{k} {{ background: rgba({channels}, {0.05 * k:.2f}); }}"
-            )
-    return "\n".join(parts)
 
 
 # ---- map -----------------------------------------------------------------------------------------
@@ -227,7 +205,7 @@ def _legend(facts: Facts) -> list[Html]:
     """Return checkboxes for the clusters, for ambiguous objects and for outliers."""
     counts = facts.counts
     entries = [
-        (str(k), swatch((k,)), facts.data.cluster_name(k), int(counts.certain[k]))
+        (str(k), swatch((k,)), facts.data.cluster_names[k], int(counts.certain[k]))
         for k in range(counts.n_clusters)
     ]
     if counts.n_ambiguous:
@@ -245,16 +223,16 @@ def _legend(facts: Facts) -> list[Html]:
 def _static_map(facts: Facts, coordinates: MapCoordinates, caption: str) -> Html:
     """Return the map for print and for browsers that do not run scripts."""
     partition = facts.data.partition
+    sets = list(partition.focal_sets)
     m = len(coordinates.rows)
     some = np.unique(np.linspace(0, m - 1, min(m, MAX_STATIC_OBJECTS)).astype(int))
     axes = [coordinates.axes[a] for a in coordinates.first]
-    names: list[str] = []
-    if partition.n_clusters <= MAX_STATIC_NAMES:
-        names = [facts.data.cluster_name(k) for k in range(partition.n_clusters)]
+    names = facts.data.cluster_names
+    if len(names) > MAX_STATIC_NAMES:
+        names = []
     return scatter(
         np.column_stack([np.clip(axis.values[some], *axis.inner) for axis in axes]),
-        list(partition.focal_sets),
-        partition.best_set[coordinates.rows[some]],
+        [sets[k] for k in partition.best_set[coordinates.rows[some]]],
         names,
         f"Scatter plot of {caption}",
         equal_aspect=all(axis.kind == "component" for axis in axes),
@@ -265,13 +243,11 @@ def _static_map(facts: Facts, coordinates: MapCoordinates, caption: str) -> Html
 
 N_OPEN_CARDS = 12  # number of expanded cards; the other cards are collapsed
 N_CARD_ATTRIBUTES = 4
-# maximum number of columns, and of rows without scrolling
-MAX_HEAT_COLUMNS = 24
-MAX_HEAT_ROWS = 20
+MAX_MEAN_COLUMNS = 24
 
 
 def _clusters_section(facts: Facts) -> list[Any]:
-    """Return a table of all clusters, a card for each cluster, and the heat map."""
+    """Return a table of the clusters, a card for each cluster, and a table of means."""
     body = [_cluster_table(facts)]
     profiles = facts.profiles
     if profiles is not None:
@@ -284,7 +260,7 @@ def _clusters_section(facts: Facts) -> list[Any]:
             more = tag("div", cards[N_OPEN_CARDS:], class_="cards")
             body.append(tag("details", tag("summary", summary), more))
         if facts.counts.n_clusters > 1:
-            body.append(_heat_map(facts, profiles))
+            body.append(_mean_table(facts, profiles))
     return body
 
 
@@ -316,15 +292,13 @@ def _cluster_table(facts: Facts) -> Html:
     if trust.jaccard is not None:
         measures.append(trust.jaccard)
         columns.append(Column("Stability", "number"))
-    if facts.profiles is not None:
-        columns.append(Column("Typical objects", "extra", is_sortable=False))
     largest = int(counts.possible.max(initial=1))
     rows = []
     for k in range(counts.n_clusters):
         certain = int(counts.certain[k])
         possible = int(counts.possible[k])
         row: list[Any] = [
-            (_name_clusters((k,), tag("bdi", facts.data.cluster_name(k))), k),
+            (_name_clusters((k,), tag("bdi", facts.data.cluster_names[k])), k),
             cluster_bar(k, certain, possible, largest),
             (f"{certain:,}", certain),
             (f"{possible:,}", possible),
@@ -334,8 +308,6 @@ def _cluster_table(facts: Facts) -> Html:
                 row.append(("–", -2.0))
             else:
                 row.append((f"{values[k]:.2f}", round(float(values[k]), 6)))
-        if facts.profiles is not None:
-            row.append(_typical_objects(facts, facts.profiles, k))
         rows.append(row)
     return table(
         "cluster-table",
@@ -344,11 +316,6 @@ def _cluster_table(facts: Facts) -> Html:
         rows,
         shown=20,
     )
-
-
-def _typical_objects(facts: Facts, profiles: ClusterProfiles, cluster: int) -> Html:
-    links = [_object_link(facts, i, 28) for i in profiles.typical(cluster)]
-    return tag("span", [part for link in links for part in (", ", link)][1:] or "–")
 
 
 def _cluster_card(facts: Facts, profiles: ClusterProfiles, cluster: int) -> Html:
@@ -371,11 +338,12 @@ def _cluster_card(facts: Facts, profiles: ClusterProfiles, cluster: int) -> Html
         body = (
             tag("ul", differences) if differences else tag("p", "Similar to the rest.")
         )
-        names = _typical_objects(facts, profiles, cluster)
+        links = [_object_link(facts, i, 28) for i in profiles.typical(cluster)]
+        names = [part for link in links for part in (", ", link)][1:] or "–"
         typical = tag("p", "Typical: ", names, class_="quiet typical")
     return tag(
         "article",
-        tag("h3", swatch((cluster,)), tag("bdi", facts.data.cluster_name(cluster))),
+        tag("h3", swatch((cluster,)), tag("bdi", facts.data.cluster_names[cluster])),
         tag("p", size, class_="quiet"),
         body,
         typical,
@@ -383,70 +351,43 @@ def _cluster_card(facts: Facts, profiles: ClusterProfiles, cluster: int) -> Html
     )
 
 
-def _heat_map(facts: Facts, profiles: ClusterProfiles) -> Html:
-    """Return a table of means by cluster and attribute.
-
-    Shades show the difference from the remaining objects.
-    """
-    columns = profiles.strongest(MAX_HEAT_COLUMNS)
-    features = [profiles.profile.features[q] for q in columns]
-    delta = profiles.profile.statistics["delta"]
-    mean = profiles.profile.statistics["mean"]
+def _mean_table(facts: Facts, profiles: ClusterProfiles) -> Html:
+    """Return the means of the clusters; colors show differences from the remaining objects."""
+    profile = profiles.profile
+    columns = [Column("Cluster", is_sortable=False)]
+    selected = profiles.strongest(MAX_MEAN_COLUMNS)
+    for q in selected:
+        name = short_name(profile.features[q].label, 40)
+        columns.append(Column(name, "number", is_sortable=False))
+    delta = np.nan_to_num(profile.statistics["delta"])
     rows = []
-    for g, group in enumerate(profiles.profile.groups[: facts.counts.n_clusters]):
-        cells = [tag("th", swatch(group.clusters), tag("bdi", group.name), scope="row")]
-        for q, feature in zip(columns, features, strict=True):
-            text = feature.attribute.format(float(mean[g, q]))
-            cells.append(
-                tag("td", text, class_=f"number {_shade(delta[g, q])}".strip())
-            )
-        rows.append(tag("tr", cells))
-    n_features = len(profiles.profile.features)
-    caption = "Mean of each attribute by cluster, or share of a category. "
-    if len(columns) < n_features:
+    for k, name in enumerate(facts.data.cluster_names):
+        row = [_name_clusters((k,), tag("bdi", name))]
+        for q in selected:
+            mean = float(profile.statistics["mean"][k, q])
+            direction = "higher" if delta[k, q] > 0 else "lower"
+            shade = f"{direction}-{round(3 * abs(delta[k, q]))}"
+            text = profile.features[q].attribute.format(mean)
+            row.append(tag("span", text, class_=shade))
+        rows.append(row)
+    caption = "Mean of each attribute, or share of a category, of the certain objects"
+    if len(selected) < len(profile.features):
         caption += (
-            f"Only the {len(columns)} of {n_features:,} that differ most are shown."
+            f" (the {len(selected)} of {len(profile.features):,} that differ most)"
         )
-    shades = (
-        ("lower", " low-8"),
-        ("", " low-4"),
-        ("", ""),
-        ("", " high-4"),
-        ("higher", " high-8"),
-    )
-    key = [tag("span", text, class_=f"key-cell{shade}") for text, shade in shades]
-    head = [
-        tag("th", tag("bdi", _breakable(feature.label)), scope="col")
-        for feature in features
+    note = [
+        f"{caption}. Colors: ",
+        tag("span", "lower", class_="lower-2"),
+        " or ",
+        tag("span", "higher", class_="higher-2"),
+        " than the remaining objects.",
     ]
-    head_row = tag("thead", tag("tr", tag("th", "Cluster", scope="col"), head))
-    heat = tag(
-        "table", tag("caption", caption), head_row, tag("tbody", rows), class_="heat"
-    )
-    class_ = "scroll"
-    if len(rows) > MAX_HEAT_ROWS:
-        class_ += " tall"
     return tag(
         "div",
-        tag("h3", "Differences between clusters"),
-        tag("p", *key, " than the rest", class_="heat-key"),
-        region("div", heat, "Means by cluster", class_),
+        tag("h3", "All clusters"),
+        tag("p", note, class_="quiet"),
+        table("mean-table", "Means of all clusters", columns, rows, shown=20),
     )
-
-
-def _breakable(name: str) -> list[Any]:
-    """Return a name in which the browser may break the line after separators."""
-    parts = re.split(r"(?<=[_/.\-])", name)
-    return [piece for part in parts for piece in (part, tag("wbr"))][:-1]
-
-
-def _shade(delta: float) -> str:
-    strength = min(int(abs(np.nan_to_num(delta)) * _N_SHADES), _N_SHADES)
-    if not strength:
-        return ""
-    if delta > 0:
-        return f"high-{strength}"
-    return f"low-{strength}"
 
 
 # ---- layers --------------------------------------------------------------------------------------
@@ -500,38 +441,6 @@ def _layers_section(facts: Facts) -> list[Any]:
 # ---- doubtful objects ----------------------------------------------------------------------------
 
 
-class _DoubtTable(NamedTuple):
-    """Texts of a table of doubtful objects, and the attributes of the objects that it shows."""
-
-    name: str
-    noun: str
-    order: str
-    answer_heading: str
-    answer: str
-    measure_heading: str
-    measure: str
-
-
-_AMBIGUOUS = _DoubtTable(
-    name="ambiguous-table",
-    noun="ambiguous object",
-    order="by decreasing doubt",
-    answer_heading="Ambiguous between",
-    answer="answer",
-    measure_heading="Doubt",
-    measure="doubt",
-)
-_OUTLIERS = _DoubtTable(
-    name="outlier-table",
-    noun="outlier",
-    order="by decreasing evidence that the object belongs to no cluster",
-    answer_heading="Nearest cluster",
-    answer="label",
-    measure_heading="Evidence",
-    measure="mass",
-)
-
-
 def _doubt_section(facts: Facts) -> list[Any]:
     """Return tables of ambiguous pairs of clusters, ambiguous objects and outliers."""
     counts = facts.counts
@@ -540,10 +449,26 @@ def _doubt_section(facts: Facts) -> list[Any]:
         body.append(_pair_table(facts))
     if counts.n_ambiguous:
         body.append(
-            _object_table(facts, _AMBIGUOUS, facts.ambiguous, counts.n_ambiguous)
+            _object_table(
+                facts.ambiguous,
+                "ambiguous object",
+                counts.n_ambiguous,
+                "by decreasing doubt",
+                ("Ambiguous between", "Doubt"),
+                facts,
+            )
         )
     if counts.n_outliers:
-        body.append(_object_table(facts, _OUTLIERS, facts.outliers, counts.n_outliers))
+        body.append(
+            _object_table(
+                facts.outliers,
+                "outlier",
+                counts.n_outliers,
+                "by decreasing evidence that the object belongs to no cluster",
+                ("Nearest cluster", "Evidence"),
+                facts,
+            )
+        )
     return body or [tag("p", "There are no ambiguous objects and no outliers.")]
 
 
@@ -553,7 +478,7 @@ def _pair_table(facts: Facts) -> Html:
         columns.append(Column("Best rule to separate them", "wide", is_sortable=False))
     rows = []
     for pair in facts.pairs:
-        first, second = (tag("bdi", facts.data.cluster_name(k)) for k in pair.clusters)
+        first, second = (tag("bdi", facts.data.cluster_names[k]) for k in pair.clusters)
         both = _name_clusters(pair.clusters, first, " and ", second)
         row: list[Any] = [
             (both, pair.clusters[0]),
@@ -561,46 +486,44 @@ def _pair_table(facts: Facts) -> Html:
         ]
         if facts.profiles is not None:
             quality = tag("small", describe_separation(pair.separation))
-            row.append([sentence(pair.rule), quality])
+            row.append([pair.rule, quality])
         rows.append(row)
     heading = tag("h3", "Clusters that are hard to distinguish")
     return tag("div", heading, table("pair-table", "Pairs of clusters", columns, rows))
 
 
 def _object_table(
-    facts: Facts, texts: _DoubtTable, objects: Sequence[DoubtfulObject], total: int
+    objects: Sequence[DoubtfulObject],
+    noun: str,
+    total: int,
+    order: str,
+    headings: tuple[str, str],
+    facts: Facts,
 ) -> Html:
     n_explained = sum(1 for obj in objects if obj.reasons)
-    notes = f"Sorted {texts.order}."
+    notes = f"Sorted {order}."
     if len(objects) < total:
         notes += f" The table has the first {len(objects):,}."
     if 0 < n_explained < len(objects):
         notes += f" The first {n_explained} are explained."
-    columns = [
-        Column("Object"),
-        Column(texts.answer_heading),
-        Column(texts.measure_heading, "number"),
-    ]
+    columns = [Column("Object"), Column(headings[0]), Column(headings[1], "number")]
     if n_explained:
         columns.append(Column("Explanation", "wide", is_sortable=False))
-    sets = list(facts.data.partition.focal_sets)
     rows = []
     for obj in objects:
-        clusters = sets[facts.data.partition.best_set[obj.position]]
-        measure = getattr(obj, texts.measure)
         row: list[Any] = [
             _object_link(facts, obj.position),
-            _name_clusters(clusters, tag("bdi", getattr(obj, texts.answer))),
-            (f"{measure:.2f}", round(measure, 6)),
+            _name_clusters(obj.clusters, tag("bdi", obj.answer)),
+            (f"{obj.measure:.2f}", round(obj.measure, 6)),
         ]
         if n_explained:
-            row.append([tag("p", sentence(reason)) for reason in obj.reasons] or "–")
+            row.append([tag("p", reason) for reason in obj.reasons] or "–")
         rows.append(row)
     return tag(
         "div",
-        tag("h3", format_count(total, texts.noun)),
+        tag("h3", format_count(total, noun)),
         tag("p", notes, class_="quiet"),
-        table(texts.name, f"{texts.noun.capitalize()}s", columns, rows),
+        table(f"{noun.split()[0]}-table", f"{noun.capitalize()}s", columns, rows),
     )
 
 
@@ -739,7 +662,6 @@ def _repeat_section(facts: Facts) -> list[Any]:
         _code_block("Command", command, "command"),
         _code_block("Python", code, "code"),
         tag("div", _settings(data), run, class_="lists"),
-        _convergence_chart(facts.history),
     ]
 
 
@@ -805,7 +727,7 @@ def _entries(entries: dict[str, str]) -> Html:
 
 
 def _settings(data: ReportInput) -> Html | None:
-    """Return the parameters that the user set or the method chose, and a list of the defaults."""
+    """Return the parameters that the user set or the method chose."""
     model = data.model
     metadata = data.partition.metadata
     parameters = metadata.get("parameters", {})
@@ -818,24 +740,16 @@ def _settings(data: ReportInput) -> Html | None:
         signature = inspect.signature(type(model)).parameters
         defaults = {name: parameter.default for name, parameter in signature.items()}
     choices = metadata.get("choices", {})
-    changed: dict[str, str] = {}
-    unchanged: dict[str, str] = {}
+    entries = {}
     for name, value in parameters.items():
         text = _format_setting(value)
         default = defaults.get(name, inspect.Parameter.empty)
         if name in choices:
-            changed[name] = (
-                f"{text}: {short_name(choices[name], MAX_CHOICE_CHARACTERS)}"
-            )
-        elif type(value) is type(default) and repr(value) == repr(default):
-            unchanged[name] = text
-        else:
-            changed[name] = text
-    rest = None
-    if unchanged:
-        summary = tag("summary", format_count(len(unchanged), "default value"))
-        rest = tag("details", summary, _entries(unchanged))
-    return tag("div", tag("h3", "Settings"), _entries(changed), rest, id="settings")
+            reason = short_name(choices[name], MAX_CHOICE_CHARACTERS)
+            entries[name] = f"{text}: {reason}"
+        elif repr(value) != repr(default):
+            entries[name] = text
+    return tag("div", tag("h3", "Settings"), _entries(entries), id="settings")
 
 
 def _describe_run(facts: Facts) -> dict[str, str]:
@@ -873,16 +787,3 @@ def _format_setting(value: Any) -> str:
     if not isinstance(value, str):
         value = repr(value)
     return short_name(value, MAX_SETTING_CHARACTERS)
-
-
-def _convergence_chart(history: np.ndarray) -> Html | None:
-    if len(history) < 3:
-        return None
-    some = np.unique(np.linspace(0, len(history) - 1, 200).astype(int))
-    description = (
-        f"Objective after each of {len(history):,} iterations, "
-        f"{history[0]:.4g} to {history[-1]:.4g}"
-    )
-    chart = line_chart(some + 1, history[some], "iteration", "objective", description)
-    content = figure(None, chart, description)
-    return tag("details", tag("summary", "Convergence"), content)

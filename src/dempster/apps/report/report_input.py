@@ -6,6 +6,7 @@ import copy
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import PurePath
 from typing import Any
 
@@ -78,12 +79,10 @@ class ReportInput:
             return str(int(position))
         return short_name(self.index[int(position)])
 
-    def cluster_name(self, cluster: int) -> str:
-        """Return the name of a cluster.
-
-        A cluster whose name is the number 2 is called "cluster 2".
-        """
-        return format_cluster(self.partition.frame[cluster])
+    @cached_property
+    def cluster_names(self) -> list[str]:
+        """Names of the clusters; a cluster whose name is the number 2 is called "cluster 2"."""
+        return list(map(format_cluster, self.partition.frame))
 
     @property
     def file_names(self) -> str:
@@ -135,10 +134,10 @@ def resolve_report_input(
         subject = result.estimator
         conformal = result.conformal
         table = result.prepared.X
-        notes += result.notes
+        notes += result.prepared.notes
         recipe = recipe or result.recipe
         if y is None:
-            y = result.truth
+            y = result.prepared.truth
         if result.prepared.constraints is not None:
             fit_params.setdefault("constraints", result.prepared.constraints)
         if result.prepared.y is not None and result.recipe.learns_labels:
@@ -163,19 +162,6 @@ def resolve_report_input(
     data.notes = notes
     data.conformal = conformal
     return data
-
-
-def _select_recorded_columns(
-    partition: CredalPartition, table: TableLike
-) -> tuple[TableLike, TableLike]:
-    """Return the columns that a partition records as clustered, and all columns of a table.
-
-    Return the table and None if nothing is recorded.
-    """
-    record = partition.metadata.get("clustered")
-    if record is None or not isinstance(table, pd.DataFrame):
-        return table, None
-    return choose_recorded_attributes(table, record).values, table
 
 
 def _select_prepared_rows(table: pd.DataFrame, prepared: pd.DataFrame) -> pd.DataFrame:
@@ -210,8 +196,11 @@ def _resolve_partition(
         raise InvalidParameterError(
             "attributes", must=f"be None if {argument} is None; pass it as {argument}"
         )
-    if resolved.estimator is None and attributes is None and metric is None:
-        table, attributes = _select_recorded_columns(partition, table)
+    record = partition.metadata.get("clustered")
+    is_plain = resolved.estimator is None and attributes is None and metric is None
+    if is_plain and record is not None and isinstance(table, pd.DataFrame):
+        attributes = table
+        table = choose_recorded_attributes(table, record).values
     data = ReportInput(
         CredalPartition.unchecked(
             partition.stored_masses,
@@ -428,6 +417,12 @@ def to_frame(table: TableLike) -> pd.DataFrame:
         names = default_feature_names(frame.shape[1])
     frame.columns = pd.Index(unique_names(names, MAX_NAME_CHARACTERS))
     return frame.reset_index(drop=True)
+
+
+def dates_to_numbers(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table with numbers instead of dates."""
+    dates = frame.select_dtypes(["datetime", "datetimetz"])
+    return frame.assign(**dates.astype("int64").where(dates.notna()))
 
 
 def is_numeric(table: Any) -> bool:

@@ -1,9 +1,8 @@
-"""Write the sentences of a report: its summary, verdicts on reliability, and caveats.
-
-The texts are constants; the functions select them and fill in the numbers.
-"""
+"""Write the sentences of a report: its summary, verdicts on reliability, and caveats."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -25,82 +24,11 @@ _CLOSE_SUPPORT = 0.9
 MAX_LISTED_CLUSTERS = 6
 MAX_LISTED_COLUMNS = 5
 
-# ---- texts ---------------------------------------------------------------------------------------
-
-_STABILITY = (
-    "The method was refitted {n} times, each time to 80% of {objects}. On average, objects stayed "
-    "in their cluster in {mean:.0%} of the refits."
-)
-_WEAK_CLUSTERS = (
-    " Do not rely on {clusters}: less than {limit:.0%} of the objects are common to the cluster "
-    "and to its counterparts in the refits."
-)
-_WEAKEST_CLUSTER = (
-    " The least stable cluster has {jaccard:.0%} of the objects in common with its counterparts in "
-    "the refits (a cluster with {limit:.0%} is stable)."
-)
-_LOST_CLUSTERS = " {clusters} of this report did not occur in the sample."
-_SILHOUETTES = (
-    "Silhouettes compare the distances of objects to their clusters and to the nearest other "
-    "cluster, by {metric}. They are 1 for perfect separation and 0 for equal distances. Their mean "
-    "is {mean:.2f}{certain}{sample}."
-)
 _METRICS = {
     "precomputed": "the dissimilarities",
     "gower": "Gower's dissimilarity",
     "euclidean": "Euclidean distances",
 }
-_AGREEMENT = (
-    "The adjusted Rand index of clusters and known classes is {whole:.2f} for {objects} (1 is "
-    "perfect, 0 is chance), and {best:.2f} for the {share:.0%} with the least doubt."
-)
-_GAIN = (
-    " This is {gain:.0%} of the possible improvement; from {limit:.0%} on, the doubt is said to "
-    "identify errors."
-)
-_NUMBER = (
-    "The number was estimated by four criteria (silhouettes, two likelihoods, density peaks). The "
-    "second best number, {second}, has {ratio:.0%} of the support of {best}. If you know the "
-    "number, set it."
-)
-# CredalClustering also compares the shapes of the clusters.
-_NUMBER_BY_SHAPE = (
-    "Four criteria (silhouettes, two likelihoods, density peaks) support {best} clusters most. The "
-    "method also compares shapes, and selected {selected}. If you know the number, set it."
-)
-
-_IDENTIFIERS = "Columns that identify the rows are not described: {}."
-_TRANSFORMED = (
-    "The table was transformed by {} before clustering. "
-    "This report shows the original values."
-)
-_MISSING_VALUES = "{:,} values are missing, in {}. Means ignore them."
-_NOT_CONVERGED = "The method did not converge. More iterations may change the result."
-_ESTIMATED_NUMBER = (
-    "The number of clusters was estimated; see the second best number above."
-)
-_SAMPLED_PROFILES = (
-    "Profiles describe a sample of {:,} of the {:,} "
-    "objects. Counts include all objects."
-)
-_SELECTED_COLUMNS = (
-    "Only the {:,} of {:,} columns that differ most between the clusters are described."
-)
-_SAMPLED_MAP = "The map shows a sample of {:,} of the {:,} objects."
-_NOT_EXPLAINED = "Objects could not be explained: {}."
-_POSITIONS = "Objects are named by their position in the table, starting from 0."
-_CIRCULAR = (
-    "Clusters always differ in the attributes that were used for clustering. This does not prove "
-    "that the clusters exist. Differences in other columns are stronger evidence."
-)
-_UNKNOWN_COLUMNS = (
-    "The partition does not record which columns were clustered. "
-    "The report treats all columns of its table as clustered: {}."
-)
-_NO_TABLE = (
-    "There are no profiles and no explanations, because "
-    "the report was created without the table."
-)
 
 # ---- summary -------------------------------------------------------------------------------------
 
@@ -178,25 +106,32 @@ def _judge_stability(facts: Facts) -> tuple[str, str] | None:
     if trust.stability is None or jaccard is None:
         return None
     shown = np.flatnonzero(np.isfinite(jaccard))
-    weak = [facts.data.cluster_name(int(k)) for k in shown if jaccard[k] < _UNSTABLE]
+    weak = [facts.data.cluster_names[k] for k in shown if jaccard[k] < _UNSTABLE]
     n_lost = len(jaccard) - len(shown)
     objects = "the objects"
     if trust.n_resampled < facts.counts.n_objects:
         objects = f"a sample of {trust.n_resampled:,} objects"
-    text = _STABILITY.format(
-        n=trust.stability.n_resamples, objects=objects, mean=trust.stability.mean
+    text = (
+        f"The method was refitted {trust.stability.n_resamples} times, each time to 80% of "
+        f"{objects}. On average, objects stayed in their cluster in {trust.stability.mean:.0%} of "
+        "the refits."
     )
     if weak:
         clusters = join_words(weak[:MAX_LISTED_CLUSTERS])
         if len(weak) > MAX_LISTED_CLUSTERS:
             clusters += f" and {len(weak) - MAX_LISTED_CLUSTERS} more"
-        text += _WEAK_CLUSTERS.format(clusters=clusters, limit=_UNSTABLE)
+        text += (
+            f" Do not rely on {clusters}: less than {_UNSTABLE:.0%} of the objects are common to "
+            "the cluster and to its counterparts in the refits."
+        )
     elif len(shown):
-        text += _WEAKEST_CLUSTER.format(jaccard=np.nanmin(jaccard), limit=_STABLE)
-    if n_lost == 1:
-        text += _LOST_CLUSTERS.format(clusters="One cluster")
-    elif n_lost:
-        text += _LOST_CLUSTERS.format(clusters=format_count(n_lost, "cluster"))
+        text += (
+            f" The least stable cluster has {np.nanmin(jaccard):.0%} of the objects in common with "
+            f"its counterparts in the refits (a cluster with {_STABLE:.0%} is stable)."
+        )
+    if n_lost:
+        lost = format_count(n_lost, "cluster")
+        text += f" {lost} of this report did not occur in the sample."
     if weak or n_lost > len(jaccard) / 2:
         return "Some clusters are unstable", text
     if (jaccard[shown] >= _STABLE).all():
@@ -215,11 +150,11 @@ def _judge_silhouettes(facts: Facts) -> tuple[str, str] | None:
     sample = ""
     if silhouette.is_sampled:
         sample = f" (of a sample of {len(silhouette):,} objects)"
-    text = _SILHOUETTES.format(
-        metric=_METRICS.get(metric, f"{metric} distances"),
-        mean=silhouette.mean,
-        certain=certain,
-        sample=sample,
+    text = (
+        "Silhouettes compare the distances of objects to their clusters and to the nearest other "
+        f"cluster, by {_METRICS.get(metric, f'{metric} distances')}. They are 1 for perfect "
+        "separation and 0 for equal distances. Their mean is "
+        f"{silhouette.mean:.2f}{certain}{sample}."
     )
     if silhouette.mean >= _SEPARATED:
         return "The clusters are well separated", text
@@ -237,13 +172,19 @@ def _judge_doubt(facts: Facts) -> tuple[str, str] | None:
     objects = f"the {facts.trust.n_labelled:,} objects with a known class"
     if facts.trust.n_labelled == facts.counts.n_objects:
         objects = "all objects"
-    text = _AGREEMENT.format(whole=whole, objects=objects, best=best, share=_KEPT_SHARE)
+    text = (
+        f"The adjusted Rand index of clusters and known classes is {whole:.2f} for {objects} (1 is "
+        f"perfect, 0 is chance), and {best:.2f} for the {_KEPT_SHARE:.0%} with the least doubt."
+    )
     if whole > 0.995:
         return "Clusters and known classes agree", text
     gain = (best - whole) / (1 - whole)
     if gain <= 0:
         return "The doubt does not identify errors", text
-    text += _GAIN.format(gain=gain, limit=_IDENTIFYING_GAIN)
+    text += (
+        f" This is {gain:.0%} of the possible improvement; from {_IDENTIFYING_GAIN:.0%} on, the "
+        "doubt is said to identify errors."
+    )
     if gain >= _IDENTIFYING_GAIN:
         return "The doubt identifies errors", text
     return "The doubt identifies few errors", text
@@ -258,13 +199,22 @@ def _judge_number(facts: Facts) -> tuple[str, str] | None:
     second = int(number.n_clusters[other])
     selected = facts.counts.n_clusters
     if selected != best:
+        # CredalClustering also compares the shapes of the clusters.
         reason = _choices(facts).get("n_clusters", selected)
-        text = _NUMBER_BY_SHAPE.format(best=best, selected=reason)
+        text = (
+            f"Four criteria (silhouettes, two likelihoods, density peaks) support {best} clusters "
+            f"most. The method also compares shapes, and selected {reason}. If you know the "
+            "number, set it."
+        )
         return f"{selected} clusters, or perhaps {best}", text
     ratio = float(
         number.support[other] / max(number.support[first], np.finfo(float).tiny)
     )
-    text = _NUMBER.format(second=second, ratio=ratio, best=best)
+    text = (
+        "The number was estimated by four criteria (silhouettes, two likelihoods, density peaks). "
+        f"The second best number, {second}, has {ratio:.0%} of the support of {best}. If you know "
+        "the number, set it."
+    )
     if ratio >= _CLOSE_SUPPORT:
         return f"{best} clusters, or perhaps {second}", text
     return f"{best} clusters fit best", text
@@ -289,53 +239,68 @@ def _capitalize(text: str) -> str:
 # ---- caveats -------------------------------------------------------------------------------------
 
 
-def caveats(facts: Facts) -> list[str]:
-    """Return sentences on the limitations of the result."""
+def caveats(facts: Facts) -> Iterator[str]:
+    """Yield sentences on the limitations of the result."""
     data = facts.data
     notes = [note.strip().rstrip(".") for note in data.notes]
-    listed = [f"{_capitalize(note)}." for note in notes if note]
+    yield from (f"{_capitalize(note)}." for note in notes if note)
     if data.id_columns:
         names = [f"“{name}”" for name in data.id_columns[:MAX_LISTED_COLUMNS]]
-        listed.append(_IDENTIFIERS.format(join_words(names)))
+        yield f"Columns that identify the rows are not described: {join_words(names)}."
     if data.steps:
-        listed.append(_TRANSFORMED.format(join_words(data.steps)))
+        yield (
+            f"The table was transformed by {join_words(data.steps)} before clustering. "
+            "This report shows the original values."
+        )
     if data.frame is not None:
         is_missing = data.frame.dropna(axis="columns", how="all").isna()
         n_missing = int(is_missing.to_numpy().sum())
         if n_missing:
             rows = format_count(int(is_missing.any(axis=1).sum()), "row")
-            listed.append(_MISSING_VALUES.format(n_missing, rows))
+            yield f"{n_missing:,} values are missing, in {rows}. Means ignore them."
     if data.partition.metadata.get("converged") is False:
-        listed.append(_NOT_CONVERGED)
+        yield "The method did not converge. More iterations may change the result."
     if facts.number is not None:
-        listed.append(_ESTIMATED_NUMBER)
-    listed += _caveats_of_samples(facts)
+        yield "The number of clusters was estimated; see the second best number above."
+    yield from _caveats_of_samples(facts)
     if facts.explaining_error is not None:
-        listed.append(_NOT_EXPLAINED.format(facts.explaining_error))
+        yield f"Objects could not be explained: {facts.explaining_error}."
     if data.index is None:
-        listed.append(_POSITIONS)
+        yield "Objects are named by their position in the table, starting from 0."
     if facts.profiles is not None and data.clustered != []:
-        listed.append(_CIRCULAR)
+        yield (
+            "Clusters always differ in the attributes that were used for clustering. This does not "
+            "prove that the clusters exist. Differences in other columns are stronger evidence."
+        )
     if data.frame is not None and data.model is None and data.clustered is None:
         names = [f"“{name}”" for name in data.frame.columns]
-        listed.append(_UNKNOWN_COLUMNS.format(join_some(names, MAX_LISTED_COLUMNS)))
+        yield (
+            "The partition does not record which columns were clustered. The report treats all "
+            f"columns of its table as clustered: {join_some(names, MAX_LISTED_COLUMNS)}."
+        )
     if data.X is None:
-        listed.append(_NO_TABLE)
-    return listed + facts.trust.left_out
+        yield (
+            "There are no profiles and no explanations, because the report was created without "
+            "the table."
+        )
+    yield from facts.trust.left_out
 
 
-def _caveats_of_samples(facts: Facts) -> list[str]:
+def _caveats_of_samples(facts: Facts) -> Iterator[str]:
     n = facts.counts.n_objects
-    listed = []
     if facts.profiles is not None:
         n_profiled = len(facts.profiles.rows)
         n_described = len(facts.profiles.profile.attributes)
         if n_profiled < n:
-            listed.append(_SAMPLED_PROFILES.format(n_profiled, n))
+            yield (
+                f"Profiles describe a sample of {n_profiled:,} of the {n:,} objects. Counts "
+                "include all objects."
+            )
         if n_described < facts.profiles.n_columns:
-            listed.append(
-                _SELECTED_COLUMNS.format(n_described, facts.profiles.n_columns)
+            yield (
+                f"Only the {n_described:,} of {facts.profiles.n_columns:,} columns that differ "
+                "most between the clusters are described."
             )
     if facts.coordinates is not None and len(facts.coordinates.rows) < n:
-        listed.append(_SAMPLED_MAP.format(len(facts.coordinates.rows), n))
-    return listed
+        n_shown = len(facts.coordinates.rows)
+        yield f"The map shows a sample of {n_shown:,} of the {n:,} objects."

@@ -16,7 +16,7 @@ from dempster.apps.map import pack
 from dempster.apps.methods import METHODS, default_method, method_names, parse_value
 from dempster.apps.recipe import Recipe
 from dempster.apps.studio.jobs import Json
-from dempster.apps.studio.routing import parse_integer, route, run_route
+from dempster.apps.studio.routing import parse_integer, route
 from dempster.apps.studio.saving import save_run, save_session
 from dempster.apps.studio.sessions import Run, Session, Source
 
@@ -136,17 +136,17 @@ def build_recipe(
         scale=params.get("scale", "auto"),
         missing=str(params.get("missing") or "refuse"),
         method=str(params.get("method") or "auto"),
-        clusters=_parse_auto(params, "clusters"),
+        clusters=_parse_clusters(params),
         seed=parse_integer({"seed": params.get("seed") or 0}, "seed"),
         parameters=_parse_parameters(params.get("parameters") or {}),
         constraints=path,
     )
 
 
-def _parse_auto(params: Json, name: str) -> int | str:
-    if params.get(name) in (None, "", "auto"):
+def _parse_clusters(params: Json) -> int | str:
+    if params.get("clusters") in (None, "", "auto"):
         return "auto"
-    return parse_integer(params, name)
+    return parse_integer(params, "clusters")
 
 
 def _parse_parameters(fields: Json) -> Json:
@@ -291,27 +291,17 @@ def _undo(session: Session, params: Json) -> Json:
     return session.describe()
 
 
-def _rename_run(run: Run, params: Json) -> Json:
-    name = str(params.get("name", "")).strip()
-    if not name:
-        raise InvalidParameterError("name", "a text that is not empty", name)
-    run.name = name[:80]
-    return run.describe()
-
-
 # ---- belief peaks and number of clusters ---------------------------------------------------------
 
 
-def _start_peaks(session: Session, params: Json) -> Json:
-    n_neighbors = _parse_auto(params, "n_neighbors")
-    params = {
-        **params,
-        "method": "bpec",
-        "parameters": {},
-        "clusters": "auto",
-        "learn": False,
-    }
+def _prepare(session: Session, params: Json, method: str) -> Json:
+    """Return the arguments of a task that prepares the table as for a method."""
+    params = {**params, "method": method, "parameters": {}, "clusters": "auto"}
     recipe = build_recipe(session, params, session.get_source())
+    return {"recipe": recipe.to_dict()}
+
+
+def _start_peaks(session: Session, params: Json) -> Json:
     settings = {
         name: params[name]
         for name in ("columns", "categories", "scale", "missing", "seed")
@@ -322,12 +312,8 @@ def _start_peaks(session: Session, params: Json) -> Json:
         session.peaks = {**result, "settings": settings}
         return {"chosen": result["chosen"], "n_neighbors": result["n_neighbors"]}
 
-    return session.start_job(
-        "peaks",
-        "peaks",
-        {"recipe": recipe.to_dict(), "n_neighbors": n_neighbors},
-        finish,
-    )
+    arguments = _prepare(session, params, "bpec")
+    return session.start_job("peaks", "peaks", arguments, finish)
 
 
 def _get_peaks(session: Session, params: Json) -> bytes:
@@ -344,27 +330,18 @@ def _get_peaks(session: Session, params: Json) -> bytes:
 
 
 def _start_number(session: Session, params: Json) -> Json:
-    params = {
-        **params,
-        "method": "auto",
-        "parameters": {},
-        "clusters": "auto",
-        "learn": False,
-    }
-    recipe = build_recipe(session, params, session.get_source())
-
     def finish(result: Any, warnings: list[str]) -> Any:
         session.number = result
         return result
 
-    return session.start_job("number", "number", {"recipe": recipe.to_dict()}, finish)
+    arguments = _prepare(session, params, "auto")
+    return session.start_job("number", "number", arguments, finish)
 
 
 ROUTES = [
     route("/runs", _start_run, "POST"),
     route("/runs/{run}", _delete_run, "DELETE"),
     route("/undo", _undo, "POST"),
-    run_route("/name", _rename_run, "POST"),
     route("/peaks", _start_peaks, "POST"),
     route("/peaks", _get_peaks),
     route("/number", _start_number, "POST"),

@@ -19,16 +19,22 @@ FOLDER_PREFIX = "dempster-studio-"
 _FOLDER = re.compile(rf"[^\s'\"]*{FOLDER_PREFIX}[^\s/\\'\"]+[/\\](?:[0-9a-f]+[/\\])*")
 
 
-class GoneError(Exception):
+class GoneError(ValueError):
     """Raised if the requested session, run or job no longer exists."""
 
+    status = 404
 
-class TooLargeError(Exception):
+
+class TooLargeError(ValueError):
     """Raised if a request or file is larger than the limit."""
 
+    status = 413
 
-class BadRequestError(Exception):
+
+class BadRequestError(ValueError):
     """Raised if the parameters of a request are missing, slow to arrive, or of a wrong type."""
+
+    status = 400
 
 
 def to_response(error: Exception) -> Response:
@@ -43,15 +49,9 @@ def describe_error(error: Exception) -> tuple[int, str]:
 
     Print the traceback of an unexpected error.
     """
-    status = 422
+    status = getattr(error, "status", 422)
     message = " ".join(str(error).split())
-    if isinstance(error, GoneError):
-        status = 404
-    elif isinstance(error, TooLargeError):
-        status = 413
-    elif isinstance(error, BadRequestError):
-        status = 400
-    elif isinstance(error, ClientDisconnect):
+    if isinstance(error, ClientDisconnect):
         status = 400
         message = "The connection was closed before the request was complete."
     elif isinstance(error, MemoryError):

@@ -8,23 +8,22 @@ from typing import Any
 import pandas as pd
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+from starlette.responses import Response
 
 from dempster import datasets
-from dempster._text import to_plain
-from dempster.apps.studio.errors import (
-    BadRequestError,
-    TooLargeError,
-    to_response,
-)
+from dempster.apps.studio.errors import BadRequestError, TooLargeError
 from dempster.apps.studio.jobs import Json
-from dempster.apps.studio.routing import download, read_chunks, read_params, route
+from dempster.apps.studio.routing import (
+    async_route,
+    download,
+    read_chunks,
+    read_params,
+    route,
+)
 from dempster.apps.studio.saving import pack_session, save_session
 from dempster.apps.studio.sessions import Session, Source, safe_name
 
 MAX_UPLOAD_BYTES = 1 << 30
-_READ_OPTIONS = ("header", "delimiter", "decimal", "index_col")
 
 EXAMPLES = {
     "iris": "150 flowers, 4 measurements, 3 species",
@@ -48,25 +47,22 @@ def _load_file(session: Session, path: Path, name: str, options: Json) -> Json:
     )
 
 
-async def _upload(request: Request) -> Response:
+async def _upload(request: Request) -> Json:
     """Write an uploaded file to disk in chunks, and start a job that reads it."""
-    try:
-        session = request.app.state.sessions.get(request.path_params["session"])
-        name = safe_name(request.query_params.get("name", "table.csv"))
-        path = session.new_file(name)
-        total = 0
-        with open(path, "wb") as file:
-            async for chunk in read_chunks(request):
-                total += len(chunk)
-                if total > MAX_UPLOAD_BYTES:
-                    raise TooLargeError(
-                        f"The file is larger than {MAX_UPLOAD_BYTES >> 20:,} MB. "
-                        "Start the studio with its path instead: dempster studio FILE"
-                    )
-                await run_in_threadpool(file.write, chunk)
-        return JSONResponse(to_plain(_load_file(session, path, name, {})))
-    except Exception as error:
-        return to_response(error)
+    session = request.app.state.sessions.get(request.path_params["session"])
+    name = safe_name(request.query_params.get("name", "table.csv"))
+    path = session.new_file(name)
+    total = 0
+    with open(path, "wb") as file:
+        async for chunk in read_chunks(request):
+            total += len(chunk)
+            if total > MAX_UPLOAD_BYTES:
+                raise TooLargeError(
+                    f"The file is larger than {MAX_UPLOAD_BYTES >> 20:,} MB. "
+                    "Start the studio with its path instead: dempster studio FILE"
+                )
+            await run_in_threadpool(file.write, chunk)
+    return _load_file(session, path, name, {})
 
 
 def _load_example(session: Session, params: Json) -> Json:
@@ -97,13 +93,11 @@ def _example_table(name: str) -> Any:
 
 
 def _reload(session: Session, params: Json) -> Json:
-    """Start a job that reads the file of the current table again with different options."""
+    """Start a job that reads the file again, with another column of row names or with none."""
     source = session.get_source()
-    options = {
-        name: params[name]
-        for name in _READ_OPTIONS
-        if params.get(name) not in (None, "")
-    }
+    options = {}
+    if params.get("index_col"):
+        options["index_col"] = params["index_col"]
     return _load_file(session, source.path, source.name, options)
 
 
@@ -113,43 +107,37 @@ def _stop_job(session: Session, params: Json) -> Json:
     return job.describe()
 
 
-async def _open_session(request: Request) -> Response:
+async def _open_session(request: Request) -> Json:
     """Open a session for a browser tab.
 
     The session is that of the parameter ``open``, or a new one with the file with which the studio
     was started.
     """
-    try:
-        sessions = request.app.state.sessions
-        params = await read_params(request, "POST")
-        response = {}
-        if "open" in params:
-            session = await run_in_threadpool(sessions.open, str(params["open"]))
-        else:
-            session = sessions.new()
-        if session.source is None and request.app.state.file is not None:
-            file: Path = request.app.state.file
-            response = await run_in_threadpool(
-                _load_file, session, file.absolute(), file.name, {}
-            )
-        return JSONResponse(to_plain({"session": session.describe(), **response}))
-    except Exception as error:
-        return to_response(error)
+    sessions = request.app.state.sessions
+    params = await read_params(request, "POST")
+    response = {}
+    if "open" in params:
+        session = await run_in_threadpool(sessions.open, str(params["open"]))
+    else:
+        session = sessions.new()
+    if session.source is None and request.app.state.file is not None:
+        file: Path = request.app.state.file
+        response = await run_in_threadpool(
+            _load_file, session, file.absolute(), file.name, {}
+        )
+    return {"session": session.describe(), **response}
 
 
-async def _list_sessions(request: Request) -> Response:
+async def _list_sessions(request: Request) -> Json:
     listed = await run_in_threadpool(request.app.state.sessions.list_saved)
-    return JSONResponse({"sessions": listed})
+    return {"sessions": listed}
 
 
-async def _open_file(request: Request) -> Response:
+async def _open_file(request: Request) -> Json:
     """Open a session file."""
-    try:
-        content = (await read_params(request, "PUT"))["bytes"]
-        session = await run_in_threadpool(request.app.state.sessions.unpack, content)
-        return JSONResponse({"id": session.id})
-    except Exception as error:
-        return to_response(error)
+    content = (await read_params(request, "PUT"))["bytes"]
+    session = await run_in_threadpool(request.app.state.sessions.unpack, content)
+    return {"id": session.id}
 
 
 def _save_file(session: Session, params: Json) -> Response:
@@ -165,10 +153,10 @@ def _store_settings(session: Session, params: Json) -> Json:
 
 
 ROUTES = [
-    Route("/api/sessions", _open_session, methods=["POST"]),
-    Route("/api/sessions", _list_sessions),
-    Route("/api/session-file", _open_file, methods=["PUT"]),
-    Route("/api/sessions/{session}/file", _upload, methods=["PUT"]),
+    async_route("/api/sessions", _open_session, "POST"),
+    async_route("/api/sessions", _list_sessions),
+    async_route("/api/session-file", _open_file, "PUT"),
+    async_route("/api/sessions/{session}/file", _upload, "PUT"),
     route("/saved", _save_file),
     route("", lambda session, params: session.describe()),
     route("/example", _load_example, "POST"),

@@ -84,7 +84,21 @@ class Sessions:
 
     def list_saved(self) -> list[Json]:
         """Return descriptions of the saved sessions, the latest first."""
-        return _list_sessions(self._folder)
+        listed = []
+        for path in self._folder.glob(f"*/{STATE_FILE}"):
+            try:
+                content = json.loads(path.read_text(encoding="utf-8"))
+                one = {
+                    "id": path.parent.name,
+                    "name": content["source"]["name"],
+                    "runs": len(content["runs"]),
+                    "answers": len(content["answers"]),
+                    "time": path.stat().st_mtime,
+                }
+            except (OSError, ValueError, KeyError, TypeError):
+                continue
+            listed.append(one)
+        return sorted(listed, key=lambda one: -one["time"])
 
     def get(self, number: str) -> Session:
         """Return an open session by its id; raise an error if it was closed."""
@@ -130,27 +144,6 @@ def _close(session: Session) -> None:
     elif session.folder.exists():
         save_session(session)
         remove_unused(session)
-
-
-def _list_sessions(folder: Path) -> list[Json]:
-    """Return descriptions of the sessions in a folder, the latest first."""
-    listed = []
-    for path in folder.glob(f"*/{STATE_FILE}"):
-        try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-            name = content["source"]["name"]
-            listed.append(
-                {
-                    "id": path.parent.name,
-                    "name": name,
-                    "runs": len(content["runs"]),
-                    "answers": len(content["answers"]),
-                    "time": path.stat().st_mtime,
-                }
-            )
-        except (OSError, ValueError, KeyError, TypeError):
-            continue
-    return sorted(listed, key=lambda one: -one["time"])
 
 
 def _unpack(content: bytes, folder: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from asyncio import wait_for
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, NoReturn
 from urllib.parse import quote
 
@@ -32,22 +32,17 @@ _ELEMENTS = {
 }
 
 
-def route(
-    path: str, function: Callable[[Session, Json], Any], method: str = "GET"
+def async_route(
+    path: str, function: Callable[[Request], Awaitable[Any]], method: str = "GET"
 ) -> Route:
-    """Return a route that answers requests by ``function(session, params)``, called in a thread.
+    """Return a route that answers requests by ``await function(request)``.
 
     A result other than bytes or a response is converted to JSON.
     """
 
     async def endpoint(request: Request) -> Response:
         try:
-            session = request.app.state.sessions.get(request.path_params["session"])
-            params = await read_params(request, method)
-            params.update(request.path_params)
-            content = await run_in_threadpool(function, session, params)
-            if method != "GET":
-                await run_in_threadpool(save_session, session)
+            content = await function(request)
             if isinstance(content, bytes):  # packed arrays
                 return Response(content, media_type=MEDIA_TYPE)
             if isinstance(content, Response):
@@ -56,7 +51,24 @@ def route(
         except Exception as error:
             return to_response(error)
 
-    return Route(f"/api/sessions/{{session}}{path}", endpoint, methods=[method])
+    return Route(path, endpoint, methods=[method])
+
+
+def route(
+    path: str, function: Callable[[Session, Json], Any], method: str = "GET"
+) -> Route:
+    """Return a route that answers requests by ``function(session, params)``, called in a thread."""
+
+    async def answer(request: Request) -> Any:
+        session = request.app.state.sessions.get(request.path_params["session"])
+        params = await read_params(request, method)
+        params.update(request.path_params)
+        content = await run_in_threadpool(function, session, params)
+        if method != "GET":
+            await run_in_threadpool(save_session, session)
+        return content
+
+    return async_route(f"/api/sessions/{{session}}{path}", answer, method)
 
 
 def run_route(

@@ -83,18 +83,13 @@ class Rule:
             [condition.holds(table) for condition in self.conditions]
         )
 
-    def to_text(self) -> str:
-        """Return the rule as text, such as "petal width from 1.4 to 1.7"."""
-        return " and ".join(
-            f"{one.column} from {one.low:g} to {one.high:g}" for one in self.conditions
-        )
-
     def describe(self) -> Json:
-        """Return the text and the conditions of the rule as a dictionary for the page."""
-        return {
-            "text": self.to_text(),
-            "conditions": [asdict(one) for one in self.conditions],
-        }
+        """Return a text such as "petal width from 1.4 to 1.7", and the conditions."""
+        texts = [
+            f"{one.column} from {one.low:g} to {one.high:g}" for one in self.conditions
+        ]
+        conditions = [asdict(one) for one in self.conditions]
+        return {"text": " and ".join(texts), "conditions": conditions}
 
 
 def fit_rule(table: pd.DataFrame, selected: np.ndarray) -> Rule:

@@ -8,7 +8,8 @@ import webbrowser
 from threading import Timer
 from typing import TYPE_CHECKING, Any
 
-from dempster._errors import InvalidParameterError, MissingExtraError
+from dempster import _validation as rule
+from dempster._errors import MissingExtraError
 from dempster._types import FilePath
 from dempster.io.atomic import as_file
 
@@ -64,12 +65,7 @@ def serve(
     from dempster.apps.studio.guard import Guard, is_loopback
 
     path = None if file is None else as_file(file, "file")
-    if port is not None and (
-        isinstance(port, bool) or not isinstance(port, int) or not 0 <= port < 65536
-    ):
-        raise InvalidParameterError(
-            "port", "an integer from 0 (any free port) to 65535", port
-        )
+    rule.check(port, "port", rule.choice(None) | rule.integer(0, 65535))
     listener = bind_socket(host, port)
     guard = Guard(host, listener.getsockname()[1])
     if not is_loopback(host):

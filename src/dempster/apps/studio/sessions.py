@@ -36,7 +36,7 @@ MAX_RUNS = 30
 MAX_ENDED_JOBS = 20
 MAX_CATEGORIES = 50
 MAX_COLUMNS = 2000
-MAX_COUNTED_VALUES = 100_000
+MAX_COUNTED_ROWS = 100_000
 MAX_DELETIONS = 50
 # attributes of a session that a deletion may change
 _STATE = (
@@ -92,25 +92,18 @@ class Source:
 
 def _describe_column(column: pd.Series) -> Json:
     kind = column.dtype.kind
-    description: Json = {"missing": column.isna().sum()}
+    n_values = column.head(MAX_COUNTED_ROWS).nunique()
+    description: Json = {"missing": column.isna().sum(), "different": n_values}
     if kind in "iuf":
-        values = column.to_numpy(dtype=float, na_value=np.nan)
-        values = values[np.isfinite(values)]
-        description |= {"kind": "number", "low": None, "high": None}
-        if len(values):
-            description |= {"low": values.min(), "high": values.max()}
-        n_values = MAX_CATEGORIES + 1
-        if len(values) <= MAX_COUNTED_VALUES:
-            n_values = len(np.unique(values))
-    elif kind == "b":
-        description["kind"] = "truth"
-        n_values = 2
-    elif kind in "Mm":
-        return description | {"kind": "date"}
-    else:
-        n_values = column.nunique()
-        description["kind"] = "category" if n_values <= MAX_CATEGORIES else "text"
-    return description | {"different": n_values}
+        numbers = column.astype(float)  # NaN instead of the missing value of pandas
+        return description | {
+            "kind": "number",
+            "low": numbers.min(),
+            "high": numbers.max(),
+        }
+    text = "category" if n_values <= MAX_CATEGORIES else "text"
+    kinds = {"b": "truth", "M": "date", "m": "date"}
+    return description | {"kind": kinds.get(kind, text)}
 
 
 @dataclass(eq=False)
@@ -372,14 +365,6 @@ def to_constraints(answers: list[tuple[int, int, str]], n_objects: int) -> Const
     return Constraints(must, cannot, n_objects=n_objects)
 
 
-@dataclass(frozen=True)
-class Deletion:
-    """State of a session before a deletion, which can be undone."""
-
-    words: str  # what was deleted, such as "deleted the run 3"
-    state: Json  # attributes of the session
-
-
 class Session:
     """Table, runs and answers of one browser tab, stored in a folder that outlives the studio."""
 
@@ -399,7 +384,8 @@ class Session:
         self.settings: Json = {}
         self.number: Json | None = None
         self.n_runs = 0  # number of runs that were started, also of deleted ones
-        self._deletions: list[Deletion] = []
+        # what was deleted, such as "deleted the run 3", and attributes before the deletion
+        self._deletions: list[tuple[str, Json]] = []
         self._jobs: dict[str, Job] = {}
         self._workers = workers
 
@@ -426,14 +412,14 @@ class Session:
     def remember(self, words: str, names: Sequence[str] = _STATE) -> None:
         """Store attributes of the session before a deletion, which ``words`` describe."""
         state = {name: copy.copy(getattr(self, name)) for name in names}
-        self._deletions = [*self._deletions, Deletion(words, state)][-MAX_DELETIONS:]
+        self._deletions = [*self._deletions, (words, state)][-MAX_DELETIONS:]
 
     def undo(self) -> None:
         """Undo the last deletion; runs and answers that were added later remain."""
         with self.lock:
             if not self._deletions:
                 raise InvalidInputError("nothing was deleted")
-            state = self._deletions.pop().state
+            _, state = self._deletions.pop()
             if "source" in state:
                 self._remember_table()
             elif "runs" in state:
@@ -536,7 +522,7 @@ class Session:
                 "jobs": [job.describe() for job in self.running_jobs()],
                 "number": self.number,
                 "has_peaks": self.peaks is not None,
-                "deleted": self._deletions[-1].words if self._deletions else None,
+                "deleted": self._deletions[-1][0] if self._deletions else None,
             }
 
     def stop_jobs(self) -> None:

@@ -32,13 +32,9 @@ def _describe_question(session: Session, params: Json) -> Json:
             "enough": True,
         }
     _, gain, doubt = expected_gain(run, *pair)
-    total = float(run.partition.nonspecificity().sum())
-    part = "less than 0.1%"
-    if gain >= 0.001 * total > 0:
-        part = f"{gain / total:.1%}"
     message = (
         f"The answer is expected to remove {gain:.2f} of the {doubt:.2f} bits of nonspecificity of "
-        f"{run.names[pair[0]]}, {part} of the total nonspecificity."
+        f"{run.names[pair[0]]}."
     )
     is_enough = gain < MIN_GAIN_BITS
     if is_enough:

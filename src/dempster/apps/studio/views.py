@@ -11,16 +11,17 @@ from dempster._arrays import row_max, select_columns
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster.apps.map import pack
 from dempster.apps.recipe.model import Units
+from dempster.apps.report.cluster_profiles import ClusterProfiles, profile_clusters
+from dempster.apps.report.report_input import ReportInput, find_id_columns
 from dempster.apps.studio.jobs import Json
 from dempster.apps.studio.planes import MapPlane, attribute_plane, principal_plane
 from dempster.apps.studio.routing import parse_integer, route, run_route
 from dempster.apps.studio.sessions import Run, Session
+from dempster.data.blocks import sample_rows
 from dempster.explain import (
     ObjectExplanation,
-    Profile,
     credal_silhouette,
     explain_object,
-    profile,
     retention_curve,
 )
 from dempster.explain.scores import count_pairs
@@ -94,17 +95,12 @@ def _contours(run: Run, params: Json) -> bytes:
 
 
 def _parse_box(params: Json) -> list[float]:
-    try:
-        left, bottom, right, top = box = [
-            float(part) for part in str(params["box"]).split(",")
-        ]
-        if np.isfinite(box).all() and left < right and bottom < top:
-            return box
-    except (KeyError, ValueError):
-        pass
-    raise InvalidParameterError(
-        "box", "four numbers left < right and bottom < top", params.get("box")
-    )
+    box = [float(part) for part in str(params.get("box")).split(",")]
+    if len(box) != 4 or not (box[0] < box[2] and box[1] < box[3]):
+        raise InvalidParameterError(
+            "box", "four numbers left < right and bottom < top", box
+        )
+    return box
 
 
 # ---- tables of objects ---------------------------------------------------------------------------
@@ -133,11 +129,7 @@ def _order(run: Run, params: Json) -> bytes:
     by = str(params.get("by"))
     column = pd.Series(_sort_keys(run, by))
     if column.dtype.kind not in "iufbMm":
-        column = (
-            column.astype(object)
-            .where(column.notna(), None)
-            .map(str, na_action="ignore")
-        )
+        column = column.astype(object).map(str, na_action="ignore")
     ordered = column.sort_values(
         ascending=params.get("down") != "1", kind="stable", na_position="last"
     )
@@ -145,20 +137,15 @@ def _order(run: Run, params: Json) -> bytes:
 
 
 def _sort_keys(run: Run, by: str) -> np.ndarray:
-    partition = run.partition
     if by == "doubt":
         return run.doubt
-    if by == "mass":
-        return partition.best_mass
     if by == "set":
-        return partition.best_set
+        return run.partition.best_set
     if by == "name":
         return run.table.index.to_numpy()
     name, _, column = by.partition(":")
     if name != "column":
-        raise InvalidParameterError(
-            "by", "'doubt', 'mass', 'set', 'name' or 'column:k'", by
-        )
+        raise InvalidParameterError("by", "'doubt', 'set', 'name' or 'column:k'", by)
     k = parse_integer({"column": column}, "column", (0, run.table.shape[1]))
     return run.table.iloc[:, k].to_numpy()
 
@@ -184,12 +171,8 @@ MIN_SHOWN_MASS = 0.005
 def _why(run: Run, params: Json) -> Json:
     """Return the explanation of an object with its masses, contributions and exemplars."""
     position = parse_integer(params, "object", (0, len(run)))
-    compared = np.arange(len(run))
-    if len(run) > MAX_COMPARED_OBJECTS:
-        sample = np.random.default_rng(0).choice(
-            len(run), MAX_COMPARED_OBJECTS, replace=False
-        )
-        compared = np.union1d(sample, [position])
+    compared = sample_rows(len(run), MAX_COMPARED_OBJECTS, 0)
+    compared = np.union1d(compared, position)
     subject = run.estimator
     if run.layer is not None:
         subject = run.layer[compared]
@@ -275,62 +258,37 @@ def _contributions(
 MAX_PROFILED_OBJECTS = 100_000
 MAX_PROFILE_FEATURES = 60
 MAX_PROFILE_GROUPS = 40
-MAX_TEXTS = 30  # A text column with more values contains names rather than categories.
 MAX_SELECTION_ATTRIBUTES = 12
 
 
-def _sample_objects(n: int) -> np.ndarray:
-    if n <= MAX_PROFILED_OBJECTS:
-        return np.arange(n)
-    return np.sort(
-        np.random.default_rng(0).choice(n, MAX_PROFILED_OBJECTS, replace=False)
-    )
-
-
-def _compute_profile(run: Run) -> tuple[Profile, np.ndarray]:
-    """Return the profile of the clusters, and the positions of the objects used."""
+def _compute_profile(run: Run) -> ClusterProfiles:
     with run.lock:
         if "profile" not in run.cache:
-            sample = _sample_objects(len(run))
             clustered = list(run.values.columns)
-            columns = [
-                name
-                for name, column in run.table.items()
-                if name in clustered
-                or column.dtype.kind in "iufbM"
-                or column.iloc[sample].nunique() <= MAX_TEXTS
-            ]
-            # `profile` matches the rows of the table with the partition by name.
-            table = (
-                run.table[columns]
-                .iloc[sample]
-                .set_axis(run.values.index[sample], axis=0)
+            identifiers = find_id_columns(run.table, clustered)
+            table = run.table.drop(columns=identifiers).reset_index(drop=True)
+            data = ReportInput(
+                _select(run, slice(None)), frame=table, clustered=clustered
             )
-            partition = run.partition
-            if len(sample) < len(run):
-                partition = partition[sample]
-            clustered = [name for name in columns if name in clustered]
-            run.cache["profile"] = (
-                profile(partition, table, clustered=clustered),
-                sample,
-            )
+            profiles = profile_clusters(data, np.random.default_rng(0))
+            run.cache["profile"] = profiles
         return run.cache["profile"]
 
 
 def _profiles(run: Run, params: Json) -> Json:
     """Return the size, the typical objects and the attributes of each group."""
-    group_profile, sample = _compute_profile(run)
-    statistics = group_profile.statistics
+    profiles = _compute_profile(run)
+    statistics = profiles.profile.statistics
     strength = np.nan_to_num(np.abs(statistics["delta"])).max(axis=0, initial=0)
     features = np.sort(np.argsort(-strength, kind="stable")[:MAX_PROFILE_FEATURES])
     groups = []
-    for g, group in enumerate(group_profile.groups[:MAX_PROFILE_GROUPS]):
+    for g, group in enumerate(profiles.profile.groups[:MAX_PROFILE_GROUPS]):
         groups.append(
             {
                 "name": group.name,
                 "clusters": run.number_clusters(group.clusters),
                 "n": len(group),
-                "typical": [str(name) for name in group.typical],
+                "typical": [run.names[i] for i in profiles.typical(g)],
                 **{
                     name: statistics[name][g, features]
                     for name in ("mean", "std", "delta")
@@ -338,48 +296,38 @@ def _profiles(run: Run, params: Json) -> Json:
             }
         )
     n_sampled = None
-    if len(sample) < len(run):
-        n_sampled = len(sample)
+    if len(profiles.rows) < len(run):
+        n_sampled = len(profiles.rows)
     return {
-        "features": [group_profile.features[k].label for k in features],
+        "features": [profiles.profile.features[k].label for k in features],
         "groups": groups,
         "sampled": n_sampled,
-        "more_groups": max(0, len(group_profile.groups) - MAX_PROFILE_GROUPS),
+        "more_groups": max(0, len(profiles.profile.groups) - MAX_PROFILE_GROUPS),
     }
 
 
-def profile_selection(run: Run, selected: np.ndarray) -> list[Json]:
+def profile_selection(run: Run, selected: np.ndarray) -> list[Any]:
     """Compare the attributes of selected and remaining objects.
 
     Sort the attributes by decreasing difference.
     """
-    sample = _sample_objects(len(run))
+    sample = sample_rows(len(run), MAX_PROFILED_OBJECTS, 0)
     inside = selected[sample]
-    if not inside.any() or inside.all():
-        return []
-    rows: list[Json] = []
-    for name, column in run.attributes.iloc[sample].items():
-        if column.dtype.kind not in "iufb":
-            continue
-        values = column.to_numpy(dtype=float)
-        ours = values[inside & np.isfinite(values)]
-        others = values[~inside & np.isfinite(values)]
-        if len(ours) and len(others):
-            mean = ours.mean()
-            rest = others.mean()
-            spread = float(np.concatenate([ours, others]).std()) or 1.0
-            rows.append(
-                {
-                    "name": str(name),
-                    "mean": mean,
-                    "rest": rest,
-                    "low": ours.min(),
-                    "high": ours.max(),
-                    "difference": (mean - rest) / spread,
-                }
-            )
-    rows.sort(key=lambda row: -abs(row["difference"]))
-    return rows[:MAX_SELECTION_ATTRIBUTES]
+    numbers = run.attributes.iloc[sample].select_dtypes(["number", "bool"])
+    numbers = numbers.astype(float)
+    ours = numbers[inside]
+    table = pd.DataFrame(
+        {
+            "mean": ours.mean(),
+            "rest": numbers[~inside].mean(),
+            "low": ours.min(),
+            "high": ours.max(),
+        }
+    ).dropna()
+    spread = numbers.std(ddof=0).replace(0, 1)
+    difference = ((table["mean"] - table["rest"]) / spread[table.index]).abs()
+    order = np.argsort(-difference, kind="stable")[:MAX_SELECTION_ATTRIBUTES]
+    return table.iloc[order].rename_axis("name").reset_index().to_dict("records")
 
 
 # ---- boundaries between clusters -----------------------------------------------------------------
@@ -422,22 +370,19 @@ def _boundary(run: Run, params: Json) -> Json:
     is_between = ((first == a) & (second == b)) | ((first == b) & (second == a))
     objects = np.flatnonzero(is_between & (share >= MIN_RIVAL_SHARE))
     n = len(objects)
-    towards = np.where(
-        first[objects] == b, 1 - share[objects], share[objects]
-    )  # 0 for a, 1 for b
-    if n > MAX_BOUNDARY_OBJECTS:
-        middle = np.sort(
-            np.argsort(np.abs(towards - 0.5), kind="stable")[:MAX_BOUNDARY_OBJECTS]
-        )
-        objects = objects[middle]
-        towards = towards[middle]
-    listed = []
-    for k in np.argsort(towards, kind="stable"):
-        i = objects[k]
-        best = run.partition.best_set[i]
-        listed.append(
-            {"position": i, "name": run.names[i], "towards": towards[k], "set": best}
-        )
+    middle = np.argsort(-share[objects], kind="stable")[:MAX_BOUNDARY_OBJECTS]
+    objects = np.sort(objects[middle])
+    # 0 for a, 1 for b
+    towards = np.where(first == b, 1 - share, share)
+    listed = [
+        {
+            "position": i,
+            "name": run.names[i],
+            "towards": towards[i],
+            "set": run.partition.best_set[i],
+        }
+        for i in objects[np.argsort(towards[objects], kind="stable")]
+    ]
     frame = run.partition.frame
     rules = _separating_attributes(run, frame[a], frame[b])
     return {
@@ -469,8 +414,8 @@ def _separating_attributes(run: Run, a: Any, b: Any) -> list[Any]:
     """Return the attributes that separate the certain objects of two clusters, best first."""
     try:
         table = (
-            _compute_profile(run)[0]
-            .discriminating_features(a, b)
+            _compute_profile(run)
+            .profile.discriminating_features(a, b)
             .head(MAX_BOUNDARY_ATTRIBUTES)
         )
     except ValueError:  # One of the clusters has no certain object.
@@ -513,9 +458,7 @@ def _agreement_curve(run: Run, classes: str) -> tuple[str, np.ndarray, np.ndarra
         raise InvalidInputError(
             f"the column '{classes}' contains fewer than two values"
         )
-    partition = CredalPartition(
-        run.partition.stored_masses[has_class], run.partition.focal_sets
-    )
+    partition = _select(run, has_class)
     labels = run.table[classes][has_class].astype(str).to_numpy()
     curve = retention_curve(partition, labels, shares=_RETAINED_SHARES)
     return f"adjusted Rand index with {classes}", curve.share, curve.quality
@@ -524,21 +467,15 @@ def _agreement_curve(run: Run, classes: str) -> tuple[str, np.ndarray, np.ndarra
 def _silhouette_curve(run: Run) -> tuple[str, np.ndarray, np.ndarray]:
     if run.partition.n_clusters < 2 or len(run) < 4:
         return "silhouette", np.zeros(0), np.zeros(0)
-    partition = CredalPartition(run.partition.stored_masses, run.partition.focal_sets)
+    partition = _select(run, slice(None))
     size = MAX_SILHOUETTES if len(run) > MAX_SILHOUETTES else None
     silhouette = credal_silhouette(
         partition, run.numbers, sample_size=size, random_state=0
     )
-    values = silhouette.label_values[
-        np.argsort(run.doubt[silhouette.objects], kind="stable")
-    ]
-    is_finite = np.isfinite(values)
-    means = np.cumsum(np.where(is_finite, values, 0)) / np.maximum(
-        np.cumsum(is_finite), 1
-    )
-    quality = means[
-        np.maximum((_RETAINED_SHARES * len(values) + 1e-9).astype(int), 1) - 1
-    ]
+    order = np.argsort(run.doubt[silhouette.objects], kind="stable")
+    values = np.nan_to_num(silhouette.label_values[order])
+    counts = np.maximum((_RETAINED_SHARES * len(values) + 1e-9).astype(int), 1)
+    quality = np.array([values[:count].mean() for count in counts])
     measure = "mean silhouette"
     if silhouette.is_sampled:
         measure += f" of {len(values):,} sampled objects"
@@ -652,17 +589,13 @@ def _compare(session: Session, params: Json) -> Json:
         return_counts=True,
     )
     largest = np.argsort(-sizes, kind="stable")[:MAX_FLOWS]
-    was = old_state[moved]
-    now = new_state[moved]
-    # Sort objects that became ambiguous first, then objects that became certain.
-    kind = np.select([(was == 1) & (now == 2), (was == 2) & (now == 1)], [0, 1], 2)
     objects = [
         {
             "row": common[k],
             "name": before.names[i[k]],
             **describe_sets(one.best_set[k], other.best_set[k]),
         }
-        for k in moved[np.argsort(kind, kind="stable")][:MAX_LISTED_OBJECTS]
+        for k in moved[:MAX_LISTED_OBJECTS]
     ]
     return {
         "n": len(common),
@@ -676,10 +609,13 @@ def _compare(session: Session, params: Json) -> Json:
     }
 
 
-def _select(run: Run, positions: np.ndarray) -> CredalPartition:
+def _select(run: Run, positions: Any) -> CredalPartition:
     """Return the partition of some objects, without names because they need not be unique."""
-    return CredalPartition(
-        run.partition.stored_masses[positions], run.partition.focal_sets
+    return CredalPartition.unchecked(
+        run.partition.stored_masses[positions],
+        run.partition.focal_sets,
+        None,
+        run.partition.frame,
     )
 
 

@@ -52,8 +52,9 @@ def cluster(progress: Progress, recipe: dict[str, Any]) -> dict[str, Any]:
     outcome = Recipe.from_dict(recipe).run(progress=_to_listener(progress))
     attributes = outcome.attributes
     assert attributes is not None  # The studio clusters only tables.
-    notes = list(outcome.notes)
-    if outcome.partition.metadata.get("separated") is False:
+    metadata = outcome.partition.metadata
+    notes = list(outcome.prepared.notes)
+    if metadata.get("separated") is False:
         notes.append(NOT_SEPARATED)
     return {
         "estimator": outcome.estimator,
@@ -63,7 +64,10 @@ def cluster(progress: Progress, recipe: dict[str, Any]) -> dict[str, Any]:
         "rows": np.asarray(attributes.rows),
         "notes": [
             *map(rewrite_for_page, notes),
-            *(f"{name}: {reason}" for name, reason in outcome.choices.items()),
+            *(
+                f"{name}: {reason}"
+                for name, reason in metadata.get("choices", {}).items()
+            ),
         ],
         "seconds": outcome.seconds,
     }
@@ -77,9 +81,7 @@ def _to_listener(progress: Progress) -> Callable[..., None]:
     return listen
 
 
-def peaks(
-    progress: Progress, recipe: dict[str, Any], n_neighbors: int | str
-) -> dict[str, Any]:
+def peaks(progress: Progress, recipe: dict[str, Any]) -> dict[str, Any]:
     """Compute the belief and delta of each object, which are high for belief peaks."""
     progress("finding belief peaks", None)
     attributes = _prepare_attributes(recipe)
@@ -92,11 +94,7 @@ def peaks(
             f"belief peaks can be computed for up to {MAX_PEAK_OBJECTS:,} objects"
         )
     values = attributes.values.to_numpy(dtype=float)
-    if np.isnan(values).any():
-        raise InvalidInputError(
-            "belief peaks need complete rows; leave out rows with missing values"
-        )
-    model = BeliefPeaks(n_neighbors=n_neighbors, random_state=0).fit(values)
+    model = BeliefPeaks(random_state=0).fit(values)
     return {
         "belief": model.belief_.astype(np.float32),
         "delta": model.delta_.astype(np.float32),

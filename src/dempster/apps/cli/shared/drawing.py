@@ -12,74 +12,46 @@ import numpy as np
 from dempster.apps.cli.shared.errors import UserError
 
 if TYPE_CHECKING:
-    from dempster.apps.recipe import Attributes, RecipeResult
-    from dempster.partition import CredalPartition
+    from dempster.apps.recipe import RecipeResult
 
 
 def draw_partition(result: RecipeResult, path: Path, title: str) -> None:
-    """Draw a partition by its columns, in an embedding of the dissimilarities, or as an image."""
-    if result.attributes is not None:
-        draw_attributes(result.estimator, result.attributes, path, title)
-    elif result.recipe.kind == "image":
-        _draw_image(result, path, title)
-    else:
-        _draw_dissimilarities(result, path, title)
-
-
-def draw_attributes(
-    estimator: Any, attributes: Attributes, path: Path, title: str
-) -> None:
-    """Draw a partition over one or two columns, or over the principal components of more."""
-    numbers = attributes.preparation.numbers
-    if not numbers:
-        raise UserError(
-            "--plot: the table has no numeric column to draw; remove --plot"
-        )
-    options: dict[str, Any] = {"title": title}
-    shown = attributes.values[numbers]
-    if len(numbers) <= 2:
-        shown = attributes.table[numbers]
-        centers = np.asarray(getattr(estimator, "cluster_centers_", ()))
-        if (
-            centers.ndim == 2
-            and centers.shape[1] == shown.shape[1]
-            and centers.dtype.kind == "f"
-        ):
-            options["cluster_centers"] = attributes.preparation.to_original_units(
-                centers
-            )
-    points = shown.fillna(shown.mean())
-    height = 2.6 if len(numbers) == 1 else 5.2
-    _draw_points(estimator.credal_partition_, points, path, height, **options)
-
-
-def _draw_dissimilarities(result: RecipeResult, path: Path, title: str) -> None:
+    """Draw an image, or one or two columns, principal components or an embedding of the rows."""
     from scipy import sparse
 
     from dempster.dissimilarity import DissimilarityPCA
-
-    D = result.prepared.X
-    if sparse.issparse(D):
-        raise UserError(
-            "--plot needs the dissimilarities of all pairs, but the matrix is sparse; remove --plot"
-        )
-    projection = DissimilarityPCA(2, whiten=False, symmetrize=True, random_state=0)
-    points = projection.fit_transform(np.asarray(D))
-    _draw_points(result.partition, points, path, title=title)
-
-
-def _draw_points(
-    partition: CredalPartition,
-    points: Any,
-    path: Path,
-    height: float = 5.2,
-    **options: Any,
-) -> None:
     from dempster.plot import CredalPartitionDisplay
+
+    if result.recipe.kind == "image":
+        _draw_image(result, path, title)
+        return
+    height = 5.2
+    points: Any
+    if result.attributes is None:
+        D = result.prepared.X
+        if sparse.issparse(D):
+            raise UserError(
+                "--plot needs the dissimilarities of all pairs, but the matrix is sparse; "
+                "remove --plot"
+            )
+        projection = DissimilarityPCA(2, whiten=False, symmetrize=True, random_state=0)
+        points = projection.fit_transform(np.asarray(D))
+    else:
+        numbers = result.attributes.preparation.numbers
+        if not numbers:
+            raise UserError(
+                "--plot: the table has no numeric column to draw; remove --plot"
+            )
+        table = result.attributes.values
+        if len(numbers) <= 2:
+            table = result.attributes.table
+        if len(numbers) == 1:
+            height = 2.6
+        points = table[numbers].fillna(table[numbers].mean())
 
     def draw(ax: Any) -> None:
         CredalPartitionDisplay.from_partition(
-            partition, points, ax=ax, legend="outside", **options
+            result.partition, points, ax=ax, legend="outside", title=title
         )
 
     draw_picture(draw, path, (8, height))

@@ -9,7 +9,6 @@ if the environment variable DEMPSTER_DEBUG is set.
 
 from __future__ import annotations
 
-import difflib
 import errno
 import json
 import os
@@ -102,16 +101,6 @@ class Program(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(self.lazy.items()))
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        try:
-            return super().resolve_command(ctx, args)
-        except click.UsageError as error:
-            near = difflib.get_close_matches(args[0], self.lazy, 1)
-            if not near:
-                raise
-            message = f"no such command '{args[0]}': did you mean {near[0]}?"
-            raise click.UsageError(message, ctx) from error
-
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
@@ -170,8 +159,6 @@ class Command(click.Command):
                 return super().invoke(ctx)
         except InvalidInputError as error:
             raise translate_error(error, ctx) from error
-        except MissingExtraError as error:
-            raise UserError(str(error)) from error
 
 
 def translate_error(error: InvalidInputError, ctx: click.Context) -> UserError:

@@ -91,18 +91,12 @@ def read_rows(path: Path, options: dict[str, Any], recipe: str = "") -> pd.DataF
     The index column (if the table has it), the sheet and na_values are those of the recipe (TOML
     text) by default.
     """
-    from dempster.apps.cli.shared.options import split_names
     from dempster.apps.recipe import Recipe
+    from dempster.apps.recipe.recipe import FORMAT
     from dempster.io import read_table
 
-    settings = {
-        name: options[name] for name in ("header", "delimiter", "decimal", "sheet")
-    }
-    settings |= {
-        "index_col": options["index"],
-        "na_values": split_names(options["na_values"], "na-values") or None,
-    }
-    settings = {name: value for name, value in settings.items() if value is not None}
+    given = {name: options[name] for name in FORMAT}
+    settings = Recipe([str(path)], **given).reading_options()
     if not recipe:
         return read_table(path, **settings)
     defaults = Recipe.from_toml(recipe).reading_options()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import fields
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,15 +16,6 @@ from click.core import ParameterSource
 from dempster._errors import InvalidInputError
 from dempster.apps.cli.shared.errors import Command, UserError, WrongUse
 from dempster.apps.cli.shared.output import STDOUT, Screen
-from dempster.apps.cli.shared.param_types import (
-    NONE,
-    PATH,
-    FileName,
-    MethodName,
-    NumberOrAuto,
-    ParameterValue,
-    WholeNumber,
-)
 from dempster.apps.methods import (
     METHODS,
     MethodInfo,
@@ -31,6 +23,7 @@ from dempster.apps.methods import (
     default_method,
     method_names,
     methods_with,
+    parse_value,
 )
 
 if TYPE_CHECKING:
@@ -44,15 +37,54 @@ _RESERVED = {
     "missing": "--missing",
     "verbose": "--quiet",
 }
-_FIELDS = (
-    *("header", "delimiter", "decimal", "sheet", "index", "scale", "missing"),
-    *("method", "clusters", "seed", "constraints", "labels", "truth", "confidence"),
-    *("outlier_weight", "ambiguity_weight"),
-)
-_LISTS = ("columns", "exclude", "categories", "na_values")
 # one name in a list separated by commas
 _NAME = re.compile(r'\s*(?:"((?:[^"]|"")*)"|([^,]*))\s*(?:,|\Z)')
 MAX_SEED = 2**31 - 1
+
+# ---- types of values -----------------------------------------------------------------------------
+
+PATH = click.Path(readable=False, path_type=Path)
+# value of an option set to "none"; None means that the option is not set
+NONE = object()
+
+
+class NumberOrAuto(click.IntRange):
+    """Integer or "auto"."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Any:
+        return value if value == "auto" else super().convert(value, param, ctx)
+
+
+class ParameterValue(click.ParamType):
+    """Value of a parameter of a method, which may be a number, a boolean, a list or a text."""
+
+    name = "value"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Any:
+        parsed = parse_value(value)
+        return NONE if parsed is None else parsed
+
+
+def _split_names(
+    ctx: click.Context, option: click.Parameter, values: Sequence[str]
+) -> list[str]:
+    """Split values of an option, such as ``a,b`` or ``"c,d",e``, into names.
+
+    Quoted names may contain commas.
+    """
+    names = []
+    for value in values:
+        for quoted, plain in _NAME.findall(value):
+            names.append(quoted.replace('""', '"') or plain.strip())
+    names = [name for name in names if name]
+    if values and not names:
+        raise click.BadParameter("must contain at least one name or value")
+    return names
+
 
 # ---- options -------------------------------------------------------------------------------------
 
@@ -88,6 +120,25 @@ def output_option(help: str) -> Decorator:
 def plot_option(help: str = "Write a plot: .png, .svg or .pdf.") -> Decorator:
     """Return the option ``--plot``."""
     return click.option("--plot", type=PATH, help=help)
+
+
+def method_option(package: str, default: str, shown: str | bool = True) -> Decorator:
+    """Return the option ``--method``."""
+    return click.option(
+        "--method",
+        type=click.Choice(method_names(package), case_sensitive=False),
+        metavar="METHOD",
+        default=default,
+        show_default=shown,
+        help="Method; see below.",
+    )
+
+
+def names_option(name: str, help: str) -> Decorator:
+    """Return an option with a list of names."""
+    return click.option(
+        name, multiple=True, metavar="A,B,...", callback=_split_names, help=help
+    )
 
 
 def confidence_option(help: str) -> Decorator:
@@ -134,25 +185,16 @@ reading_options = _combine(
         metavar="NAME",
         help="Sheet of an Excel file. [default: the first visible sheet]",
     ),
-    click.option(
+    names_option(
         "--na-values",
-        multiple=True,
-        metavar="A,B,...",
-        help="Cells that mean a missing value, such as n.d. or -999, in addition to empty cells, "
+        "Cells that mean a missing value, such as n.d. or -999, in addition to empty cells, "
         "NA and ?.",
     ),
 )
 
 column_options = _combine(
-    click.option(
-        "--columns",
-        multiple=True,
-        metavar="A,B,...",
-        help="Columns to use. [default: all numeric columns]",
-    ),
-    click.option(
-        "--exclude", multiple=True, metavar="A,B,...", help="Columns to ignore."
-    ),
+    names_option("--columns", "Columns to use. [default: all numeric columns]"),
+    names_option("--exclude", "Columns to ignore."),
 )
 
 scale_option = click.option(
@@ -160,7 +202,7 @@ scale_option = click.option(
 )
 seed_option = click.option(
     "--seed",
-    type=WholeNumber(0, MAX_SEED),
+    type=click.IntRange(0, MAX_SEED),
     default=0,
     help="Seed of the random numbers.",
 )
@@ -174,20 +216,11 @@ save_model_option = click.option(
 )
 
 table_options = _combine(
-    click.argument("files", nargs=-1, type=FileName(), metavar="FILE..."),
-    click.option(
-        "--method",
-        type=MethodName("cluster"),
-        default="credal",
-        show_default="credal; evclus with constraints, labels or answers",
-        help="Clustering method; see below.",
-    ),
+    click.argument("files", nargs=-1, metavar="FILE..."),
     column_options,
-    click.option(
+    names_option(
         "--categories",
-        multiple=True,
-        metavar="A,B,...",
-        help='Columns of text to use as categories; "all" selects every column of text.',
+        'Columns of text to use as categories; "all" selects every column of text.',
     ),
     click.option(
         "--dissimilarities",
@@ -214,6 +247,9 @@ table_options = _combine(
 
 recipe_options = _combine(
     table_options,
+    method_option(
+        "cluster", "credal", "credal; evclus with constraints, labels or answers"
+    ),
     click.option(
         "-c",
         "--clusters",
@@ -223,7 +259,7 @@ recipe_options = _combine(
     ),
     click.option(
         "--constraints",
-        type=FileName(),
+        metavar="PATH",
         help="File of pairs of rows in the same or in different clusters: a,b,same.",
     ),
     click.option(
@@ -353,23 +389,6 @@ def _read_config(path: Path) -> dict[str, Any]:
 # ---- from options to a recipe --------------------------------------------------------------------
 
 
-def split_names(values: Sequence[str], option: str) -> list[str]:
-    """Split values of an option, such as ``a,b`` or ``"c,d",e``, into names.
-
-    Quoted names may contain commas.
-    """
-    parts = [part for value in values for part in _NAME.finditer(value)]
-    names = [
-        part[2].strip() if part[1] is None else part[1].replace('""', '"')
-        for part in parts
-    ]
-    names = [name for name in names if name]
-    if values and not names:
-        thing = "value" if option == "na-values" else "column"
-        raise WrongUse(f"--{option} must name at least one {thing}")
-    return names
-
-
 def parse_parameters(options: dict[str, Any], method: str) -> dict[str, Any]:
     """Return the parameters of the method that are set by options."""
     parameters = {}
@@ -378,6 +397,16 @@ def parse_parameters(options: dict[str, Any], method: str) -> dict[str, Any]:
         if value is not None:
             parameters[parameter.name] = None if value is NONE else value
     return parameters
+
+
+def reject_options(
+    recipe: Recipe, options: dict[str, Any], names: Sequence[str], where: str
+) -> None:
+    """Raise an error if an option, or the field of a recipe with its name, is set."""
+    for name in names:
+        if getattr(recipe, name, options.get(name)) not in (None, (), 1.0):
+            option = name.replace("_", "-")
+            raise WrongUse(f"--{option} cannot be used with {where}")
 
 
 def build_recipe(
@@ -394,21 +423,16 @@ def build_recipe(
             raise UserError(f"--config {options['config']}: {error}") from error
 
     def is_given(name: str) -> bool:
-        return ctx.get_parameter_source(name) is not ParameterSource.DEFAULT
+        return ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
 
-    if options["files"]:
-        values["files"] = list(options["files"])
-    elif not values.get("files"):
+    for field in fields(Recipe):
+        if options.get(field.name) != () and is_given(field.name):
+            values[field.name] = options[field.name]
+    if not values.get("files"):
         raise WrongUse(
             "FILE is missing; give a table, or a --config file with a table "
             "(dempster example flowers.csv writes an example table)"
         )
-    values |= {
-        name: options[name] for name in _FIELDS if name in options and is_given(name)
-    }
-    for name in _LISTS:
-        if is_given(name):
-            values[name] = split_names(options[name], name.replace("_", "-"))
     if options["dissimilarities"]:
         values["kind"] = "dissimilarities"
     constrained |= bool(values.get("constraints") or values.get("labels"))

@@ -21,6 +21,7 @@ from dempster.apps.cli.shared.errors import UserError, WrongUse, name_options
 if TYPE_CHECKING:
     import pandas as pd
 
+    from dempster.apps.recipe import Recipe
     from dempster.partition import CredalPartition
 
 
@@ -46,7 +47,6 @@ EXTENSIONS = {
     "--save-model": (".dempster",),
     "--save-config": (".toml",),
 }
-_OBJECTIVES = {"EVCLUS": "stress", "NNEVCLUS": "stress"}
 
 
 class Screen:
@@ -62,61 +62,39 @@ class Screen:
         self.as_json = as_json
         self.to_stderr = to_stderr  # whether stdout is an output file
         self.notes: list[str] = []
-        self._status: Any = None
 
-    def print(self, text: str = "", style: str = "") -> None:
+    def print(self, text: str = "", **style: Any) -> None:
         """Print a part of the result; ``style`` has an effect only on a terminal."""
-        if self.is_silent:
-            return
-        from rich.console import Console
-        from rich.text import Text
-
-        lines = "\n".join(map(printable, text.split("\n")))
-        console = Console(highlight=False, stderr=self.to_stderr)
-        # Lines are wrapped only on a terminal, not in a pipe or file.
-        console.print(Text(lines, style=style), soft_wrap=not console.is_terminal)
+        if not self.is_silent:
+            lines = "\n".join(map(printable, text.split("\n")))
+            click.secho(lines, err=self.to_stderr, **style)
 
     def print_partition(
         self, head: str, partition: CredalPartition, verbose: bool = False
     ) -> None:
         """Print a heading and the summary of a partition."""
-        self.print(f"{head}\n", style="bold")
+        self.print(f"{head}\n", bold=True)
         self.print(str(partition.summary(verbose=verbose)))
 
     def note(self, text: str) -> None:
         """Print a note that is not part of the result."""
         text = name_options(text, click.get_current_context())
         self.notes.append(text)
-        if self.is_silent:
-            return
-        line = f"note: {printable(text)}"
-        if self._status is not None:
-            self._status.console.print(line, markup=False, highlight=False)
-        elif sys.stderr.isatty():
-            from rich.console import Console
+        if not self.is_silent:
+            click.echo(f"note: {printable(text)}", err=True)
 
-            Console(stderr=True).print(line, markup=False, highlight=False)
-        else:
-            click.echo(line, err=True)
-
-    def finish(
-        self, command: str, files: Mapping[str, Path] | Sequence[Path], **content: Any
-    ) -> None:
+    def finish(self, files: Mapping[str, Path], **content: Any) -> None:
         """Print the names of the written files and, with ``--json``, the JSON document."""
-        paths = list(files.values()) if isinstance(files, Mapping) else files
-        if paths:
-            self.print(f"wrote {', '.join(map(str, paths))}", style="green")
-        self.print_document(command, **content, files=files)
-
-    def print_document(self, command: str, **content: Any) -> None:
-        """Print a JSON document with the given content if ``--json`` is set."""
+        if files:
+            self.print(f"wrote {', '.join(map(str, files.values()))}", fg="green")
         if self.as_json:
             from dempster import __version__
 
             content = {
-                "command": command,
+                "command": click.get_current_context().info_name,
                 "dempster": __version__,
                 **content,
+                "files": files,
                 "notes": self.notes,
             }
             click.echo(
@@ -143,10 +121,6 @@ class Screen:
             Text(printable(text)), console=Console(stderr=True, highlight=False)
         )
 
-        def start() -> None:
-            self._status = status
-            status.start()
-
         def update(
             name: str, done: int, total: int | None, unit: str, state: str
         ) -> None:
@@ -154,7 +128,7 @@ class Screen:
             end = f", {state}" if state else ""
             status.update(Text(f"{printable(name)}: {done:,}{of} {unit}{end}"))
 
-        timer = threading.Timer(PROGRESS_DELAY, start)
+        timer = threading.Timer(PROGRESS_DELAY, status.start)
         timer.daemon = True
         timer.start()
         try:
@@ -162,7 +136,6 @@ class Screen:
         finally:
             timer.cancel()
             timer.join()
-            self._status = None
             status.stop()
 
 
@@ -176,12 +149,9 @@ def format_headline(
     parts = [
         f"{name}, {format_count(partition.n_clusters, 'cluster')}: {n_objects}",
         data,
-        f"{_OBJECTIVES.get(name, 'objective')} {estimator.objective_:.4g}",
+        f"objective {estimator.objective_:.4g}",
+        f"{seconds:.1f} s",
     ]
-    n_init = getattr(estimator, "n_init", None)
-    if n_init is not None:
-        parts.append(f"best of {n_init} starts" if n_init > 1 else "1 start")
-    parts.append(f"{seconds:.1f} s")
     return ", ".join(filter(None, parts))
 
 
@@ -270,14 +240,22 @@ class Outputs(dict[str, Path]):
     def write(
         self,
         writers: Mapping[str, Callable[[Path], Any]],
+        recipe: Recipe | None = None,
         also: Callable[[], Any] | None = None,
     ) -> None:
         """Write all files or none.
 
-        A writer gets a temporary path, and ``also`` is called before files are renamed.
+        A writer gets a temporary path, and ``also`` is called before files are renamed. The recipe
+        is written to the file of --save-config.
         """
         from dempster.io.atomic import atomic_writes
 
+        if recipe is not None:
+            toml = recipe.to_toml()
+            writers = {
+                **writers,
+                "config": lambda path: path.write_text(toml, encoding="utf-8"),
+            }
         files = {name: path for name, path in self.items() if path != STDOUT}
         try:
             with (
@@ -326,11 +304,8 @@ def default_path(file: Path, ending: str) -> Path:
         raise UserError(f"{file} is a folder, but must be a file")
     path = file.with_name(stem + ending)
     if path.is_file() and path.stat().st_size:
-        try:
-            with path.open("rb") as opened:
-                head = opened.read(MAX_MARKER_BYTES)
-        except OSError:
-            head = b""
+        with path.open("rb") as opened:
+            head = opened.read(MAX_MARKER_BYTES)
         if not any(marker.encode() in head for marker in _MARKERS[ending]):
             raise UserError(
                 f"{path} exists and was not created by dempster; choose another file with "

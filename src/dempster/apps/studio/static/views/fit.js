@@ -79,7 +79,7 @@ function drawCandidates(found) {
     el("p", { class: "lead" }, found.reasons.shape),
     found.reasons.n_clusters ? el("p", { class: "lead" }, `Number of clusters: ${found.reasons.n_clusters}.`) : null,
     el("div", { class: "candidates" }, found.shown.map((candidate, k) => drawCandidate(found, found.candidates[candidate], k))),
-    found.candidates.length ? el("div", { class: "beside" }, el("table", { class: "plain" },
+    found.candidates.length ? el("div", { class: "beside", role: "region", tabindex: "0", "aria-label": "Candidates" }, el("table", { class: "plain" },
       el("thead", {}, el("tr", {}, el("th", {}, "candidate"), el("th", { class: "right" }, "clusters"), columns.map(([title]) => el("th", { class: "right" }, title)))),
       el("tbody", {}, found.candidates.map((one) => el("tr", { "data-selected": one.selected },
         el("td", {}, `${one.method} (${one.shape})`, one.selected ? el("span", { class: "tag" }, "selected") : null),

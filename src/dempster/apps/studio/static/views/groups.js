@@ -43,7 +43,7 @@ export function groupsPanel(host) {
       el("p", { class: "note", style: { marginBottom: "8px" } }, "Mean of the certain objects of each group. Orange: higher than the other objects, blue: lower; the shade shows the effect size (Cliff's delta). ",
         found.sampled ? `Computed from a sample of ${found.sampled.toLocaleString("en")} objects.` : ""),
       el("div", { class: "heat" }, el("table", {},
-        el("thead", {}, el("tr", {}, el("th", {}), found.groups.map((group) => el("th", {},
+        el("thead", {}, el("tr", {}, el("th", {}, "attribute"), found.groups.map((group) => el("th", {},
           el("button", { type: "button", title: `Select; typical: ${group.typical.join(", ")}`, onclick: () => selectGroup(group.clusters) },
             el("span", { class: "set-label" }, chip(group.clusters), group.name)), el("div", { class: "note" }, group.n.toLocaleString("en")))))),
         el("tbody", {}, found.features.map((name, f) => el("tr", {}, el("th", { text: name, scope: "row" }),

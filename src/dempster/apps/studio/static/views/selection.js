@@ -49,7 +49,7 @@ export function selectionPanel(host) {
   function drawAbout(about) {
     replace(made,
       about.attributes.length ? [el("h3", {}, "Compared with the other objects"),
-        el("table", { class: "plain" }, el("thead", {}, el("tr", {}, ["", "mean", "others", "range"].map((name, k) => el("th", { class: k ? "right" : "" }, name)))),
+        el("table", { class: "plain" }, el("thead", {}, el("tr", {}, ["attribute", "mean", "others", "range"].map((name, k) => el("th", { class: k ? "right" : "" }, name)))),
           el("tbody", {}, about.attributes.map((row) => el("tr", {}, el("td", { text: row.name }), el("td", { class: "right" }, number(row.mean, 3)),
             el("td", { class: "right" }, number(row.rest, 3)), el("td", { class: "right" }, `${number(row.low, 3)} to ${number(row.high, 3)}`)))))] : null,
       el("h3", {}, "Actions"),

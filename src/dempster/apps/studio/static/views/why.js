@@ -74,8 +74,8 @@ function beside(found) {
   const rows = found.columns.slice(0, 40).map((name, k) => el("tr", {}, el("td", { text: name }), el("td", { class: "right" }, el("strong", {}, cell(found.values[k]))),
     shown.map((one) => el("td", { class: "right", text: cell(one.values[k]) }))));
   return [el("h3", {}, "Nearest certain objects"),
-    el("div", { class: "beside" }, el("table", { class: "plain" },
-      el("thead", {}, el("tr", {}, el("th", {}), el("th", { class: "right" }, found.name), shown.map((one) => el("th", { class: "right" },
+    el("div", { class: "beside", role: "region", tabindex: "0", "aria-label": "Nearest certain objects" }, el("table", { class: "plain" },
+      el("thead", {}, el("tr", {}, el("th", {}, "attribute"), el("th", { class: "right" }, found.name), shown.map((one) => el("th", { class: "right" },
         el("button", { type: "button", class: "link", onclick: () => explain(one.position), onmouseenter: () => setHover(one.position), onmouseleave: () => setHover(-1) },
           el("span", { class: "set-label" }, chip([Number(one.cluster)]), one.name)))))),
       el("tbody", {}, rows)))];
