@@ -26,6 +26,12 @@ CLASSIFIERS = [
 LEARNERS = [getattr(metric, name) for name in metric.__all__]
 
 
+def fitted_encoder(table, **parameters):
+    encoder = GowerEncoder(**parameters)
+    encoder.fit_transform(table)
+    return encoder
+
+
 def gower_matrix(table, incomparable="raise", **parameters):
     """Return the matrix of Gower's dissimilarities between the rows of a table."""
     data = GowerEncoder(**parameters).fit_transform(table)

@@ -39,7 +39,6 @@ class Limit:
 def libraries(monkeypatch):
     found = Libraries()
     monkeypatch.setattr(_blas, "_libraries", lambda n_modules: found)
-    monkeypatch.setattr(_blas, "one_blas_thread", type(_blas.one_blas_thread)())
     return found
 
 

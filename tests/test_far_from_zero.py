@@ -77,7 +77,7 @@ ESTIMATORS = {
         3, model="EII", random_state=0
     ),
     "EvidentialNeuralNetworkClassifier": lambda: EvidentialNeuralNetworkClassifier(
-        n_prototypes=3, optimize_prototypes=False, random_state=0, max_iter=20
+        n_prototypes=3, random_state=0, max_iter=20
     ),
     "EvidentialRBFClassifier": lambda: EvidentialRBFClassifier(
         n_prototypes=3, random_state=0, max_iter=20

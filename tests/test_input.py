@@ -12,7 +12,6 @@ from scipy import sparse
 
 from dempster import CredalPartition, metric
 from dempster.classify import ConformalClassifier
-from dempster.dissimilarity.gower import GowerEncoder
 from dempster.explain import CautiousTree, profile
 from dempster.mixture import LatentClassModel, ParsimoniousGaussianMixture
 from tests.inputs import (
@@ -24,6 +23,7 @@ from tests.inputs import (
     OBJECTS,
     SHIFTED,
     Y,
+    fitted_encoder,
     gower_matrix,
     quick,
 )
@@ -152,9 +152,7 @@ def test_labels_are_matched_by_index(kind):
 
 DECISIONS = {
     "rule": ["magic", None, 3, [], IRIS],
-    "tolerance": ["x", 1j, None, {}, -1, 2.0, np.nan, object(), pd.NA],
     "optimism": ["x", 1j, None, {}, -1, 2.0, np.nan, object(), pd.NA],
-    "acts": [3, 0.5, "abc", [[], [], []], ["a"], object()],
     "reject_label": [[], {}, IRIS],
 }
 
@@ -240,7 +238,7 @@ def test_object_columns_of_numbers_are_numeric(form):
 def test_categories_of_large_numbers_are_distinct():
     """Objects are measured as numbers, but compared as they are."""
     names = pd.DataFrame({"id": np.array([2**60, 2**60 + 1, None], dtype=object)})
-    assert list(GowerEncoder(categorical=["id"]).fit(names).categories_[0]) == [
+    assert list(fitted_encoder(names, all_categorical=True).categories_[0]) == [
         2**60,
         2**60 + 1,
     ]

@@ -29,7 +29,6 @@ from dempster.explain import (
     set_scores,
     stability,
 )
-from dempster.metric import KFDA
 from dempster.mixture import ParsimoniousGaussianMixture
 from dempster.partition import credal_rand_index, nearest_pairs
 from tests.limits import by_thirds, third_of
@@ -79,9 +78,8 @@ MATCHED = {
     "attributes beside dissimilarities": (
         lambda d, a: explain_object(PARTITION, d, NAMES[3], metric="precomputed", attributes=a).contributions, D, X,
     ),
-    "a tree": (lambda x, p, w: CautiousTree(4).fit(x, p, w).predict_mass(X).masses, X, PARTITION, WEIGHTS),
+    "a tree": (lambda x, p: CautiousTree(4).fit(x, p).predict_mass(X).masses, X, PARTITION),
     "a tree of labels": (lambda x, p: CautiousTree(4).fit(x, p).predict_mass(X).masses, X, LABELS),
-    "the score of a tree": (lambda x, p, w: TREE.score(x, p, w), X, PARTITION, WEIGHTS),
     "the score of a classifier": (lambda x, y, w: NEAREST.score(x, y, w), X, Y, WEIGHTS),
 }  # fmt: skip
 
@@ -117,9 +115,6 @@ OF_ANSWERS = {
         pd.DataFrame(rng.random((4, 2)), [*ANSWERS, "none"]),
     ),
     "decisions": (lambda v: ON_ANSWERS.decide(losses=v), SQUARE_TABLE),
-    "utilities": (lambda v: CLASSIFIER.decide(X, utilities=v), SQUARE_TABLE),
-    "acts": (lambda v: CLASSIFIER.decide(X, utilities=v.T), SQUARE_TABLE),
-    "rates": (lambda v: ON_ANSWERS.discount(v, contexts="answers").masses, COLUMN),
     "a prior": (lambda v: MassFunctions.from_dirichlet(COUNTS, prior=v).masses, COLUMN),
     "scales": (
         lambda v: (
@@ -225,7 +220,6 @@ SQUARE = {
     "EKNNClus": lambda: EKNNClus(metric="precomputed", random_state=0),
     "EKNNClassifier": lambda: EKNNClassifier(3, metric="precomputed"),
     "DissimilarityPCA": lambda: DissimilarityPCA(2, random_state=0),
-    "KFDA": lambda: KFDA(kernel="precomputed"),
 }
 
 
@@ -240,10 +234,7 @@ def of_new(model, D):
 @by_thirds
 @pytest.mark.parametrize("which", SQUARE)
 def test_columns_of_square_tables_are_matched_by_name(which, third):
-    if which == "KFDA":
-        values = np.exp(-D.to_numpy())
-    else:
-        values = D.to_numpy()
+    values = D.to_numpy()
     order = np.random.default_rng(2).permutation(N)
     expected = of_new(SQUARE[which]().fit(values, CODES), values[:5] + 0.01)
     for kind in third_of(KINDS_OF_NAMES, list(SQUARE).index(which), third):
@@ -275,21 +266,10 @@ def test_columns_of_polars_are_matched_by_name():
         )
 
 
-@pytest.mark.parametrize("several", [False, True])
-def test_new_object_with_other_names_raises(several):
+def test_new_object_with_other_names_raises():
     new = pd.Series([1.0, 2.0, 3.0], index=list("abc"))
-    if several:
-        objects = [X, 2 * X]
-    else:
-        objects = X
-    if several:
-        whole = [new, 2 * new]
-    else:
-        whole = new
-    one, other = (
-        explain_object(PARTITION, objects, i)
-        for i in (whole, [w[::-1] for w in whole] if several else new[::-1])
-    )
+    model = ECM(3, n_init=1, random_state=0).fit(X)
+    one, other = (explain_object(model, X, i) for i in (new, new[::-1]))
     np.testing.assert_allclose(one.contributions, other.contributions)
     for wrong in (
         new.set_axis(list("xyz")),
@@ -297,7 +277,9 @@ def test_new_object_with_other_names_raises(several):
         new.to_frame().T.set_axis(list("xyz"), axis=1),
     ):
         with pytest.raises(InvalidInputError, match=r"\bi\b"):
-            explain_object(PARTITION, objects, [wrong, wrong] if several else wrong)
+            explain_object(model, X, wrong)
+    with pytest.raises(InvalidInputError, match="^i must be one row"):
+        explain_object(PARTITION, [X, 2 * X], [new, 2 * new])
 
 
 FACTORIES = {
@@ -308,7 +290,6 @@ FACTORIES = {
     "counts": MassFunctions.from_counts,
     "fuzzy": CredalPartition.from_fuzzy,
     "soft": CredalPartition.from_soft,
-    "possibilistic": CredalPartition.from_possibilistic,
     "rough": lambda t: CredalPartition.from_rough(t > 0.4),
 }
 

@@ -29,10 +29,6 @@ from dempster import (
 from dempster._errors import InvalidInputError
 from dempster.apps import recipe, report
 from dempster.constraints import Constraints, suggest_pairs
-from dempster.plot import (
-    CalibrationDisplay,
-    ShepardDisplay,
-)
 from tests.limits import by_thirds, third_of
 
 X, y = make_blobs(60, 2, centers=3, cluster_std=1.5, random_state=0)
@@ -145,17 +141,14 @@ CASES = {
     ),
     "classify.EvidentialRBFClassifier": classified("EvidentialRBFClassifier"),
     "metric.DMLEig": transformed("DMLEig"),
-    "metric.KPCCA": transformed("KPCCA", init="random"),
+    "metric.KPCCA": transformed("KPCCA"),
     "metric.MMC": transformed("MMC"),
-    "metric.PCCA": transformed("PCCA", init="random"),
+    "metric.PCCA": transformed("PCCA"),
     "mixture.LatentClassModel": lambda state: (
         mixture.LatentClassModel(2, n_init=2, random_state=state)
         .fit(CATEGORIES)
         .weights_
     ),
-    "mixture.LatentClassModel.sample": lambda state: fitted("latent classes").sample(
-        9, state
-    )[0],
     "mixture.ParsimoniousGaussianMixture": lambda state: (
         mixture.ParsimoniousGaussianMixture(
             3, model="EII", init="k-means", random_state=state
@@ -163,9 +156,6 @@ CASES = {
         .fit(X)
         .means_
     ),
-    "mixture.ParsimoniousGaussianMixture.sample": lambda state: fitted(
-        "mixture"
-    ).sample(9, state)[0],
     "dissimilarity.DissimilarityPCA": lambda state: dissimilarity.DissimilarityPCA(
         2, random_state=state
     ).fit_transform(D),
@@ -200,33 +190,16 @@ CASES = {
         model_selection.number_of_clusters(X, random_state=state).support
     ),
     "partition.combine_partitions": lambda state: (
-        partition.combine_partitions(
-            [y, OTHER], n_partners=5, max_iter=5, random_state=state
-        ).masses
+        partition.combine_partitions([y, OTHER], max_iter=5, random_state=state).masses
     ),
     "partition.credal_rand_index": lambda state: partition.credal_rand_index(
         y, OTHER, n_pairs=50, random_state=state
-    ),
-    "partition.embed_partitions": lambda state: (
-        partition.embed_partitions(
-            [y, OTHER], n_pairs=50, random_state=state
-        ).dissimilarity
-    ),
-    "plot.CalibrationDisplay.from_estimator": lambda state: (
-        CalibrationDisplay.from_estimator(
-            fitted("BootClus"), n_pairs=30, random_state=state
-        ).belief
-    ),
-    "plot.ShepardDisplay.from_estimator": lambda state: (
-        ShepardDisplay.from_estimator(
-            fitted("EVCLUS"), n_pairs=30, random_state=state
-        ).conflict
     ),
     "apps.recipe.constraints_from_labels": lambda state: (
         recipe.constraints_from_labels(np.tile(y, 20), state).cannot_link
     ),
     "apps.report.make_report": lambda state: report.make_report(
-        y, X, max_points=20, random_state=state
+        y, X, random_state=state
     ).to_html(),
 }
 

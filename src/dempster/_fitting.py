@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from dempster._validation import to_python_number
+from dempster._validation import is_number
 
 Estimator = TypeVar("Estimator")
 
@@ -34,8 +34,8 @@ def fit_transaction(estimator: Estimator) -> Iterator[Estimator]:
             delattr(draft, name)
         else:
             parameters[name] = value
-            if isinstance(value, np.number):
-                setattr(draft, name, to_python_number(value))
+            if isinstance(value, np.number) and is_number(value):
+                setattr(draft, name, value.item())
     with np.errstate(under="ignore"):
         yield draft
     vars(draft).update(parameters)

@@ -31,7 +31,17 @@ def progress_bar(
     """Open a progress bar and yield a function that advances it and sets its status text."""
     listener = _listener.get()
     if listener is not None:
-        yield _count_for(listener, name, total, unit.strip())
+        done = 0
+        unit = unit.strip()
+        if total is not None:
+            listener(name, done, total, unit, "")
+
+        def count(note: str) -> None:
+            nonlocal done
+            done += 1
+            listener(name, done, total, unit, note)
+
+        yield count
         return
     if not shown:
         yield lambda note: None
@@ -45,16 +55,3 @@ def progress_bar(
             bar.update()
 
         yield advance
-
-
-def _count_for(listener: Listener, name: str, total: int | None, unit: str) -> Advance:
-    done = 0
-    if total is not None:
-        listener(name, done, total, unit, "")
-
-    def advance(note: str) -> None:
-        nonlocal done
-        done += 1
-        listener(name, done, total, unit, note)
-
-    return advance

@@ -32,12 +32,14 @@ def as_random_state(random_state: Any) -> np.random.RandomState:
 
     A RandomState is returned unchanged.
     """
-    if type(random_state) is not int or not 0 <= random_state < 2**32:
-        _check(random_state, below=2**32)
+    _check(random_state)
     if isinstance(random_state, np.random.Generator):
         return np.random.RandomState(random_state.integers(2**31))
     if isinstance(random_state, np.random.RandomState):
         return random_state
+    if isinstance(random_state, Integral) and int(random_state) >= 2**32:
+        expected = f"at most {2**32 - 1} if it is an integer"
+        raise InvalidParameterError("random_state", expected, random_state)
     return np.random.RandomState(random_state)
 
 
@@ -61,11 +63,5 @@ def as_integer_seed(random_state: Any) -> int:
     return int(numbers.randint(_MAX_SEED))
 
 
-def _check(random_state: Any, below: float = np.inf) -> None:
+def _check(random_state: Any) -> None:
     rule.check(random_state, "random_state", rule.seed)
-    if isinstance(random_state, Integral) and int(random_state) >= below:
-        raise InvalidParameterError(
-            "random_state",
-            f"at most {int(below) - 1} if it is an integer",
-            random_state,
-        )

@@ -8,7 +8,6 @@ functions, so that their output is consistent. This module imports only the stan
   3 more")
 - numbers: `format_number`, `format_count` ("12,345 objects"), `format_share` ("12%"), `format_cell`
 - JSON: `to_plain`
-- HTML: `html_table`
 - clusters: `format_cluster` ("cluster 2"), `format_clusters` ("clusters 1 and 2"), `format_group`
   ("between 1 and 2"), `format_answer` ("cluster 1 or 2")
 """
@@ -18,7 +17,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
-from html import escape
 from numbers import Integral, Real
 from typing import Any
 
@@ -204,22 +202,6 @@ def _count_clusters(clusters: Sequence[int], frame: Sequence[Hashable]) -> str:
 
 def _is_number(text: str) -> bool:
     return text.lstrip("-").isdigit()
-
-
-# ---- HTML ----------------------------------------------------------------------------------------
-
-
-def html_table(head: Iterable[str], rows: Iterable[str]) -> str:
-    """Return a table for notebooks; ``head`` contains texts, and ``rows`` contain cells as HTML."""
-    titles = "".join(f"<th>{escape(title)}</th>" for title in head)
-    body = "".join(f"<tr>{row}</tr>" for row in rows)
-    # Some notebooks do not separate the columns of a table.
-    cells = ".dempster-table th, .dempster-table td"
-    return (
-        f"<style>{cells} {{ padding: .2em .6em; text-align: right; }}</style>"
-        f'<table class="dempster-table"><thead><tr>{titles}</tr></thead>'
-        f"<tbody>{body}</tbody></table>"
-    )
 
 
 # ---- JSON ----------------------------------------------------------------------------------------

@@ -50,7 +50,6 @@ _MAX_SUM_ERROR = 1e-4
 _FEW_ROWS = (
     1000  # number of rows that usually suffices to show that not all rows are equal
 )
-_OBJECT = np.dtype(object)
 
 
 # ---- parameters ----------------------------------------------------------------------------------
@@ -58,45 +57,18 @@ _OBJECT = np.dtype(object)
 
 @dataclass(frozen=True)
 class Rule:
-    """Permitted values of a parameter. A value is permitted if one of the attributes permits it."""
+    """Permitted values of a parameter."""
 
     words: str  # completes the sentence "<name> must be ..."
-    predicate: Callable[[Any], bool] | None = None
-    options: tuple[Any, ...] = ()
-    types: tuple[type, ...] = ()
-    integers: tuple[int, int] | None = None  # (low, high)
-    reals: tuple[float, float, bool, bool] | None = (
-        None  # (low, high, open_low, open_high)
-    )
-    alternatives: tuple[Rule, ...] = ()  # of the rule ``a | b``
+    test: Callable[[Any], bool]
+    options: tuple[str | None, ...] = ()  # permitted words
 
     def __or__(self, other: Rule) -> Rule:
-        parts = (*(self.alternatives or (self,)), *(other.alternatives or (other,)))
-        return Rule(f"{self.words} or {other.words}", alternatives=parts)
-
-    def test(self, value: Any) -> bool:
-        for part in self.alternatives or (self,):
-            if part.types and isinstance(value, part.types):
-                return True
-            if (
-                part.integers
-                and (type(value) is int or is_integer(value))
-                and part.integers[0] <= int(value) <= part.integers[1]
-            ):
-                return True
-            if part.reals and _is_between(value, *part.reals):
-                return True
-            for option in part.options:
-                is_text = isinstance(value, str) and isinstance(
-                    option, str
-                )  # str or np.str_
-                if value is option or (
-                    (is_text or type(value) is type(option)) and bool(value == option)
-                ):
-                    return True
-            if part.predicate is not None and part.predicate(value):
-                return True
-        return False
+        return Rule(
+            f"{self.words} or {other.words}",
+            lambda value: self.test(value) or other.test(value),
+            self.options + other.options,
+        )
 
 
 def is_integer(value: Any) -> bool:
@@ -126,13 +98,6 @@ def _is_between(
     )
 
 
-def to_python_number(value: Any) -> Any:
-    """Convert NumPy numbers to Python numbers, and return anything else unchanged."""
-    if isinstance(value, np.number) and is_number(value):
-        return value.item()
-    return value
-
-
 def is_estimator(value: Any) -> bool:
     return (
         not isinstance(value, type)
@@ -145,7 +110,8 @@ def integer(low: int, high: int | None = None) -> Rule:
     words = f"an integer of at least {low}"
     if high is not None:
         words += f" and at most {high:,}"
-    return Rule(words, integers=(low, high or _MAX_INTEGER))
+    most = high or _MAX_INTEGER
+    return Rule(words, lambda value: is_integer(value) and low <= value <= most)
 
 
 def repetitions(low: int = 1) -> Rule:
@@ -171,16 +137,22 @@ def real(
         words = f"a number {'above' if open_low else 'of at least'} {low:g}"
     if high < np.inf:
         words += f" and {'below' if open_high else 'at most'} {high:g}"
-    return Rule(words, reals=(low, high, open_low, open_high))
+    return Rule(words, lambda value: _is_between(value, low, high, open_low, open_high))
 
 
-def choice(*options: Any) -> Rule:
+def choice(*options: str | None) -> Rule:
     *most, last = map(repr, options)
-    return Rule(f"{', '.join(most)} or {last}" if most else last, options=options)
+    words = f"{', '.join(most)} or {last}" if most else last
+    return Rule(
+        words,
+        lambda value: isinstance(value, str | None) and value in options,
+        options,
+    )
 
 
 def kind(*types: type, words: str | None = None) -> Rule:
-    return Rule(words or " or ".join(f"a {t.__name__}" for t in types), types=types)
+    words = words or " or ".join(f"a {t.__name__}" for t in types)
+    return Rule(words, lambda value: isinstance(value, types))
 
 
 def _is_array(value: Any) -> bool:
@@ -209,29 +181,27 @@ def _is_hashable(value: Any) -> bool:
 array = Rule("an array", _is_array)
 hashable = Rule("a hashable name (text, a number or a tuple)", _is_hashable)
 callback = Rule(
-    "None or a function with one string argument", callable, options=(None,)
+    "None or a function with one string argument", lambda v: v is None or callable(v)
 )
 flag = Rule(
-    "True or False", options=(np.True_, np.False_), types=(bool,), integers=(0, 1)
+    "True or False",
+    lambda v: isinstance(v, bool | np.bool_) or (is_integer(v) and v in (0, 1)),
 )
 verbosity = Rule(
     "True, False or an integer of at least 0",
-    types=(bool, np.bool_),
-    integers=(0, _MAX_INTEGER),
+    lambda v: isinstance(v, bool | np.bool_) or integer(0).test(v),
 )
 n_jobs = Rule(
     "None or a nonzero integer",
-    alternatives=(
-        choice(None),
-        Rule("a positive integer", integers=(1, _MAX_INTEGER)),
-        Rule("a negative integer", integers=(-_MAX_INTEGER, -1)),
-    ),
+    lambda v: v is None or (is_integer(v) and 0 < abs(v) <= _MAX_INTEGER),
 )
 seed = Rule(
     "None, an integer of at least 0, or a numpy RandomState or Generator",
-    options=(None,),
-    types=(np.random.RandomState, np.random.Generator),
-    integers=(0, 10**100),
+    lambda v: (
+        v is None
+        or isinstance(v, np.random.RandomState | np.random.Generator)
+        or (is_integer(v) and 0 <= v <= 10**100)
+    ),
 )
 
 
@@ -254,12 +224,7 @@ def check_flags(**flags: Any) -> None:
 
 def check_choice(value: Any, name: str, options: Iterable[str]) -> None:
     """Raise an error if the value of the argument ``name`` is not one of the options."""
-    options = tuple(options)
-    words = [repr(option) for option in options]
-    expected = " or ".join(words)
-    if len(words) > 2:
-        expected = f"one of {', '.join(words)}"
-    check(value, name, Rule(expected, options=options))
+    check(value, name, choice(*options))
 
 
 def _explain_range(value: Any) -> str:
@@ -287,22 +252,14 @@ def as_names(values: Any, name: str, what: str) -> tuple[str, ...]:
     """Return the names in an argument as strings; the argument may be a single name."""
     if isinstance(values, str):
         return (values,)
-    return tuple(
-        _as_texts(values, name, what, lambda value: isinstance(value, str | Integral))
-    )
+    return tuple(as_texts(values, name, what))
 
 
 def as_texts(values: Any, name: str, what: str) -> list[str]:
     """Return the hashable values in an argument as strings."""
-    return _as_texts(values, name, what, _is_hashable)
-
-
-def _as_texts(
-    values: Any, name: str, what: str, is_name: Callable[[Any], bool]
-) -> list[str]:
     found = as_list(values, name, what)
     for value in found:
-        if not is_name(value):
+        if not hashable.test(value):
             message = f"{name} must contain {what}, but one of its items is {format_value(value)}"
             raise InvalidParameterError(name, value=value, message=message)
     return list(map(str, found))
@@ -323,16 +280,7 @@ def validating(values: Any, name: str) -> Iterator[None]:
     except InvalidInputError:
         raise
     except Exception as error:
-        if (
-            _is_table(values)
-            and hasattr(values, "iloc")
-            and len(set(values.columns)) < len(values.columns)
-        ):
-            message = f"{name} must have unique column names: {error}"
-        elif (reason := _why_not_numbers(values)) is not None:
-            message = f"{name} must contain real numbers: {reason}"
-        else:
-            message = f"{name} cannot be read: {error}"
+        message = _why_not_numbers(values, name) or f"{name} cannot be read: {error}"
         raise InvalidParameterError(name, value=values, message=message) from error
 
 
@@ -357,10 +305,8 @@ def _check_not_masked(values: Any, name: str) -> None:
 def _check_kinds(values: Any, name: str) -> None:
     """Raise an error if an array or a table contains dates or complex numbers."""
     if _is_table(values):
-        kinds = [
-            (f"column {c!r}", k)
-            for c, k in zip(values.columns, values.dtypes, strict=False)
-        ]
+        places = [f"column {column!r}" for column in values.columns]
+        kinds = list(zip(places, values.dtypes, strict=True))
     else:
         kinds = [(name, getattr(values, "dtype", None))]
     for place, dtype in kinds:
@@ -379,40 +325,24 @@ def _check_kinds(values: Any, name: str) -> None:
             raise InvalidParameterError(name, message=message)
 
 
-def _why_not_numbers(values: Any) -> str | None:
-    """Return the reason why values cannot be converted to numbers, or None if they can be."""
+def _why_not_numbers(values: Any, name: str) -> str | None:
+    """Return why values cannot be converted to numbers, or None if the reason is another one."""
     for lazy in ("collect", "compute"):
         if hasattr(values, lazy):
-            return f"it is a lazy object; call its {lazy}() method"
+            return f"{name} is a lazy object; call its {lazy}() method"
+    parts = {name: values}
     if _is_table(values):
-        parts = [(f"column {c!r}", values[c]) for c in values.columns]
-    else:
-        parts = [("", values)]
-    for place, part in parts:
+        if len(set(values.columns)) < len(values.columns):
+            return f"{name} must have unique column names"
+        parts = {f"column {c!r} of {name}": values[c] for c in values.columns}
+    for place, part in parts.items():
         if hasattr(part, "tocsr"):  # Other functions check sparse matrices.
             continue
         try:
             np.asarray(part).astype(float)
         except Exception as error:
-            reason = str(error) or type(error).__name__
-            if isinstance(part, list | tuple) and _has_rows_of_several_lengths(part):
-                reason = "its rows have different lengths"
-            if place:
-                return f"{place} cannot be converted ({reason})"
-            return reason
+            return f"{place} must contain real numbers: {error}"
     return None
-
-
-def _has_rows_of_several_lengths(rows: list[Any] | tuple[Any, ...]) -> bool:
-    return (
-        len(
-            {
-                len(row) if isinstance(row, list | tuple | np.ndarray) else -1
-                for row in rows
-            }
-        )
-        > 1
-    )
 
 
 def _is_table(values: Any) -> bool:
@@ -447,6 +377,41 @@ def as_reals(values: Any, name: str) -> np.ndarray:
     if found.dtype == np.float32:
         return found
     return found.astype(float, copy=False)
+
+
+def as_floats(values: Any, name: str) -> np.ndarray:
+    """Return values as an array of real numbers in double precision."""
+    return as_reals(values, name).astype(float, copy=False)
+
+
+def as_numbers(
+    values: Any, name: str, low: float = -np.inf, high: float = np.inf
+) -> np.ndarray:
+    """Return values as an array of finite numbers between two bounds, in double precision."""
+    found = as_floats(values, name)
+    if not (np.isfinite(found) & (found >= low) & (found <= high)).all():
+        words = real(low, high).words.replace("a number", "finite numbers")
+        raise InvalidParameterError(name, must=f"contain {words}")
+    return found
+
+
+def row_positions(rows: Any, n: int) -> np.ndarray:
+    """Return the positions that a slice, a Boolean mask or an array of indices selects."""
+    if isinstance(rows, slice):
+        return np.arange(n)[rows]
+    with validating(rows, "rows"):
+        indices = np.asarray(rows)
+    if indices.shape == (0,):
+        indices = indices.astype(np.intp)  # The type of an empty list is float.
+    if indices.ndim != 1 or indices.dtype.kind not in "biu":
+        expected = "an index, a slice, a Boolean mask or an array of indices"
+        raise InvalidParameterError("rows", expected, rows)
+    try:
+        return np.arange(n)[indices]
+    except IndexError as error:
+        raise IndexError(
+            f"rows must be indices below {n}, or a mask of {n} values, got {format_value(rows)}"
+        ) from error
 
 
 def real_tensor(values: Array, name: str) -> Array:
@@ -591,35 +556,28 @@ def validate_features(
     *,
     reset: bool,
     min_rows: int = 1,
-    stay: bool = False,
     **options: Any,
-) -> Array:
-    """Validate X and return it as a C-contiguous array of float32 or float64, or as a tensor.
+) -> np.ndarray:
+    """Validate X and return it as a C-contiguous array of float32 or float64.
 
-    ``reset`` is True for the argument of ``fit``, and ``stay`` for a tensor that remains on its
-    device. ``options`` are keyword arguments of ``validate_data`` of scikit-learn.
+    ``reset`` is True for the argument of ``fit``. ``options`` are keyword arguments of
+    ``validate_data`` of scikit-learn.
     """
     # Import it here, because the import takes a second.
     from sklearn.utils.validation import validate_data
 
-    if stay:
-        return validate_tensor(
+    if not (type(X) is np.ndarray and X.dtype.kind == "f" and X.flags.aligned):
+        X = to_supported_type(estimator, X)
+    with validating(X, "X"):
+        values = validate_data(
             estimator,
             X,
             reset=reset,
-            fewest=min_rows,
-            more_axes=options.get("allow_nd", False),
-        )
-    if not (type(X) is np.ndarray and X.dtype.kind == "f" and X.flags.aligned):
-        X = to_supported_type(estimator, X)
-    floats: dict[str, Any] = {
-        "dtype": [np.float64, np.float32],
-        "order": "C",
-        "ensure_all_finite": "allow-nan",
-    }
-    with validating(X, "X"):
-        values = validate_data(
-            estimator, X, reset=reset, ensure_min_samples=min_rows, **floats, **options
+            dtype=[np.float64, np.float32],
+            order="C",
+            ensure_min_samples=min_rows,
+            ensure_all_finite="allow-nan",
+            **options,
         )
     if has_missing(values):
         check_missing(values, X, missing_value_advice(estimator), learning=reset)
@@ -628,34 +586,29 @@ def validate_features(
 
 
 def validate_tensor(
-    estimator: Any, X: Array, *, reset: bool, fewest: int = 1, more_axes: bool = False
+    estimator: Any, X: Array, *, reset: bool, min_rows: int = 1, allow_nd: bool = False
 ) -> Array:
-    """Validate a tensor on its device; if ``more_axes`` is True, it may have more than two axes."""
+    """Validate a tensor on its device; if ``allow_nd``, it may have more than two axes."""
     from sklearn.utils.validation import validate_data
 
     check_tensor(X, "X")
-    found = f"(shape={tuple(X.shape)}) while a minimum of"
-    if X.ndim != 2 and not (more_axes and X.ndim > 2):
-        message = (
-            f"Expected 2D array, got {X.ndim}D array instead: "
-            "X must be a tensor (n_samples, n_features)"
+    has_axes = X.ndim == 2 or (allow_nd and X.ndim > 2)
+    if not has_axes or len(X) < min_rows or X.shape[1] == 0:
+        expected = (
+            f"(n_samples, n_features) with at least {format_count(min_rows, 'row')}"
         )
-    elif len(X) < fewest:
-        message = f"Found array with {len(X)} sample(s) {found} {fewest} is required."
-    elif X.shape[1] == 0:
-        message = f"Found array with 0 feature(s) {found} 1 is required."
-    else:
-        validate_data(estimator, X, reset=reset, skip_check_array=True)
-        values = real_tensor(X.detach(), "X").contiguous()
-        if not has_missing(values):
-            (check_scale if reset else check_size)(values, "X")
-            return values
-        count = int(library_of(values).isnan(values).sum())
-        message = (
-            f"X has {format_count(count, 'missing value')} (NaN), but tensors must be complete: "
-            "impute them, or pass a NumPy array with missing='partial'"
+        must = f"be a tensor {expected}, got shape {tuple(X.shape)}"
+        raise InvalidParameterError("X", must=must)
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    values = real_tensor(X.detach(), "X").contiguous()
+    if has_missing(values):
+        must = (
+            "be complete if it is a tensor, got NaN: impute missing values, "
+            "or pass a NumPy array with missing='partial'"
         )
-    raise InvalidParameterError("X", message=message)
+        raise InvalidParameterError("X", must=must)
+    (check_scale if reset else check_size)(values, "X")
+    return values
 
 
 def validate_wrapped(estimator: Any, X: Any, wrapped: Any, *, reset: bool) -> Any:
@@ -858,10 +811,7 @@ def validating_labels(labels: Any, name: str) -> Iterator[None]:
     except InvalidInputError:
         raise
     except Exception as error:
-        reason = str(error)
-        if isinstance(labels, list | tuple) and _has_rows_of_several_lengths(labels):
-            reason = "its rows have different lengths"
-        message = f"{name} must contain one label for each object: {reason}"
+        message = f"{name} must contain one label for each object: {error}"
         raise InvalidParameterError(name, value=labels, message=message) from error
 
 
@@ -870,11 +820,13 @@ def validating_table(table: Any, name: str) -> Iterator[None]:
     """Name the argument in errors while a table is read, and reject tables outside of memory."""
     check_tensor(table, name)
     _check_not_masked(table, name)
-    if hasattr(table, "compute"):
-        expected = (
-            f"in memory, got a lazy {type(table).__name__}; call its compute() method"
-        )
-        raise InvalidParameterError(name, expected)
+    for method in ("compute", "collect"):
+        if hasattr(table, method):
+            kind_of_table = type(table).__name__
+            expected = (
+                f"in memory, got a lazy {kind_of_table}; call its {method}() method"
+            )
+            raise InvalidParameterError(name, expected)
     if module_of(table) == "pyarrow":
         expected = "an array or a pandas or polars table; call its to_pandas() method"
         raise InvalidParameterError(name, expected)
@@ -946,47 +898,36 @@ def to_plain_columns(X: Any) -> Any:
     """
     if not hasattr(X, "iloc") or hasattr(X, "compute") or X.ndim != 2:
         return X
-    kinds = list(X.dtypes)
     changed = {}
-    for k, kind in enumerate(kinds):
+    with_na = {}
+    n_sparse = 0
+    for k, kind in enumerate(X.dtypes):
         if type(kind).__name__ == "SparseDtype":
             changed[k] = kind.subtype
+            n_sparse += 1
+        elif str(kind) == "object":
+            with_na[k] = _without_na(X.iloc[:, k].to_numpy())
         elif isinstance(kind, np.dtype) and not kind.isnative:
             changed[k] = kind.newbyteorder("=")
-    with_na = [
-        k
-        for k, kind in enumerate(kinds)
-        if kind is _OBJECT and _holds_na(X.iloc[:, k].to_numpy())
-    ]
     if not changed and not with_na:
         return X
-    n_sparse = sum(type(kind).__name__ == "SparseDtype" for kind in kinds)
     check_memory(
         8 * len(X) * n_sparse,
         "X with dense columns",
         "reduce the number of columns, e.g. by TruncatedSVD",
     )
     plain = X.set_axis(range(X.shape[1]), axis=1).astype(changed)
-    for k in with_na:
-        plain[k] = _without_na(plain[k].to_numpy())
+    for k, cells in with_na.items():
+        plain[k] = cells
     return plain.set_axis(X.columns, axis=1)
-
-
-def _holds_na(cells: np.ndarray) -> bool:
-    pandas = sys.modules.get("pandas")
-    return pandas is not None and any(cell is pandas.NA for cell in cells.flat)
 
 
 def _without_na(cells: np.ndarray) -> np.ndarray:
     """Replace ``pandas.NA`` by NaN in an array of objects."""
-    if not _holds_na(cells):
+    pandas = sys.modules.get("pandas")
+    if pandas is None or not any(cell is pandas.NA for cell in cells.flat):
         return cells
-    pandas = sys.modules["pandas"]
-    filled = cells.copy()
-    filled[np.frompyfunc(lambda cell: cell is pandas.NA, 1, 1)(cells).astype(bool)] = (
-        np.nan
-    )
-    return filled
+    return np.where(pandas.isna(cells), np.nan, cells)
 
 
 # ---- names of rows and columns -------------------------------------------------------------------
@@ -999,17 +940,6 @@ def row_index(X: Any) -> Any:
     return X.index
 
 
-def column_index(X: Any) -> Any:
-    """Return the column names of a pandas or polars table, or None for default names."""
-    if getattr(X, "ndim", 2) != 2 or not hasattr(X, "columns"):
-        return None
-    if module_of(X) == "polars":
-        return list(X.columns)
-    if not hasattr(X, "iloc") or _is_plain(X.columns):
-        return None
-    return X.columns
-
-
 def _is_plain(index: Any) -> bool:
     return type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
 
@@ -1017,7 +947,7 @@ def _is_plain(index: Any) -> bool:
 def column_names(X: Any) -> list[Any] | None:
     """Return the column names of a pandas, polars or Arrow table, or None for default names."""
     columns = getattr(X, "columns", None)
-    if columns is None or callable(columns) or type(columns).__name__ == "RangeIndex":
+    if columns is None or callable(columns) or _is_plain(columns):
         return None
     if module_of(X) == "pyarrow":
         columns = X.column_names
@@ -1077,11 +1007,7 @@ def reorder_like(values: Any, index: Any) -> Any:
     given = row_index(values)
     if given is None or index is None or len(given) != len(index):
         return values
-    ours = list(given)
-    theirs = list(index)
-    if ours == theirs or len(set(ours)) < len(ours) or set(ours) != set(theirs):
-        return values
-    return values.iloc[match_names(given, index)]
+    return reorder_by_names(values, index)
 
 
 def reorder_by_names(values: Any, names: Any) -> Any:
@@ -1089,9 +1015,10 @@ def reorder_by_names(values: Any, names: Any) -> Any:
     index = row_index(values)
     if index is None or names is None:
         return values
-    wanted = list(names)
-    given = list(index)
-    if len(set(given)) < len(given) or not set(wanted) <= set(given):
+    places = {name: k for k, name in enumerate(index)}
+    wanted = dict.fromkeys(names)
+    are_unique = len(places) == len(index) and len(wanted) == len(names)
+    if not are_unique or not wanted.keys() <= places.keys():
         return values
-    more = [name for name in given if name not in set(wanted)]
-    return values.iloc[[given.index(name) for name in [*wanted, *more]]]
+    order = [places.pop(name) for name in wanted]
+    return values.iloc[[*order, *places.values()]]

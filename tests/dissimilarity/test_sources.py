@@ -14,7 +14,7 @@ from dempster.dissimilarity.sources import (
     rounding,
     separations,
 )
-from tests.inputs import gower_matrix
+from tests.inputs import fitted_encoder, gower_matrix
 
 X = np.random.default_rng(0).normal(size=(30, 3))
 METRICS = [
@@ -142,7 +142,7 @@ def test_equal_rows():
 
 def test_equal_rows_with_missing_values():
     table = pd.DataFrame({"a": [1.0, np.nan, 1.0, np.nan], "b": ["x", "x", None, "x"]})
-    encoder = GowerEncoder().fit(table)
+    encoder = fitted_encoder(table)
     data = encoder.transform(table)
     source = GowerSource(data)
     # no difference where both are known,

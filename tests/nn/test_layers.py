@@ -203,7 +203,7 @@ def test_published_fusion():
 def test_discounting_agrees_with_mass_functions():
     masses = torch.tensor([[0.5, 0.2, 0.0, 0.3]], dtype=torch.double)
     rates = [0.1, 0.2, 0.3]
-    expected = to_masses(masses).discount(rates, contexts=[(0,), (1,), (2,)]).contour
+    expected = to_masses(masses).discount(dict(enumerate(rates))).contour
     found = ContextualDiscounting(3, rates).double()(contour(masses))
     torch.testing.assert_close(found.detach(), expected, rtol=0, atol=1e-6)
 

@@ -323,9 +323,7 @@ def test_outlier_detectors(convention):
 
 CLASSIFIERS = {
     "neighbors": lambda: EKNNClassifier(5),
-    "neighbors, brute": lambda: EKNNClassifier(
-        3, metric="minkowski", algorithm="brute"
-    ),
+    "neighbors, minkowski": lambda: EKNNClassifier(3, metric="minkowski"),
     "prototypes": lambda: EvidentialNeuralNetworkClassifier(
         n_init=1, max_iter=50, random_state=0
     ),

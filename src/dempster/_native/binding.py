@@ -306,26 +306,12 @@ def _parse_argument(text: str) -> _Number | _Array:
     name, kind, shape, rule, bound, absent, out, optional = found.groups()
     first = -1 if absent else 0
     if shape is None:
-        is_plain = (
-            kind in _NUMBERS and not out and not optional and rule != "offsets in"
-        )
-        if not is_plain or (rule and kind != "int") or (absent and rule != "below"):
-            raise SyntaxError(f"not an argument of a kernel: {text.strip()!r}")
         return _Number(name, rule, bound, first, kind)
     variable = kind if re.fullmatch(r"(real|integer)\d?", kind) else None
-    if (variable is None and kind not in _DTYPES) or (absent and rule != "below"):
-        raise SyntaxError(f"not an argument of a kernel: {text.strip()!r}")
     lengths = tuple(_parse_length(each.strip()) for each in shape.split(","))
+    dtype = None if variable else _DTYPES[kind]
     return _Array(
-        name,
-        rule,
-        bound,
-        first,
-        _DTYPES.get(kind),
-        variable,
-        lengths,
-        bool(out),
-        bool(optional),
+        name, rule, bound, first, dtype, variable, lengths, bool(out), bool(optional)
     )
 
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
-from dempster._errors import InvalidParameterError
 from dempster._validation import validating
 from dempster.dissimilarity.neighbors import (
     PointTree,
@@ -17,7 +16,11 @@ from dempster.dissimilarity.neighbors import (
     nearest_columns,
     rows_at_once,
 )
-from dempster.dissimilarity.sources import AttributeSource
+from dempster.dissimilarity.sources import (
+    AttributeSource,
+    MatrixSource,
+    check_square,
+)
 from dempster.optimize.blocks import row_blocks
 
 Neighborhoods = dict[int, dict[int, float]]
@@ -35,22 +38,20 @@ def find_neighborhoods(
     """Return the k nearest neighbors of the given objects, and the total number of objects."""
     is_matrix = isinstance(metric, str) and metric == "precomputed"
     with validating(data, "D"):
-        if is_matrix:
-            # Only the required rows are converted and validated, because the matrix may be large
-            # or memory-mapped.
-            D = check_array(
-                data, dtype="numeric", ensure_all_finite=False, input_name="D"
-            )
-        else:
-            # A callable metric might modify the attributes.
-            D = check_array(data, dtype=float, copy=callable(metric), input_name="D")
-    n = len(D)
-    if is_matrix and D.shape[1] != n:
-        advice = 'set a metric for attributes, for example metric="euclidean"'
-        raise InvalidParameterError(
-            "D",
-            must=f"be a square dissimilarity matrix, got shape {D.shape}; {advice}",
+        # A callable metric might modify the attributes.
+        D = check_array(
+            data,
+            dtype=[np.float64, np.float32] if is_matrix else float,
+            copy=callable(metric),
+            ensure_all_finite=not is_matrix,
+            input_name="D",
         )
+    source: MatrixSource | AttributeSource
+    if is_matrix:
+        source = MatrixSource(check_square(D, symmetrize=False, name="D"))
+    else:
+        source = AttributeSource(D, metric)
+    n = len(D)
     check(n)
     near = {i: {i: 0.0} for i in objects.tolist()}
     k = min(k, n - 1)
@@ -61,7 +62,7 @@ def find_neighborhoods(
         distances, neighbors = PointTree(D, power).neighbors_of(objects, k)
     else:
         blocks = row_blocks(len(objects), rows_at_once(n), most=None)
-        parts = [_nearest(D, objects[a:b], k, metric) for a, b in blocks]
+        parts = [_nearest(source, objects[a:b], k) for a, b in blocks]
         neighbors, distances = map(np.concatenate, zip(*parts, strict=True))
     for i, row, others in zip(
         near, distances.tolist(), neighbors.tolist(), strict=True
@@ -71,42 +72,12 @@ def find_neighborhoods(
 
 
 def _nearest(
-    D: np.ndarray, rows: np.ndarray, k: int, metric: str | Callable
+    source: MatrixSource | AttributeSource, rows: np.ndarray, k: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the k nearest other objects of the objects in ``rows``, and their distances."""
-    if isinstance(metric, str) and metric == "precomputed":
-        with validating(D, "D"):
-            values = _read_rows(D, rows)
-    else:
-        values = AttributeSource(D, metric).block(rows, slice(None))
+    values = source.block(rows, slice(None))
     values[np.arange(len(rows)), rows] = np.inf
     return nearest_columns(values, k)
-
-
-def _read_rows(D: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return rows of a dissimilarity matrix.
-
-    Raise an error if they are invalid, or differ from the columns.
-    """
-    values = D[rows].astype(float)
-    columns = D[:, rows].T.astype(float)
-    is_invalid = ~np.isfinite(values) | (values < 0)
-    if is_invalid.any():
-        i, j = np.argwhere(is_invalid)[0]
-        cell = f"D[{rows[i]}, {j}] = {values[i, j]:g}"
-        raise InvalidParameterError(
-            "D", must=f"contain finite nonnegative dissimilarities, got {cell}"
-        )
-    gap = np.abs(values - columns)
-    is_asymmetric = ~(gap <= 1e-6 * values + 1e-8 * values.max())
-    if is_asymmetric.any():
-        i, j = np.argwhere(is_asymmetric)[0]
-        cell = f"D[{rows[i]}, {j}] = {values[i, j]:g}"
-        mirrored = f"D[{j}, {rows[i]}] = {columns[i, j]:g}"
-        raise InvalidParameterError(
-            "D", must=f"be symmetric, got {cell} and {mirrored}"
-        )
-    return values
 
 
 def expand_pairs(

@@ -8,7 +8,7 @@ the same component.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -20,19 +20,18 @@ from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._random import as_generator
 from dempster._text import format_count
 from dempster._validation import (
-    as_labels,
     as_list,
+    check,
     check_memory,
-    format_value,
-    is_integer,
-    validating,
+    integer,
+    row_positions,
 )
 from dempster.constraints._expansion import expand_pairs, find_neighborhoods
 from dempster.optimize.row_fit import symmetric_pairs
-from dempster.partition.credal_partition import as_credal_partition
+from dempster.partition.credal_partition import as_credal_partition, encode_labels
+from dempster.partition.relational import read_pairs
 
 UNLABELLED = -1
-_ARRAY_LIKE = (list, tuple, str, memoryview)
 # The kernels use int32 indices, and the codes i * n + j of pairs fit in int64.
 _MAX_OBJECT = np.iinfo(np.int32).max
 
@@ -43,34 +42,12 @@ _MAX_OBJECT = np.iinfo(np.int32).max
 def validate_pairs(pairs: Any, name: str) -> np.ndarray:
     """Return pairs of object indices (in any common format) as an int64 array of shape (p, 2)."""
     if pairs is None:
-        return np.empty((0, 2), dtype=np.int64)
-    if isinstance(pairs, set | frozenset):
+        pairs = ()
+    elif isinstance(pairs, set | frozenset):
         pairs = sorted(pairs)  # The order of a set is arbitrary.
-    elif isinstance(pairs, Iterable) and not (
-        isinstance(pairs, _ARRAY_LIKE) or hasattr(pairs, "__array__")
-    ):
+    elif not hasattr(pairs, "__array__"):
         pairs = as_list(pairs, name, "pairs of object indices")
-    expected = "pairs of object indices of shape (p, 2)"
-    if isinstance(pairs, Mapping):
-        raise InvalidParameterError(name, expected, pairs)
-    try:
-        array = np.asarray(pairs)
-    except Exception as error:  # The conversion may raise any exception.
-        raise InvalidParameterError(name, expected, pairs) from error
-    if array.size == 0 and (array.ndim < 2 or array.shape[1] in (0, 2)):
-        return np.empty((0, 2), dtype=np.int64)
-    if array.ndim != 2 or array.shape[1] != 2:
-        raise InvalidParameterError(
-            name, must=f"be {expected}, got shape {array.shape}"
-        )
-    if array.dtype == object and all(map(is_integer, array.flat)):
-        # Only too large integers keep the type object.
-        array = np.array([[int(i), int(j)] for i, j in array])
-    if array.dtype.kind not in "iu":
-        got = f"{format_value(pairs)} of type {array.dtype}"
-        raise InvalidParameterError(
-            name, must=f"contain integers (object indices), got {got}"
-        )
+    array = read_pairs(pairs, name)
     is_invalid = ((array < 0) | (array > _MAX_OBJECT)).any(axis=1)
     _check_pairs(array, is_invalid, name, f"contain indices from 0 to {_MAX_OBJECT}")
     return array.astype(np.int64)
@@ -113,51 +90,16 @@ def pairs_at(positions: np.ndarray, n: int) -> np.ndarray:
     """Return the pairs, shape (p, 2), at positions in the list (0, 1), (0, 2), ..., (1, 2), ..."""
     positions = np.asarray(positions, dtype=np.int64)
 
-    def start(i: np.ndarray) -> np.ndarray:  # Position of the pair (i, i + 1).
-        return i * (2 * n - i - 1) // 2
-
-    from_end = count_pairs(n) - 1 - positions
-    first = n - 2 - ((np.sqrt(8.0 * from_end + 1) - 1) // 2).astype(np.int64)
-    # Above 2^53, rounding of the square root may give a neighboring integer.
-    first = np.clip(first, 0, max(n - 2, 0))
-    first -= start(first) > positions
-    first += start(first + 1) <= positions
-    return np.column_stack([first, positions - start(first) + first + 1])
+    i = np.arange(n)
+    start = i * (2 * n - i - 1) // 2  # position of the pair (i, i + 1)
+    first = np.searchsorted(start[: n - 1], positions, side="right") - 1
+    return np.column_stack([first, positions - start[first] + first + 1])
 
 
 def validate_count(value: Any, name: str) -> int:
     """Return ``value`` as an int; raise an error if it is not a nonnegative integer."""
-    if not is_integer(value):
-        raise InvalidParameterError(name, "an integer", value)
-    if not 0 <= value <= _MAX_OBJECT:
-        raise InvalidParameterError(
-            name, f"at least 0 and at most {_MAX_OBJECT}", value
-        )
+    check(value, name, integer(0, _MAX_OBJECT))
     return int(value)
-
-
-def resolve_rows(rows: Any, n: int) -> np.ndarray:
-    """Return the row indices that a slice, a Boolean mask or an array of indices selects."""
-    # scikit-learn uses the index (rows, ...).
-    if isinstance(rows, tuple) and len(rows) == 2 and rows[1] is Ellipsis:
-        rows = rows[0]
-    if isinstance(rows, slice):
-        return np.arange(n)[rows]
-    with validating(rows, "rows"):
-        indices = np.asarray(rows)
-    if indices.shape == (0,) and indices.dtype == float:
-        indices = indices.astype(np.int64)  # an empty list
-    if indices.ndim != 1 or indices.dtype.kind not in "biu":
-        raise InvalidParameterError(
-            "rows", "a slice, a Boolean mask or an array of indices", rows
-        )
-    try:
-        return np.arange(n)[indices]
-    except IndexError as error:
-        raise IndexError(
-            f"rows must be indices below {n}, the number of objects, or a mask of {n} values, "
-            f"got {format_value(rows)}"
-        ) from error
 
 
 # ---- closure and contradictions ------------------------------------------------------------------
@@ -397,13 +339,6 @@ class Violations:
             return float(self.violated.mean())
         return 0.0
 
-    @property
-    def mean_degree(self) -> float:
-        """Mean of `degree`, 0 if there are no constraints."""
-        if len(self.pairs):
-            return float(self.degree.mean(dtype=float))
-        return 0.0
-
     def to_frame(self):
         """Return a pandas table with a row for each constraint.
 
@@ -431,7 +366,7 @@ class Violations:
         musts = int(self.is_must_link.sum())
         return (
             f"Violations({len(self.must_link)} of {musts} must-links, {len(self.cannot_link)} of "
-            f"{len(self.pairs) - musts} cannot-links violated, mean degree {self.mean_degree:.2f})"
+            f"{len(self.pairs) - musts} cannot-links violated)"
         )
 
 
@@ -636,7 +571,10 @@ class Constraints:
             `closure` first to keep them.
         """
         n = self.shape[0]
-        indices = resolve_rows(rows, n)
+        # scikit-learn uses the index (rows, ...).
+        if isinstance(rows, tuple) and len(rows) == 2 and rows[1] is Ellipsis:
+            rows = rows[0]
+        indices = row_positions(rows, n)
         must = pairs_between(indices, self._must_link, n)
         cannot = pairs_between(indices, self._cannot_link, n)
         return Constraints(must, cannot, n_objects=len(indices))
@@ -752,7 +690,7 @@ class Constraints:
         --------
         >>> from dempster.constraints import Constraints
         >>> Constraints([(0, 1), (1, 2)], [(0, 3)]).violations([0, 0, 1, 1])
-        Violations(1 of 2 must-links, 0 of 1 cannot-links violated, mean degree 0.33)
+        Violations(1 of 2 must-links, 0 of 1 cannot-links violated)
         """
         credal = as_credal_partition(partition)
         self.check(len(credal))
@@ -784,9 +722,8 @@ class Constraints:
         Parameters
         ----------
         D : array-like of shape (n, n) or (n, d)
-            Symmetric dissimilarities, or attributes if ``metric`` is not "precomputed". Only the
-            rows of constrained objects are read from a matrix, and no n x n matrix is computed from
-            attributes.
+            Symmetric dissimilarities, or attributes if ``metric`` is not "precomputed". No n x n
+            matrix is computed from attributes.
         n_neighbors : int, default 5
             Number K of neighbors. Values above 10 give no improvement; 0 adds no constraints.
         metric : str or callable, default "precomputed"
@@ -825,22 +762,7 @@ def _check_range(pairs: np.ndarray, name: str, n: int) -> None:
 
 def _label_codes(y: Any) -> np.ndarray:
     """Return an integer code for each label, shape (n,); the code is -1 where y is -1 or "-1"."""
-    labels = as_labels(y, "y")
-    if labels.dtype == object:
-        numbers: dict[Any, int] = {}
-        for label in labels:
-            numbers.setdefault(label, len(numbers))
-        codes = np.array([numbers[label] for label in labels], dtype=np.int64)
-        names: list = list(numbers)
-    else:
-        unique, codes = np.unique(labels, return_inverse=True)
-        codes = codes.reshape(-1).astype(np.int64)
-        names = unique.tolist()
-    unlabelled = [
-        k for k, name in enumerate(names) if name in (UNLABELLED, str(UNLABELLED))
-    ]
-    codes[np.isin(codes, unlabelled)] = UNLABELLED
-    return codes
+    return encode_labels(y, "y", UNLABELLED)[1]
 
 
 # ---- interface for methods -----------------------------------------------------------------------

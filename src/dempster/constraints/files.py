@@ -149,31 +149,17 @@ def write_constraints(
             f"{file.name}: the extension must be .csv or .tsv, got {file.suffix or 'none'}"
         )
     pairs = np.concatenate([constraints.must_link, constraints.cannot_link])
-    names = pairs
+    table = pd.DataFrame(pairs, columns=["object", "other"])
     if index is not None:
-        names = _look_up_names(index, pairs)
-    answers = ["same"] * len(constraints.must_link) + ["different"] * len(
-        constraints.cannot_link
-    )
-    table = pd.DataFrame(
-        {"object": names[:, 0], "other": names[:, 1], "answer": answers}
-    )
+        listing = as_list(index, "index", "the names of the objects")
+        constraints.check(len(listing))
+        cells = pd.Series(listing, dtype=object)
+        cells = cells.map(lambda one: encode_cell(one) if isinstance(one, str) else one)
+        table = table.apply(lambda column: column.map(cells))
+    is_same = np.arange(len(pairs)) < len(constraints.must_link)
+    table["answer"] = np.where(is_same, "same", "different")
     with atomic_write(file) as temporary:
         table.to_csv(temporary, index=False, sep=_SEPARATORS[suffix])
-
-
-def _look_up_names(index: Any, pairs: np.ndarray) -> np.ndarray:
-    listing = as_list(index, "index", "the names of the objects")
-    if len(listing) <= pairs.max(initial=-1):
-        got = f"{len(listing):,} names and the index {pairs.max():,}"
-        raise InvalidParameterError(
-            "index", must=f"contain a name for every object, got {got}"
-        )
-    names = np.empty(len(listing), dtype=object)
-    names[:] = [
-        encode_cell(name) if isinstance(name, str) else name for name in listing
-    ]
-    return names[pairs]
 
 
 def _read_indices(cells: Any, file: Path) -> np.ndarray:

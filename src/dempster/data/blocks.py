@@ -58,6 +58,8 @@ class Moments:
     ) -> Moments:
         """Compute the moments of rows, with the full scatter matrix if ``products`` is True."""
         values = X.astype(float)
+        low = np.fmin.reduce(values, axis=0)
+        high = np.fmax.reduce(values, axis=0)
         if len(weights) == 0 and not has_missing(values):
             mean = row_mean(values)
             gap = values - mean
@@ -67,16 +69,12 @@ class Moments:
                 scatter = np.einsum("ij,ij->j", gap, gap)
             total = float(len(X))
             present = np.full(len(mean), total)
-            low = values.min(axis=0)
-            high = values.max(axis=0)
             return cls(len(X), total, present, mean, scatter, low, high)
         if len(weights) == 0:
             weights = np.ones(len(X))
         is_present = ~np.isnan(values)
         shares = is_present * weights[:, None]
         present = shares.sum(axis=0)
-        low = np.fmin.reduce(values, axis=0)
-        high = np.fmax.reduce(values, axis=0)
         sums = np.einsum("ij,ij->j", shares, np.where(is_present, values, 0.0))
         mean = sums / np.where(present > 0, present, 1.0)
         mean = np.fmax(np.fmin(mean, high), low)

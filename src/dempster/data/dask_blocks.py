@@ -14,7 +14,9 @@ from itertools import pairwise
 from operator import add, getitem
 from typing import Any, Self
 
+import dask
 import numpy as np
+import pandas as pd
 
 from dempster._errors import InvalidParameterError
 from dempster._validation import check_weights
@@ -52,14 +54,10 @@ class DaskBlocks(Blocks):
         return (_compute([part])[0] for part in self.parts)
 
     def reduce(self, function: BlockFunction, shared: Any, apply: Apply) -> Any:
-        import dask
-
-        task = dask.delayed(_call_unless_empty, pure=False)
-        once = dask.delayed((function, shared), traverse=False)
-        sums = [task(part, once) for part in self.parts]
+        sums = self._tasks(_call_unless_empty, function, shared)
         while len(sums) > 1:
             groups = [sums[k : k + _SUM_ARITY] for k in range(0, len(sums), _SUM_ARITY)]
-            sums = [dask.delayed(_add_parts, pure=False)(group) for group in groups]
+            sums = [dask.delayed(_add_parts)(group) for group in groups]
         return _compute(sums)[0]
 
     def map(
@@ -69,32 +67,26 @@ class DaskBlocks(Blocks):
         width: int | None,
         dtype: np.dtype | type,
     ) -> Self:
-        import dask
+        tasks = self._tasks(_call, function, shared)
+        return type(self)(tasks, self.lengths, width, dtype)
 
-        task = dask.delayed(_call, pure=False)
+    def _tasks(self, call: Any, function: BlockFunction, shared: Any) -> list[Any]:
         once = dask.delayed((function, shared), traverse=False)
-        return type(self)(
-            [task(part, once) for part in self.parts], self.lengths, width, dtype
-        )
+        return [dask.delayed(call)(part, once) for part in self.parts]
 
     def with_column(self, column: Any) -> Self:
-        import dask
-
         assert self.width is not None
-        append = dask.delayed(_append_weights, pure=False)
         weights = self._delayed_weights(column)
+        append = dask.delayed(_append_weights)
         parts = list(map(append, self.parts, weights, range(len(self.parts))))
         return type(self)(parts, self.lengths, self.width + 1, np.float64)
 
     def _delayed_weights(self, column: Any) -> list[Any]:
         """Return a delayed array of the weights for each partition."""
-        import dask
-
         if not is_dask(column):
-            self.count_rows()
+            ends = self._ends()
             weights = np.asarray(column, dtype=float)
             self._check_number(weights.shape)
-            ends = np.cumsum([0, *(self.lengths or [])])
             return [
                 dask.delayed(weights[a:b], traverse=False) for a, b in pairwise(ends)
             ]
@@ -130,10 +122,8 @@ class DaskBlocks(Blocks):
         self, function: Callable[[np.ndarray, int, int, Any], Any], shared: Any
     ) -> list[Any]:
         """Return one task per block, which calls the function as described in `map_numbered`."""
-        import dask
-
-        task = dask.delayed(function, pure=False)
-        length = dask.delayed(_end, pure=False)
+        task = dask.delayed(function)
+        length = dask.delayed(_end)
         once = dask.delayed(shared, traverse=False)
         start: Any = 0
         tasks = []
@@ -146,26 +136,23 @@ class DaskBlocks(Blocks):
         return tasks
 
     def take(self, rows: np.ndarray) -> np.ndarray:
-        import dask
-
-        self.count_rows()
-        ends = np.cumsum([0, *(self.lengths or [])])
-        cuts = np.searchsorted(rows, ends)
+        ends = self._ends()
+        groups = np.split(rows, np.searchsorted(rows, ends[1:-1]))
         parts = [
-            dask.delayed(getitem, pure=False)(part, rows[a:b] - start)
-            for part, a, b, start in zip(
-                self.parts, cuts[:-1], cuts[1:], ends[:-1], strict=True
-            )
-            if b > a
+            dask.delayed(getitem)(part, group - start)
+            for part, group, start in zip(self.parts, groups, ends, strict=False)
+            if len(group)
         ]
         return np.concatenate(_compute(parts))
 
     def count_rows(self) -> int:
-        import dask
+        return int(self._ends()[-1])
 
+    def _ends(self) -> np.ndarray:
+        """Return 0 and the position at which each partition ends."""
         if self.lengths is None:
             self.lengths = _compute([dask.delayed(len)(part) for part in self.parts])
-        return sum(self.lengths)
+        return np.cumsum([0, *self.lengths])
 
     def to_lazy(self) -> Any:
         import dask.array as da
@@ -180,8 +167,6 @@ class DaskBlocks(Blocks):
 
 def _compute(tasks: Sequence[Any]) -> list[Any]:
     """Return the results of tasks; raise a MemoryError with advice if workers were killed."""
-    import dask
-
     try:
         return list(dask.compute(*tasks))
     except Exception as error:
@@ -197,52 +182,29 @@ def _compute(tasks: Sequence[Any]) -> list[Any]:
 
 def open_dask_blocks(X: Any, *, missing: bool = False) -> DaskBlocks:
     """Open a Dask array or DataFrame."""
-    import dask
-
+    sample: Any
+    lengths = None
     if hasattr(X, "chunks"):
-        if X.ndim != 2:
-            raise InvalidParameterError(
-                "X", must=f"have two dimensions, got shape {X.shape}"
-            )
-        if np.isnan(X.shape[1]):
-            raise InvalidParameterError("X", must="have a known number of columns")
-        if X.numblocks[1] > 1:
-            X = X.rechunk({1: -1})
-        columns = Columns.from_block(
-            np.empty((0, int(X.shape[1])), X.dtype), missing=missing
-        )
-        lengths = None if np.isnan(X.shape[0]) else X.chunks[0]
-        parts = list(X.to_delayed().reshape(-1))
+        if X.ndim != 2 or np.isnan(X.shape[1]):
+            must = f"have two dimensions and a known number of columns, got shape {X.shape}"
+            raise InvalidParameterError("X", must=must)
+        X = X.rechunk({1: -1})
+        sample = np.empty((0, X.shape[1]), X.dtype)
+        if not np.isnan(X.shape[0]):
+            lengths = X.chunks[0]
     elif hasattr(X, "npartitions") and getattr(X, "ndim", 0) == 2:
-        columns = Columns.from_block(_empty_table(X), missing=missing)
-        lengths = None
-        parts = list(X.to_delayed())
+        sample = pd.DataFrame(columns=X.columns).astype(X.dtypes.to_dict())
     else:
         raise InvalidParameterError(
             "X",
             f"an array or a DataFrame if it is a Dask collection, got {type(X).__name__}",
         )
-    if not parts or (lengths is not None and sum(lengths) == 0):
-        raise InvalidParameterError(
-            "X", must="contain at least one row, got no blocks or only empty blocks"
-        )
+    columns = Columns.from_block(sample, missing=missing)
+    parts = list(np.ravel(X.to_delayed()))
     once = dask.delayed(columns, traverse=False)
-    validate = dask.delayed(Columns.validate, pure=False)
+    validate = dask.delayed(Columns.validate)
     blocks = [validate(once, part, number) for number, part in enumerate(parts)]
     return DaskBlocks(blocks, lengths, columns.n, columns.dtype, columns.names)
-
-
-def _empty_table(X: Any) -> Any:
-    """Return an empty table with the columns of a Dask DataFrame."""
-    import pandas as pd
-
-    if not X.columns.is_unique:
-        raise InvalidParameterError(
-            "X", must=f"have unique column names, got {list(X.columns)}"
-        )
-    return pd.DataFrame(
-        {name: pd.Series(dtype=dtype) for name, dtype in X.dtypes.items()}
-    )
 
 
 # ---- tasks ---------------------------------------------------------------------------------------

@@ -5,7 +5,6 @@ The sizes of the tiles do not depend on the blocks.
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ import numpy as np
 
 from dempster._arrays import module_of
 from dempster._errors import InvalidParameterError, MissingExtraError
-from dempster._text import printable
+from dempster._text import join_some, printable
 from dempster._validation import check_size, check_weights, column_names, validating
 from dempster.data.blocks import BlockFunction, Blocks, comes_in_blocks, is_dask
 from dempster.optimize.blocks import Apply, block_map
@@ -54,8 +53,8 @@ class Columns:
             return np.empty((0, self.n), self.dtype)
         values, names = _to_floats(block, number)
         if names is not None and self.names is not None and names != self.names:
-            expected = _join_names(self.names)
-            actual = _join_names(names)
+            expected = join_some(list(map(printable, self.names)))
+            actual = join_some(list(map(printable, names)))
             raise _invalid_block(
                 number, f"have the columns {expected} in this order, got {actual}"
             )
@@ -110,18 +109,14 @@ def _invalid_block(number: int, must: str) -> InvalidParameterError:
     return _invalid(f"block {number} of X must {must}")
 
 
-def _join_names(names: tuple[str, ...]) -> str:
-    text = ", ".join(map(printable, names[:8]))
-    if len(names) > 8:
-        return f"{text}, ..."
-    return text
-
-
 def _to_floats(block: Any, number: int) -> tuple[np.ndarray, tuple[str, ...] | None]:
     """Return a block as an array of float32 or float64, and its column names or None."""
     library = module_of(block)
     if library == "pyarrow" and hasattr(block, "schema"):
-        return _arrow_to_floats(block, number), tuple(block.schema.names)
+        import pandas as pd
+
+        block = block.to_pandas(types_mapper=pd.ArrowDtype)
+        library = "pandas"
     if library in ("pandas", "polars"):
         if not hasattr(block, "columns"):
             raise _invalid_block(number, f"be a table, got a {type(block).__name__}")
@@ -140,8 +135,7 @@ def _to_floats(block: Any, number: int) -> tuple[np.ndarray, tuple[str, ...] | N
 
 
 def _table_to_floats(table: Any, number: int, library: str) -> np.ndarray:
-    dtypes = list(table.dtypes)
-    for name, dtype in zip(table.columns, dtypes, strict=True):
+    for name, dtype in zip(table.columns, table.dtypes, strict=True):
         if library == "pandas":
             from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
@@ -149,42 +143,14 @@ def _table_to_floats(table: Any, number: int, library: str) -> np.ndarray:
         else:
             is_numeric = dtype.is_numeric() or str(dtype) == "Boolean"
         if not is_numeric or "complex" in str(dtype):
-            raise _not_numeric(name, number, dtype)
+            raise _invalid(
+                f"X must be numeric, but column {printable(name)} of block {number} is {dtype}; "
+                "drop or encode it"
+            )
     if library == "polars":
         return _as_floats(table.to_numpy(), number)
-    single = all(str(dtype).lower() == "float32" for dtype in dtypes)
+    single = {"float32", "Float32", "float[pyarrow]"}.issuperset(map(str, table.dtypes))
     return table.to_numpy(dtype=np.float32 if single else np.float64, na_value=np.nan)
-
-
-def _arrow_to_floats(batch: Any, number: int) -> np.ndarray:
-    import pyarrow as pa
-
-    for field in batch.schema:
-        numeric = pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
-        if not (
-            numeric
-            or pa.types.is_decimal(field.type)
-            or pa.types.is_boolean(field.type)
-        ):
-            raise _not_numeric(field.name, number, field.type)
-    single = all(field.type == pa.float32() for field in batch.schema)
-    values = np.empty(
-        (batch.num_rows, batch.num_columns), np.float32 if single else np.float64
-    )
-    for j, column in enumerate(batch.columns):
-        if pa.types.is_decimal(column.type):
-            column = column.cast(pa.float64())
-        elif pa.types.is_boolean(column.type):
-            column = column.cast(pa.int8())
-        values[:, j] = column
-    return values
-
-
-def _not_numeric(name: Any, number: int, dtype: Any) -> InvalidParameterError:
-    return _invalid(
-        f"X must be numeric, but column {printable(name)} of block {number} is {dtype}; "
-        "drop or encode it"
-    )
 
 
 def _as_floats(values: np.ndarray, number: int) -> np.ndarray:
@@ -199,7 +165,7 @@ def _as_floats(values: np.ndarray, number: int) -> np.ndarray:
     return values.astype(float, copy=False)
 
 
-def open_weights(column: Any) -> Callable[[], Iterable[Any]]:
+def _open_weights(column: Any) -> Callable[[], Iterable[Any]]:
     """Return a function that returns a new iterable of blocks of weights at every call."""
     if is_dask(column):
         raise InvalidParameterError(
@@ -275,10 +241,7 @@ class Tiles(Blocks):
             )
 
     def reduce(self, function: BlockFunction, shared: Any, apply: Apply) -> Any:
-        total = PairwiseSum()
-        for tile in self.blocks():
-            total.add(function(tile, shared, apply))
-        return total.result()
+        return pairwise_sum(function(tile, shared, apply) for tile in self.blocks())
 
     def map(
         self,
@@ -307,7 +270,7 @@ class Tiles(Blocks):
 
     def with_column(self, column: Any) -> Self:
         assert self.width is not None
-        read = partial(self._append_weights, open_weights(column))
+        read = partial(self._append_weights, _open_weights(column))
         return self._derive(read, self.width + 1, np.float64)
 
     def _append_weights(
@@ -322,15 +285,10 @@ class Tiles(Blocks):
         for tile, weights in zip_longest(
             self.blocks(), cut_tiles(blocks, self.size), fillvalue=none
         ):
-            if len(weights) < len(tile):
+            if len(weights) != len(tile):
+                found = f"{len(weights):,} for the {len(tile):,} rows from row {seen:,}"
                 raise InvalidParameterError(
-                    "sample_weight",
-                    must=f"have one value per row of X, got only {seen + len(weights):,}",
-                )
-            if len(weights) > len(tile):
-                raise InvalidParameterError(
-                    "sample_weight",
-                    must=f"have {seen + len(tile):,} values, one per row of X, got more",
+                    "sample_weight", must=f"have one value per row of X, got {found}"
                 )
             yield np.column_stack([tile, weights])
             seen += len(tile)
@@ -376,28 +334,23 @@ class Tiles(Blocks):
         return self
 
 
-class PairwiseSum:
-    """Sum of terms that are added in pairs, in a fixed order and with a small rounding error."""
+def pairwise_sum(terms: Iterable[Any]) -> Any:
+    """Add terms in pairs, in a fixed order and with a small rounding error.
 
-    def __init__(self) -> None:
-        # (level, sum of 2^level terms), with decreasing levels
-        self._partial: list[tuple[int, Any]] = []
-
-    def add(self, part: Any) -> None:
+    Return None if there are no terms.
+    """
+    # (level, sum of 2^level terms), with decreasing levels
+    sums: list[tuple[int, Any]] = []
+    for term in terms:
         level = 0
-        while self._partial and self._partial[-1][0] == level:
-            part = self._partial.pop()[1] + part
+        while sums and sums[-1][0] == level:
+            term = sums.pop()[1] + term
             level += 1
-        self._partial.append((level, part))
-
-    def result(self) -> Any:
-        """Return the sum, or None if there are no terms."""
-        if not self._partial:
-            return None
-        _, total = self._partial[-1]
-        for _, part in self._partial[-2::-1]:
-            total = part + total
-        return total
+        sums.append((level, term))
+    total = None
+    for _, part in reversed(sums):
+        total = part if total is None else part + total
+    return total
 
 
 def open_blocks(X: Any, n_jobs: int | None = 1, *, missing: bool = False) -> Blocks:
@@ -412,7 +365,13 @@ def open_blocks(X: Any, n_jobs: int | None = 1, *, missing: bool = False) -> Blo
     if not comes_in_blocks(X):
         X = [X]
     read = _block_reader(X)
-    for number, block in enumerate(_iterate(read())):
+    try:
+        blocks = iter(read())
+    except TypeError as error:
+        raise _invalid(
+            f"X must be a function without arguments that returns blocks: {error}"
+        ) from error
+    for number, block in enumerate(blocks):
         if count_block_rows(block):
             columns = Columns.from_block(block, number, missing=missing)
             break
@@ -436,22 +395,20 @@ def _block_reader(X: Any) -> Callable[[], Iterable[Any]]:
     """Return a function that returns a new iterable of the blocks of X at every call."""
     if isinstance(X, str | os.PathLike):
         return _batch_reader(parquet_dataset(Path(X)))
-    if module_of(X) == "pyarrow":
-        return _arrow_reader(X)
+    if hasattr(X, "scanner"):  # a PyArrow dataset
+        return _batch_reader(X)
+    if hasattr(X, "to_batches"):  # a PyArrow table
+        return X.to_batches
+    if module_of(X) == "pyarrow" and hasattr(X, "num_rows"):  # a record batch
+        return partial(iter, [X])
     if hasattr(X, "__next__"):
         raise _invalid(
             f"X must be readable several times, got a {type(X).__name__}; use a function "
             "that returns it (lambda: ...), or pass the blocks to partial_fit"
         )
-    if not callable(X):
-        return partial(iter, X)
-    try:
-        inspect.signature(X).bind()
-    except TypeError as error:
-        raise _invalid(f"X must be a function without arguments: {error}") from error
-    except ValueError:  # The function has no signature.
-        pass
-    return X
+    if callable(X):
+        return X
+    return partial(iter, X)
 
 
 def parquet_dataset(path: Path) -> Any:
@@ -462,34 +419,19 @@ def parquet_dataset(path: Path) -> Any:
         raise MissingExtraError(
             "X as a path of Parquet files", "pyarrow", "parquet"
         ) from error
-    if not path.exists():
-        raise FileNotFoundError(
-            f"X is the path {path}, but there is no such file or folder"
-        )
     expected = "X must be a Parquet file or a folder of Parquet files"
-    # Reject pipes and devices, which can be read only once.
-    if not path.is_dir() and not path.is_file():
-        raise _invalid(f"{expected}, got the path {path}")
     try:
         dataset = ds.dataset(path, format="parquet")
         is_empty = not dataset.files
+    except FileNotFoundError as error:
+        raise FileNotFoundError(
+            f"X is the path {path}, which does not exist"
+        ) from error
     except (OSError, ValueError) as error:
         raise _invalid(f"{expected}, got the path {path}: {error}") from error
     if is_empty:
         raise _invalid(f"{expected}, got the folder {path} without Parquet files")
     return dataset
-
-
-def _arrow_reader(X: Any) -> Callable[[], Iterable[Any]]:
-    if hasattr(X, "to_batches") and hasattr(X, "scanner"):
-        return _batch_reader(X)
-    if hasattr(X, "to_batches"):
-        return X.to_batches
-    if hasattr(X, "num_rows") and hasattr(X, "columns"):
-        return partial(iter, [X])
-    raise _invalid(
-        f"X must be a dataset or a table if it is a PyArrow object, got a {type(X).__name__}"
-    )
 
 
 def _batch_reader(dataset: Any) -> Callable[[], Iterable[Any]]:
@@ -502,21 +444,10 @@ def _batch_reader(dataset: Any) -> Callable[[], Iterable[Any]]:
     )
 
 
-def _iterate(blocks: Any) -> Iterator[Any]:
-    if not hasattr(blocks, "__iter__"):
-        raise _invalid(
-            "X must be a function that returns an iterable of blocks, "
-            f"got a {type(blocks).__name__}"
-        )
-    return iter(blocks)
-
-
 def _read_tiles(
     read: Callable[[], Iterable[Any]], columns: Columns, size: int
 ) -> Iterator[np.ndarray]:
-    blocks = (
-        columns.validate(block, number) for number, block in enumerate(_iterate(read()))
-    )
+    blocks = (columns.validate(block, number) for number, block in enumerate(read()))
     return cut_tiles(blocks, size)
 
 

@@ -4,14 +4,12 @@ An interrupted fit can resume from the checkpoint file.
 Between two passes, the state of a fit depends only on its parameters and on the results of the
 completed passes. The checkpoint file stores these results. A new fit with the same parameters reads
 them in order, continues with the first pass that is not in the file, and gives an identical result.
-The file starts with a header that identifies the format and the parameters. One record per pass
-follows, with its length and a hash. An incomplete record is ignored. The file contains no code.
+The file is a NumPy archive with these parameters and the arrays of all passes. It is replaced
+atomically after each pass, and contains no code.
 """
 
 from __future__ import annotations
 
-import hashlib
-import io
 import json
 import os
 import sys
@@ -26,10 +24,6 @@ import numpy as np
 
 from dempster._errors import InvalidParameterError
 from dempster.optimize.blocks import Apply
-
-_MAGIC = b"dempster-passes-1\n"
-_DIGEST_BYTES = 32
-_LENGTH_BYTES = 8
 
 
 def peak_memory() -> int | None:
@@ -104,42 +98,35 @@ class Journal:
 
     def __init__(self, path: str | os.PathLike[str], settings: Mapping[str, str]):
         self.path = Path(path)
-        self._head = _MAGIC + _digest(
-            json.dumps(dict(settings), sort_keys=True).encode()
-        )
-        if self.path.is_dir():
-            raise InvalidParameterError(
-                "checkpoint", f"the path of a file, but {path} is a folder"
-            )
-        if not self.path.absolute().parent.is_dir():
-            raise InvalidParameterError(
-                "checkpoint",
-                f"in an existing folder, but {self.path.parent} does not exist",
-            )
-        self._records, self._end = self._read()
+        self._settings = json.dumps(dict(settings), sort_keys=True)
+        if self.path.is_dir() or not self.path.absolute().parent.is_dir():
+            expected = f"the path of a file in an existing folder, got {path}"
+            raise InvalidParameterError("checkpoint", expected)
+        self._passes = self._read()
         self._next = 0
 
     def recall(self, kind: type, compute: Callable[[], Any]) -> Any:
         """Return the result of the next pass from the file, or compute and append it."""
-        if self._next < len(self._records):
+        if self._next < len(self._passes):
             self._next += 1
-            return _unpack(self._records[self._next - 1], kind)
+            return _join(self._passes[self._next - 1], kind)
         result = compute()
-        self._append(_pack(result))
+        self._append(_split(result))
         return result
 
     def compare(self, compute: Callable[[], Any]) -> Any:
         """Compute the result of the next pass, and raise an error if the file has another."""
         result = compute()
-        body = _pack(result)
-        if self._next == len(self._records):
-            self._append(body)
-        elif _contents(self._records[self._next]) != _contents(body):
-            raise self._invalid(
-                "belongs to different rows, or to the same rows in different blocks"
-            )
-        else:
-            self._next += 1
+        arrays = _split(result)
+        if self._next == len(self._passes):
+            self._append(arrays)
+            return result
+        for name, array in self._passes[self._next].items():
+            if not np.array_equal(array, arrays[name], equal_nan=True):
+                raise self._invalid(
+                    "belongs to different rows, or to the same rows in different blocks"
+                )
+        self._next += 1
         return result
 
     def _invalid(self, reason: str) -> InvalidParameterError:
@@ -149,81 +136,58 @@ class Journal:
         )
         return InvalidParameterError("checkpoint", message=message)
 
-    def _read(self) -> tuple[list[bytes], int]:
-        """Return the complete records of the file, and the position at which they end."""
+    def _read(self) -> list[dict[str, np.ndarray]]:
+        """Return the arrays of each pass in the file."""
         if not self.path.exists():
-            return [], 0
-        data = self.path.read_bytes()
-        if len(data) < len(self._head) and self._head.startswith(data):
-            return [], 0
-        if not data.startswith(_MAGIC) or len(data) < len(self._head):
-            raise self._invalid("is not a checkpoint of dempster")
-        if not data.startswith(self._head):
+            return []
+        try:
+            with np.load(self.path, allow_pickle=False) as file:
+                content = dict(file)
+            settings = str(content.pop("settings"))
+        except Exception as error:  # NumPy raises errors of many types.
+            raise self._invalid("is not a checkpoint of dempster") from error
+        if settings != self._settings:
             raise self._invalid("belongs to another model or to different parameters")
-        records = []
-        at = len(self._head)
-        while at + _LENGTH_BYTES + _DIGEST_BYTES <= len(data):
-            size = int.from_bytes(data[at : at + _LENGTH_BYTES], "little")
-            start = at + _LENGTH_BYTES + _DIGEST_BYTES
-            body = data[start : start + size]
-            if len(body) < size or _digest(body) != data[at + _LENGTH_BYTES : start]:
-                break
-            records.append(body)
-            at = start + size
-        return records, at
+        passes: dict[str, dict[str, np.ndarray]] = {}
+        for key, array in content.items():
+            number, _, name = key.partition(" ")
+            passes.setdefault(number, {})[name] = array
+        return list(passes.values())
 
-    def _append(self, body: bytes) -> None:
-        """Append a record and write it to the disk before the next pass starts."""
-        head = b"" if self._end else self._head
-        record = (
-            head + len(body).to_bytes(_LENGTH_BYTES, "little") + _digest(body) + body
-        )
-        with open(self.path, "r+b" if self.path.exists() else "xb") as file:
-            file.truncate(self._end)
-            file.seek(self._end)
-            file.write(record)
+    def _append(self, arrays: dict[str, np.ndarray]) -> None:
+        """Add the arrays of a pass to the file before the next pass starts."""
+        self._passes.append(arrays)
+        self._next += 1
+        content: dict[str, Any] = {
+            f"{number} {name}": array
+            for number, found in enumerate(self._passes)
+            for name, array in found.items()
+        }
+        temporary = self.path.with_name(f"{self.path.name}.new")
+        with open(temporary, "wb") as file:
+            np.savez(file, settings=np.array(self._settings), **content)
             file.flush()
             os.fsync(file.fileno())
-        self._end += len(record)
-        self._records.append(b"")
-        self._next += 1
+        os.replace(temporary, self.path)
 
 
-def _digest(body: bytes) -> bytes:
-    return hashlib.sha256(body).digest()
-
-
-def _pack(result: Any) -> bytes:
-    """Return numbers and arrays (one, a tuple or a dataclass) as a NumPy archive."""
+def _split(result: Any) -> dict[str, np.ndarray]:
+    """Return numbers and arrays (one, a tuple or a dataclass) as arrays with names."""
     if is_dataclass(result) and not isinstance(result, type):
         parts = asdict(result)
     elif isinstance(result, tuple):
         parts = {str(k): part for k, part in enumerate(result)}
     else:
         parts = {"value": result}
-    buffer = io.BytesIO()
-    arrays: dict[str, Any] = {name: np.asarray(part) for name, part in parts.items()}
-    np.savez(buffer, **arrays)
-    return buffer.getvalue()
+    return {name: np.asarray(part) for name, part in parts.items()}
 
 
-def _load_arrays(body: bytes) -> dict[str, np.ndarray]:
-    with np.load(io.BytesIO(body), allow_pickle=False) as file:
-        return dict(file)
-
-
-def _contents(body: bytes) -> dict[str, Any]:
-    arrays = _load_arrays(body).items()
-    return {name: (array.shape, array.tobytes()) for name, array in arrays}
-
-
-def _unpack(body: bytes, kind: type) -> Any:
+def _join(arrays: dict[str, np.ndarray], kind: type) -> Any:
     parts = {
-        name: part if part.ndim else part.item()
-        for name, part in _load_arrays(body).items()
+        name: array if array.ndim else array.item() for name, array in arrays.items()
     }
     if kind is tuple:
-        return tuple(parts[str(k)] for k in range(len(parts)))
+        return tuple(parts.values())
     if is_dataclass(kind):
         return kind(**parts)
     return parts["value"]

@@ -5,13 +5,9 @@ no internet connection. `fetch_dataset` reads a local copy (environment variable
 ``DEMPSTER_SHARED``) or downloads from OpenML.
 """
 
-from dempster.datasets.bundled import (
-    load_butterfly,
-    load_digits,
-    load_example,
-    load_iris,
-    load_wine,
-)
+from typing import Any
+
+from dempster.datasets.bundled import load_butterfly, load_example
 from dempster.datasets.catalogue import dataset_names
 from dempster.datasets.fetchers import DatasetNotAvailableError, fetch_dataset
 from dempster.datasets.generators import (
@@ -35,3 +31,12 @@ __all__ = [
     "fetch_dataset",
     "DatasetNotAvailableError",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Return a loader of scikit-learn, whose import takes a second."""
+    if name in ("load_iris", "load_wine", "load_digits"):
+        from sklearn import datasets
+
+        return getattr(datasets, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,8 +1,8 @@
-"""Small datasets that need no download, including those of scikit-learn."""
+"""Small datasets that need no download."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -114,63 +114,6 @@ def load_example(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     )
 
 
-_DOCUMENTATION = """Load {title} from scikit-learn ({size}).
-
-    Parameters
-    ----------
-    return_X_y, as_frame : bool, default=False
-        See :func:`sklearn.datasets.{name}`.
-
-    Returns
-    -------
-    Bunch or tuple
-
-    Examples
-    --------
-    >>> from dempster.datasets import {name}
-    >>> {name}().data.shape
-    {shape}
-    """
-
-
-def _create_loader(
-    name: str, title: str, size: str, shape: tuple[int, int]
-) -> Callable[..., Any]:
-    """Return a function that loads a dataset of scikit-learn."""
-
-    def load(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
-        from sklearn import datasets
-
-        check_flags(return_X_y=return_X_y, as_frame=as_frame)
-        return getattr(datasets, name)(
-            return_X_y=bool(return_X_y), as_frame=bool(as_frame)
-        )
-
-    load.__name__ = load.__qualname__ = name
-    load.__doc__ = _DOCUMENTATION.format(name=name, title=title, size=size, shape=shape)
-    return load
-
-
-load_iris = _create_loader(
-    "load_iris",
-    "Fisher's iris dataset",
-    "150 flowers, 4 attributes, 3 species",
-    (150, 4),
-)
-load_wine = _create_loader(
-    "load_wine",
-    "wine data to standardize",
-    "178 wines, 13 attributes, 3 growers",
-    (178, 13),
-)
-load_digits = _create_loader(
-    "load_digits",
-    "handwritten digits",
-    "1797 images, 8 x 8 pixels, 10 classes",
-    (1797, 64),
-)
-
-
 def to_bunch(
     data: np.ndarray | None,
     target: np.ndarray | None,
@@ -178,7 +121,6 @@ def to_bunch(
     description: str,
     target_names: Sequence[str] | None = None,
     feature_names: Sequence[str] | None = None,
-    dissimilarities: np.ndarray | None = None,
     return_X_y: bool = False,
     as_frame: bool = False,
     **extras: Any,
@@ -205,11 +147,7 @@ def to_bunch(
             labels = pd.Series(target, name="target")
             frame = pd.concat([matrix, labels], axis=1)
     if return_X_y:
-        if data is None:
-            matrix = dissimilarities
         return matrix, labels
-    if dissimilarities is not None:
-        extras["dissimilarities"] = dissimilarities
     return Bunch(
         data=matrix,
         target=labels,

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._validation import check_flags
+from dempster._validation import check_choice, check_flags
 from dempster.datasets.bundled import to_bunch
 from dempster.datasets.catalogue import (
     CATALOGUE,
@@ -27,12 +27,9 @@ from dempster.datasets.catalogue import (
     Shape,
     describe_shape,
 )
-from dempster.io.atomic import as_path
 
 FOLDER_VARIABLE = "DEMPSTER_SHARED"
 PER_OBJECT_EXTRAS = ("train", "speaker", "mouse")
-
-DataHome = str | os.PathLike[str] | None
 
 
 class DatasetNotAvailableError(OSError):
@@ -56,7 +53,6 @@ def fetch_dataset(
     *,
     return_X_y: bool = False,
     as_frame: bool = False,
-    data_home: DataHome = None,
 ) -> Any:
     """Fetch a public dataset by name from a local copy or, if there is none, from OpenML.
 
@@ -69,8 +65,6 @@ def fetch_dataset(
         dissimilarity data, ``X`` is the matrix of dissimilarities.
     as_frame : bool, default=False
         Return a pandas DataFrame and Series instead of arrays.
-    data_home : path, optional
-        Folder to which scikit-learn downloads the data.
 
     Returns
     -------
@@ -92,34 +86,29 @@ def fetch_dataset(
     >>> X.shape  # doctest: +SKIP
     (600, 2)
     """
-    if not isinstance(name, str) or name not in CATALOGUE:
-        raise InvalidParameterError("name", f"one of {', '.join(CATALOGUE)}", name)
+    check_choice(name, "name", CATALOGUE)
     record = CATALOGUE[name]
     check_flags(return_X_y=return_X_y, as_frame=as_frame)
     if as_frame and record.dissimilarities:
         raise InvalidParameterError(
             "as_frame", f"False for dataset {name!r}, a matrix of dissimilarities", True
         )
-    if data_home is not None:
-        data_home = as_path(data_home, "data_home")
-    raw = read_dataset(record, data_home)
-    data = None
-    dissimilarities = None
-    if record.dissimilarities:
-        dissimilarities = raw.matrix
-    else:
-        data = raw.matrix
+    raw = read_dataset(record)
+    data: np.ndarray | None = raw.matrix
+    extras = raw.extras
+    if record.dissimilarities and not return_X_y:
+        data = None
+        extras = {"dissimilarities": raw.matrix, **raw.extras}
     return to_bunch(
         data,
         raw.target,
         description=_describe(record),
         target_names=raw.target_names,
         feature_names=raw.feature_names,
-        dissimilarities=dissimilarities,
         return_X_y=return_X_y,
         as_frame=as_frame,
         source=raw.source,
-        **raw.extras,
+        **extras,
     )
 
 
@@ -135,7 +124,7 @@ def _describe(record: DatasetRecord) -> str:
 # ---- sources -------------------------------------------------------------------------------------
 
 
-def read_dataset(record: DatasetRecord, data_home: DataHome = None) -> RawData:
+def read_dataset(record: DatasetRecord) -> RawData:
     """Read the original version of a dataset from a local copy or OpenML, and check its size."""
     path = None
     if folder := os.environ.get(FOLDER_VARIABLE):
@@ -145,7 +134,7 @@ def read_dataset(record: DatasetRecord, data_home: DataHome = None) -> RawData:
     elif record.openml_id is None:
         raise DatasetNotAvailableError(_not_available_message(record, path))
     else:
-        raw = _read_openml(record, path, data_home)
+        raw = _read_openml(record, path)
     check_size(raw, record.shape, record.name)
     return raw
 
@@ -175,29 +164,27 @@ def check_size(raw: RawData, expected: Shape, name: str) -> None:
 
 
 def _read_local(record: DatasetRecord, path: Path) -> RawData:
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            data = {key: arrays[key] for key in arrays.files}
-    except (ValueError, EOFError, zipfile.BadZipFile, AttributeError) as error:
-        raise InvalidInputError(
-            f"dataset {record.name!r}: {path} is not a readable .npz file ({error})"
-        ) from error
-    matrix = "D" if record.dissimilarities else "X"
-    if matrix not in data or (record.n_classes and "y" not in data):
-        raise InvalidInputError(
-            f"dataset {record.name!r}: {path} must contain arrays {matrix} and, with classes, y"
-        )
     target = None
     target_names = None
     feature_names = None
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            data = dict(arrays)
+        matrix = data["D" if record.dissimilarities else "X"].astype(float)
+        if record.n_classes:
+            target = data["y"].astype(int)
+    except (ValueError, EOFError, zipfile.BadZipFile, KeyError, TypeError) as error:
+        raise InvalidInputError(
+            f"dataset {record.name!r}: {path} must be a .npz file with the array X or D and, with "
+            f"classes, y ({error})"
+        ) from error
     if record.n_classes:
-        target = data["y"].astype(int)
         default = record.class_names or range(1, record.n_classes + 1)
         target_names = [str(name) for name in data.get("names", default)]
     if "columns" in data:
         feature_names = [str(name) for name in data["columns"]]
     return RawData(
-        matrix=data[matrix].astype(float),
+        matrix=matrix,
         target=target,
         target_names=target_names,
         feature_names=feature_names,
@@ -206,9 +193,7 @@ def _read_local(record: DatasetRecord, path: Path) -> RawData:
     )
 
 
-def _read_openml(
-    record: DatasetRecord, path: Path | None, data_home: DataHome
-) -> RawData:
+def _read_openml(record: DatasetRecord, path: Path | None) -> RawData:
     from sklearn.datasets import fetch_openml
 
     data_id = record.openml_id
@@ -216,7 +201,6 @@ def _read_openml(
         bunch = fetch_openml(
             data_id=data_id,
             as_frame=True,
-            data_home=data_home,
             n_retries=1,
             parser="auto",
         )

@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from dempster._errors import InvalidParameterError
 from dempster._random import as_random_state
-from dempster._validation import Rule, check, check_flags, is_integer, real
+from dempster._validation import check, check_flags, integer, real
 
 MAX_SAMPLES = 100_000_000  # a few GB
-_N_SAMPLES = Rule(f"an integer from 1 to {MAX_SAMPLES:,}", integers=(1, MAX_SAMPLES))
+_N_SAMPLES = integer(1, MAX_SAMPLES)
 
 FOURCLASS_CENTERS = np.array([[0.0, 0.0], [0.0, 4.0], [4.0, 0.0], [4.0, 4.0]])
 FOURCLASS_DEGREES_OF_FREEDOM = 5
@@ -237,8 +236,7 @@ def make_gaussian_mixture(
     ((300, 2), (300, 3))
     """
     check_flags(as_bunch=as_bunch)
-    if not is_integer(mixture) or mixture not in GAUSSIAN_MIXTURES:
-        raise InvalidParameterError("mixture", "1, 2 or 3", mixture)
+    check(mixture, "mixture", integer(1, len(GAUSSIAN_MIXTURES)))
     check(n_samples, "n_samples", _N_SAMPLES)
     means, covariances = GAUSSIAN_MIXTURES[int(mixture)]
     weights = np.full(len(means), 1 / len(means))

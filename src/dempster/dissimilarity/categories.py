@@ -52,7 +52,7 @@ class CategoryEncoder:
         self.names = list(
             table.columns if hasattr(table, "columns") else range(table.shape[1])
         )
-        self._encoder = GowerEncoder(categorical=self.names)
+        self._encoder = GowerEncoder(all_categorical=True)
         codes = self._encoder.fit_transform(table).codes
         self.levels = []
         for column, categories in enumerate(self._encoder.categories_):
@@ -79,18 +79,15 @@ class CategoryEncoder:
         A file may contain other numbers.
         """
         sizes = [len(level) for level in self.levels]
+        offsets = np.cumsum([0, *sizes])
         if (
             sizes != [len(found) for found in self._encoder.categories_]
             or len(sizes) != n_features
+            or not np.array_equal(self.offsets, offsets)
+            or offsets[-1] != n_categories
         ):
-            raise InvalidInputError("levels must contain the categories of each column")
-        if not np.array_equal(self.offsets, np.concatenate([[0], np.cumsum(sizes)])):
             raise InvalidInputError(
-                "offsets must contain the number of the first category of each column"
-            )
-        if n_categories != self.offsets[-1]:
-            raise InvalidInputError(
-                f"probabilities must be those of the {self.offsets[-1]} categories"
+                "the levels, offsets and probabilities must be those of the categories"
             )
 
     def _number(self, table: TableLike, codes: np.ndarray, unknown: str) -> np.ndarray:
@@ -113,32 +110,18 @@ class CategoryEncoder:
                 (code != MISSING) | (self.missing != "ignore")
             )
             if unknown == "error" and is_unknown.any():
-                raise self._unknown_category_error(
-                    table, column, int(is_unknown.argmax())
+                row = int(is_unknown.argmax())
+                cell = np.asarray(table, dtype=object)[row, column]
+                message = (
+                    f"X contains a category in column {self.names[column]!r} that was not in "
+                    f"fit: {cell!r} in row {row}; handle_unknown='ignore' treats such categories "
+                    "like missing values, or as different from all others"
                 )
+                raise InvalidParameterError("X", message=message)
             out[:, column] = np.where(
                 value == ABSENT, ABSENT, value + self.offsets[column]
             )
         return out
-
-    def _unknown_category_error(
-        self, table: TableLike, column: int, row: int
-    ) -> InvalidParameterError:
-        if hasattr(table, "iloc"):
-            cell = table.iloc[row, column]
-        else:
-            cell = np.asarray(table, dtype=object)[row, column]
-        treated = (
-            "missing values"
-            if self.missing == "ignore"
-            else "different from all others"
-        )
-        message = (
-            f"X contains a category in column {self.names[column]!r} that was not in fit: "
-            f"{cell!r} in row {row}; set handle_unknown='ignore' to treat such categories as "
-            f"{treated}"
-        )
-        return InvalidParameterError("X", message=message)
 
     def decode(self, numbers: np.ndarray) -> np.ndarray:
         """Return the categories of rows of category numbers, shape (n, p).

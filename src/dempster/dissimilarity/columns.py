@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,6 @@ import numpy as np
 from dempster._arrays import is_tensor, to_host
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._validation import to_plain_columns
-
-_MAX_EXACT_INTEGER = 2**53  # float64 represents all integers up to this size exactly
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,38 +90,6 @@ class Column:
                 f"column {self.name!r} must be finite, got {values[row]} in row {row}"
             )
         return values
-
-    def integer_origin(self) -> int:
-        """Return the minimum if float64 cannot represent all integers of the column, or else 0."""
-        low: Any = None
-        if self.series.dtype.is_integer():
-            low = self.series.min()
-            high = self.series.max()
-        elif self._holds_numbers:
-            cells = [cell for cell in self._cells() if cell is not None]
-            if all(isinstance(cell, Integral) for cell in cells):
-                low = min(cells)
-                high = max(cells)
-        if low is None or max(-int(low), int(high)) <= _MAX_EXACT_INTEGER:
-            return 0
-        return int(low)
-
-    def numbers_from(self, origin: int) -> np.ndarray:
-        """Return the values minus an integer, subtracted before the conversion to floats.
-
-        NaN for missing values.
-        """
-        if origin == 0:
-            return self.numbers()
-        return np.array(
-            [np.nan if cell is None else float(cell - origin) for cell in self._cells()]
-        )
-
-    def _cells(self) -> list[Any]:
-        """Return the values of a numeric column, with None for missing values."""
-        import pandas as pd
-
-        return [None if pd.isna(cell) else cell for cell in self.series.to_list()]
 
     def objects(self) -> np.ndarray:
         values = np.empty(len(self), dtype=object)

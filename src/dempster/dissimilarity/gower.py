@@ -8,16 +8,15 @@ dissimilarity is one minus the similarity of Gower (1971).
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._native import kernel
+from dempster._text import quote_names
 from dempster.dissimilarity.columns import Column, read_columns
 from dempster.dissimilarity.partial import are_rows_equal
 
@@ -106,72 +105,49 @@ def gower_pairs(
     return out
 
 
-class GowerEncoder(BaseEstimator):
+class GowerEncoder:
     """Encode tables as numbers from which `gower_block` computes Gower's dissimilarities (1971).
 
     Columns of numbers are numeric, also if the column has the type object. Columns of Booleans,
-    text, categories or other objects are categorical. None, NaN and null are missing values. Two
-    objects may have no common observed column (see `gower_block`). The difference of two values in
-    a constant column is 0. Values of new objects may be outside the range of the training objects,
-    but differences are limited to 1. A category that did not occur in ``fit`` differs from all
-    values, including itself.
-
-    Parameters
-    ----------
-    categorical : sequence of columns, optional
-        Numeric columns to treat as categorical, by name for a DataFrame and by position for an
-        array.
+    text, categories or other objects are categorical, and all columns are if ``all_categorical``
+    is True. None, NaN and null are missing values. Two objects may have no common observed column
+    (see `gower_block`). The difference of two values in a constant column is 0. Values of new
+    objects may be outside the range of the training objects, but differences are limited to 1. A
+    category that did not occur in the training table differs from all values, including itself.
     """
 
+    all_categorical: bool
     column_names_: list[Hashable]
     is_categorical_: Annotated[np.ndarray, "p"]
     minimum_: Annotated[np.ndarray, "p1"]
     range_: Annotated[np.ndarray, "p1"]
     categories_: list[Any]
 
-    def __init__(self, *, categorical: Sequence[Hashable] | None = None):
-        self.categorical = categorical
+    def __init__(self, *, all_categorical: bool = False):
+        self.all_categorical = all_categorical
 
-    def fit(self, table: Any, y: Any = None) -> GowerEncoder:
-        """Determine the types of the columns, and their ranges or categories."""
-        self._learn(read_columns(table))
-        return self
-
-    def transform(self, table: Any) -> GowerData:
-        """Encode a table that has the columns of `fit`.
-
-        The columns of a DataFrame are matched by name.
-        """
-        check_is_fitted(self)
-        return self._encode(read_columns(table))
-
-    def fit_transform(self, table: Any, y: Any = None) -> GowerData:
-        """Fit the encoder and encode the table."""
+    def fit_transform(self, table: Any) -> GowerData:
+        """Determine the types of the columns and their ranges or categories; encode the table."""
         columns = read_columns(table)
-        self._learn(columns)
-        return self._encode(columns)
-
-    def _learn(self, columns: Mapping[Hashable, Column]) -> None:
         names = list(columns)
         if not names or len(columns[names[0]]) == 0:
             raise InvalidParameterError(
                 "table", must="have at least one row and one column"
             )
-        requested = set(self.categorical or ())
-        unknown = requested - set(names)
-        if unknown:
-            must = f"contain columns of the table; unknown: {_join_names(unknown)}"
-            raise InvalidParameterError("categorical", must=must)
         kinds = np.array(
-            [name in requested or not columns[name].is_numeric for name in names]
+            [self.all_categorical or not one.is_numeric for one in columns.values()]
         )
         spans = [columns[names[at]].low_and_range() for at in np.flatnonzero(~kinds)]
         categories = [columns[names[at]].categories() for at in np.flatnonzero(kinds)]
-        self.n_features_in_ = len(names)
         self.column_names_ = names
         self.is_categorical_ = kinds
         self.minimum_, self.range_ = np.array(spans, dtype=float).reshape(-1, 2).T
         self.categories_ = categories
+        return self._encode(columns)
+
+    def transform(self, table: Any) -> GowerData:
+        """Encode a table that has the columns of the training table, matched by name."""
+        return self._encode(read_columns(table))
 
     def _encode(self, columns: Mapping[Hashable, Column]) -> GowerData:
         ordered = self._order_columns(columns)
@@ -193,20 +169,18 @@ class GowerEncoder(BaseEstimator):
 
     def _order_columns(self, columns: Mapping[Hashable, Column]) -> list[Column]:
         """Return the columns in the order of ``fit``, matched by name if both tables have names."""
-        if len(columns) != self.n_features_in_:
-            expected = f"{self.n_features_in_} columns like the table of fit"
+        if len(columns) != len(self.column_names_):
+            expected = f"{len(self.column_names_)} columns like the table of fit"
             raise InvalidParameterError(
                 "table", must=f"have {expected}, got {len(columns)}"
             )
         plain = list(range(len(columns)))
         ordered = list(columns.values())
         if list(columns) != plain and self.column_names_ != plain:
-            absent = set(self.column_names_) - set(columns)
+            absent = [name for name in self.column_names_ if name not in columns]
             if absent:
-                raise InvalidParameterError(
-                    "table",
-                    must=f"have the columns of fit; missing: {_join_names(absent)}",
-                )
+                must = f"have the columns of fit; missing: {quote_names(absent)}"
+                raise InvalidParameterError("table", must=must)
             ordered = [columns[name] for name in self.column_names_]
         for column, named in zip(ordered, self.is_categorical_, strict=True):
             if not named and not (column.is_numeric or column.is_empty):
@@ -225,10 +199,6 @@ def _incomparable_error(i: int, j: int) -> InvalidInputError:
         f"rows {i} and {j} have no common observed column, so their dissimilarity is undefined; "
         "impute missing values, remove one of the rows, or set missing='partial' in a clusterer"
     )
-
-
-def _join_names(names: Any) -> str:
-    return ", ".join(sorted(repr(name) for name in names))
 
 
 def present_cells(data: GowerData) -> np.ndarray:

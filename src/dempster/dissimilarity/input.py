@@ -30,7 +30,7 @@ from dempster._validation import (
     check_missing,
     check_scale,
     check_size,
-    column_index,
+    column_names,
     match_names,
     missing_value_advice,
     naming_table,
@@ -51,7 +51,10 @@ from dempster.dissimilarity.sources import (
     rounding,
 )
 
-METRIC_RULE = rule.Rule("the name of a metric or a callable", callable, types=(str,))
+METRIC_RULE = rule.Rule(
+    "the name of a metric or a callable",
+    lambda metric: isinstance(metric, str) or callable(metric),
+)
 _FLOATS = [np.float64, np.float32]
 _PROBES = 24  # number of objects on which a metric function is checked
 # Spreads of attributes differ clearly if the largest is more than this multiple of the median.
@@ -106,8 +109,6 @@ class DissimilarityInput:
     # whether to divide the attributes by their spreads; "auto": if these differ clearly
     scale: bool | str = False
     fewest: int = 1  # smallest permitted number of training objects
-    # advice if the matrix is asymmetric
-    remedy: str = "; set symmetrize=True to use the mean of the two"
     # means that are subtracted from the attributes, set by `training`
     origin: Annotated[np.ndarray, "p"] | None = None
     # divisors of the attributes, set by `training`
@@ -160,9 +161,7 @@ class DissimilarityInput:
                     must=f"be a square matrix of dissimilarities, got shape {values.shape}",
                 )
             return SparseSource(values)
-        return MatrixSource(
-            check_square(values, symmetrize=self.symmetrize, remedy=self.remedy)
-        )
+        return MatrixSource(check_square(values, symmetrize=self.symmetrize))
 
     def new(
         self, estimator: BaseEstimator, X: TableLike, *, or_width: int | None = None
@@ -267,7 +266,7 @@ def order_columns_as_rows(estimator: Any, X: TableLike) -> TableLike:
     """
     vars(estimator).pop("_object_names", None)
     X = with_columns_like_rows(X)
-    names = column_index(X)
+    names = column_names(X)
     if names is None or all(isinstance(name, str) for name in names):
         return X
     estimator._object_names = names
@@ -280,7 +279,7 @@ def order_columns_as_in_fit(estimator: Any, X: TableLike) -> TableLike:
     if names is None:
         return with_columns(X, getattr(estimator, "feature_names_in_", None))
     X = with_columns(X, names)
-    if column_index(X) is None:
+    if column_names(X) is None:
         return X
     return X.set_axis(range(X.shape[1]), axis=1)
 
@@ -288,14 +287,14 @@ def order_columns_as_in_fit(estimator: Any, X: TableLike) -> TableLike:
 def with_columns_like_rows(X: TableLike) -> TableLike:
     """Return a matrix with its columns in the order of its rows if both have names."""
     rows = row_index(X)
-    if rows is None or column_index(X) is None:
+    if rows is None or column_names(X) is None:
         return X
     return with_columns(X, rows)
 
 
 def with_columns(X: TableLike, names: Any) -> TableLike:
     """Return a dissimilarity matrix with its columns in the order of the given names."""
-    columns = column_index(X)
+    columns = column_names(X)
     if names is None or columns is None or len(columns) != len(names):
         return X
     if set(columns) != set(names) and set(map(str, columns)) == set(map(str, names)):
@@ -321,19 +320,11 @@ def check_metric(source: AttributeSource) -> None:
     which = np.unique(np.linspace(0, len(source) - 1, _PROBES).astype(int))
     D = source.block(which, which)
     smallest = rounding(source.dtype) * float(D.max())
-    i, j = np.unravel_index(np.abs(D - D.T).argmax(), D.shape)
-    if abs(D[i, j] - D[j, i]) > smallest:
-        got = f"{D[i, j]:.6g} from row {which[i]} to row {which[j]}"
-        opposite = f"{D[j, i]:.6g} in the opposite direction"
-        raise InvalidParameterError(
-            "metric", must=f"be symmetric, got {got} and {opposite}"
-        )
-    i = np.diagonal(D).argmax()
-    if D[i, i] > smallest:
-        raise InvalidParameterError(
-            "metric",
-            must=f"return 0 for equal objects, got {D[i, i]:.6g} for row {which[i]}",
-        )
+    if np.abs(D - D.T).max() > smallest:
+        raise InvalidParameterError("metric", "symmetric", source.metric)
+    if np.diagonal(D).max() > smallest:
+        must = f"return 0 for equal objects, got {np.diagonal(D).max():.6g}"
+        raise InvalidParameterError("metric", must=must)
 
 
 def mark_tags(tags: Any, metric: Metric, *, sparse: bool = False) -> Any:

@@ -79,8 +79,7 @@ class BlockFinder:
 
 
 def _join(parts: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
-    index = np.concatenate([part[0] for part in parts])
-    distance = np.concatenate([part[1] for part in parts])
+    index, distance = map(np.concatenate, zip(*parts, strict=True))
     return index, distance
 
 
@@ -97,16 +96,16 @@ def nearest_columns(block: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
     room = k - np.count_nonzero(nearer, axis=1, keepdims=True)
     kept = nearer | (tied & (np.cumsum(tied, axis=1, dtype=np.int32) <= room))
     index = np.nonzero(kept)[1].reshape(len(block), k)
-    values = np.take_along_axis(block, index, axis=1)
+    rows = np.arange(len(block))[:, None]
+    values = block[rows, index]
     order = np.argsort(values, axis=1, kind="stable")
-    return np.take_along_axis(index, order, axis=1), np.take_along_axis(
-        values, order, axis=1
-    )
+    return index[rows, order], values[rows, order]
 
 
 _METRICS = ("euclidean", "cityblock", "chebyshev", "minkowski")
 _POWERS = {
     "euclidean": 2.0,
+    "minkowski": 2.0,
     "l2": 2.0,
     "cityblock": 1.0,
     "manhattan": 1.0,
@@ -126,17 +125,9 @@ _query = kernel("""point_tree_query(
 # ---- k-d tree ------------------------------------------------------------------------------------
 
 
-def minkowski_power(
-    metric: Any, parameters: dict[str, Any] | None = None
-) -> float | None:
+def minkowski_power(metric: Any) -> float | None:
     """Return the power p of a Minkowski metric given by name, or None for other metrics."""
-    parameters = parameters or {}
-    if metric == "minkowski" and set(parameters) <= {"p"}:
-        power = float(parameters.get("p", 2.0))
-        return power if power >= 1 else None
-    if parameters or not isinstance(metric, str):
-        return None
-    return _POWERS.get(metric)
+    return _POWERS.get(metric) if isinstance(metric, str) else None
 
 
 class PointTree:
@@ -352,7 +343,7 @@ def exact_index(source: DissimilaritySource, n_jobs: int | None = -1) -> Any:
             source.matrix
         )
     assert isinstance(source, AttributeSource)
-    power = minkowski_power(source.metric, source.parameters)
+    power = minkowski_power(source.metric)
     plain = (
         power == 2
         and source.objects.shape[1] > _MAX_TREE_DIMENSIONS
@@ -365,13 +356,9 @@ def exact_index(source: DissimilaritySource, n_jobs: int | None = -1) -> Any:
             algorithm="brute" if plain else "auto",
             metric=source.metric,
             metric_params=source.parameters or None,
-            n_jobs=safe_jobs(source.metric, n_threads(n_jobs)),
+            # The trees of scikit-learn for this metric are not thread-safe.
+            n_jobs=1 if source.metric == "mahalanobis" else n_threads(n_jobs),
         ).fit(source.objects)
-
-
-def safe_jobs(metric: Any, n_jobs: int | None) -> int | None:
-    """Return the number of threads, 1 for "mahalanobis", whose trees are not thread-safe."""
-    return 1 if metric == "mahalanobis" else n_jobs
 
 
 # ---- neighbors of all objects --------------------------------------------------------------------

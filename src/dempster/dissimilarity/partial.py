@@ -49,10 +49,18 @@ def partial_squares(A: np.ndarray, B: np.ndarray, within: np.ndarray) -> np.ndar
     If a value is missing in one of two rows, the attribute adds twice its variance ``within``
     clusters. The distance of equal rows with the same missing values is zero.
     """
-    squares, here, there = _shared_squares(A, B)
+    middle = _column_means(B)
+    here = (~np.isnan(A)).astype(float)
+    there = (~np.isnan(B)).astype(float)
+    Za = np.where(here, A - middle, 0.0)
+    Zb = np.where(there, B - middle, 0.0)
+    squares = (-2 * Za) @ Zb.T
+    squares += np.square(Za) @ there.T
+    squares += here @ np.square(Zb).T
+    np.maximum(squares, 0, out=squares)
     lacking = (1 - here) @ within
     squares += 2 * (lacking[:, None] + (here * within) @ (1 - there).T)
-    size = np.square(np.where(np.isnan(A), 0, A - _column_means(B))).sum(axis=1)
+    size = np.square(Za).sum(axis=1)
     i, j = np.nonzero(squares <= (2 * lacking + _EQUAL_TOL * size)[:, None])
     twins = are_rows_equal(A[i], B[j])
     squares[i[twins], j[twins]] = 0
@@ -73,21 +81,6 @@ def pair_squares(A: np.ndarray, B: np.ndarray, within: np.ndarray) -> np.ndarray
 def are_rows_equal(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """Return for each i whether row i of A equals row i of B and has the same missing values."""
     return ((A == B) | (np.isnan(A) & np.isnan(B))).all(axis=1)
-
-
-def _shared_squares(
-    A: np.ndarray, B: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return squared distances over the shared attributes, and indicators of observed values."""
-    middle = _column_means(B)
-    here = (~np.isnan(A)).astype(float)
-    there = (~np.isnan(B)).astype(float)
-    Za = np.where(here, A - middle, 0.0)
-    Zb = np.where(there, B - middle, 0.0)
-    squares = (-2 * Za) @ Zb.T
-    squares += np.square(Za) @ there.T
-    squares += here @ np.square(Zb).T
-    return np.maximum(squares, 0, out=squares), here, there
 
 
 # ---- imputation ----------------------------------------------------------------------------------

@@ -129,8 +129,7 @@ class DissimilarityPCA(
         -------
         self
         """
-        with fit_transaction(self) as draft:
-            draft._fit_rows(X)
+        self.fit_transform(X)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:

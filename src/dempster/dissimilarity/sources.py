@@ -238,20 +238,13 @@ class AttributeSource(DissimilaritySource):
         return out
 
     def subset(self, which: np.ndarray) -> AttributeSource:
-        return AttributeSource(
-            np.ascontiguousarray(self.rows(which)),
-            self.metric,
-            self.parameters,
-            self.within,
-        )
+        return self._with_objects(np.ascontiguousarray(self.rows(which)))
 
     def astype(self, dtype: np.dtype) -> AttributeSource:
-        return AttributeSource(
-            self.objects.astype(dtype, copy=False),
-            self.metric,
-            self.parameters,
-            self.within,
-        )
+        return self._with_objects(self.objects.astype(dtype, copy=False))
+
+    def _with_objects(self, X: np.ndarray) -> AttributeSource:
+        return AttributeSource(X, self.metric, self.parameters, self.within)
 
 
 class TensorSource(AttributeSource):
@@ -433,36 +426,34 @@ def check_values(D: np.ndarray, name: str) -> np.ndarray:
     return D
 
 
-def check_square(
-    D: np.ndarray,
-    *,
-    symmetrize: bool,
-    remedy: str = "; set symmetrize=True to use the mean of the two",
-) -> np.ndarray:
+def check_square(D: np.ndarray, *, symmetrize: bool, name: str = "X") -> np.ndarray:
     """Return a validated square symmetric matrix of dissimilarities with a zero diagonal."""
     if D.ndim != 2 or D.shape[0] != D.shape[1]:
         expected = "a square matrix of dissimilarities when metric='precomputed'"
-        raise InvalidParameterError("X", must=f"be {expected}, got shape {D.shape}")
-    D = check_values(D, "X")
+        raise InvalidParameterError(name, must=f"be {expected}, got shape {D.shape}")
+    D = check_values(D, name)
     if len(D) == 0:
         return D
     smallest = rounding(D.dtype) * float(D.max())
     if np.abs(D - D.T).max() > smallest:
         if not symmetrize:
             i, j = np.unravel_index(np.abs(D - D.T).argmax(), D.shape)
-            got = f"X[{i}, {j}] = {D[i, j]:.6g} and X[{j}, {i}] = {D[j, i]:.6g}"
-            raise InvalidParameterError("X", must=f"be symmetric, got {got}{remedy}")
+            got = (
+                f"{name}[{i}, {j}] = {D[i, j]:.6g} and {name}[{j}, {i}] = {D[j, i]:.6g}"
+            )
+            advice = f"use their mean, ({name} + {name}.T) / 2 or symmetrize=True"
+            raise InvalidParameterError(name, must=f"be symmetric, got {got}; {advice}")
         D = (D + D.T) / 2
     largest = float(D.max())
     if 0 < largest < SMALLEST:
-        advice = f"got at most {largest:.6g}; scale X"
+        advice = f"got at most {largest:.6g}; scale {name}"
         raise InvalidParameterError(
-            "X", must=f"contain dissimilarities of at least {SMALLEST:g}, {advice}"
+            name, must=f"contain dissimilarities of at least {SMALLEST:g}, {advice}"
         )
     worst = float(np.diagonal(D).max())
     if worst > smallest:
         raise InvalidParameterError(
-            "X", must=f"have a zero diagonal, got up to {worst:.6g}"
+            name, must=f"have a zero diagonal, got up to {worst:.6g}"
         )
     return D
 

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._native import kernel
-from dempster._validation import as_reals, is_number
+from dempster._validation import as_reals, check, real
 from dempster.dissimilarity.sources import rounding
 
 LARGE_CONFLICT = 0.95  # degree of conflict of two objects with dissimilarity d0
@@ -52,8 +52,7 @@ def to_conflict(dissimilarities: Any, d0: float) -> np.ndarray:
     >>> to_conflict([0, 1, 2], d0=2).round(2)
     array([0.  , 0.53, 0.95])
     """
-    if not is_number(d0) or not 0 < d0 < np.inf:
-        raise InvalidParameterError("d0", "a number above 0", d0)
+    check(d0, "d0", real(0, open_low=True))
     d = as_reals(dissimilarities, "dissimilarities")
     if not (d >= 0).all():
         raise InvalidParameterError(

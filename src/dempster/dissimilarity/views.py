@@ -79,28 +79,19 @@ class Views:
         names, tables = split
         if not tables:
             raise InvalidParameterError("X", must="contain at least one table")
-        if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
-            raise InvalidParameterError(
-                "X", must=f"have a different name for each view, got {twice[0]!r} twice"
-            )
         for name, table in zip(names, tables, strict=True):
             try:
                 shape = np.shape(table)
-            except ValueError as error:
-                raise InvalidInputError(
-                    f"{name!r} in X must be a table, got rows of different lengths"
-                ) from error
+            except ValueError:  # rows of different lengths
+                shape = ()
             if len(shape) != 2 or 0 in shape:
                 raise InvalidInputError(
                     f"{name!r} in X must be a nonempty table, got shape {tuple(shape)}"
                 )
-        lengths = [np.shape(table)[0] for table in tables]
-        if len(set(lengths)) > 1:
-            listing = ", ".join(
-                f"{n} in {name!r}" for name, n in zip(names, lengths, strict=True)
-            )
+        lengths = {name: np.shape(t)[0] for name, t in zip(names, tables, strict=True)}
+        if len(set(lengths.values())) > 1:
             raise InvalidParameterError(
-                "X", must=f"have the same number of rows in all views, got {listing}"
+                "X", must=f"have the same number of rows in all views, got {lengths}"
             )
         return cls(names, tables, isinstance(X, Mapping))
 
@@ -176,43 +167,6 @@ class Views:
             out += [f"{view}: {printable(name)}" for name in names]
         return out
 
-    def row(self, i: Any) -> Any:
-        """Return the attributes of a new object from all views as one row.
-
-        Return other input unchanged.
-        """
-        rows = self._split(i)
-        if rows is None:
-            return i
-        cells: list[Any] = []
-        for name, table, row in zip(self.names, self.tables, rows, strict=True):
-            found = _cells(row, table)
-            width = np.shape(table)[1]
-            if len(found) != width:
-                raise InvalidParameterError(
-                    "i", must=f"have {width} attributes in {name!r}, got {len(found)}"
-                )
-            cells += found
-        return cells
-
-    def _split(self, i: Any) -> list[Any] | None:
-        """Return the row of a new object in each view, or None if ``i`` has another form."""
-        if isinstance(i, Mapping):
-            named = {printable(name): row for name, row in i.items()}
-            if set(named) == set(self.names):
-                return [named[name] for name in self.names]
-            return None
-        several = isinstance(i, list | tuple | np.ndarray) and len(i) == len(self.names)
-        if several and all(_is_row(row) for row in i):
-            return list(i)
-        return None
-
-
-def _is_row(value: Any) -> bool:
-    return not isinstance(value, str) and (
-        hasattr(value, "__len__") or getattr(value, "ndim", 0) > 0
-    )
-
 
 def _rows(table: TableLike, which: np.ndarray) -> TableLike:
     return _safe_indexing(
@@ -247,26 +201,3 @@ def _frame(table: Any) -> pd.DataFrame:
             [pd.Series(table[name].to_numpy()) for name in table.columns], axis=1
         )
     return pd.DataFrame(np.asarray(table))
-
-
-def _cells(row: Any, table: TableLike) -> list[Any]:
-    """Return the values of a row in the order of the columns of the table."""
-    names = column_names(table)
-    if hasattr(row, "columns"):
-        if len(row) != 1:
-            raise InvalidParameterError(
-                "i", must=f"be one row, got a table of {len(row)} rows"
-            )
-        row = dict(zip(row.columns, _frame(row).iloc[0], strict=True))
-        names = names or list(row)
-    if isinstance(row, Mapping) or (names is not None and row_index(row) is not None):
-        if names is None or set(names) != set(row.keys()) or len(row) != len(names):
-            wanted = "as a sequence (X has no column names)"
-            if names is not None:
-                wanted = ", ".join(map(str, names))
-            got = ", ".join(map(str, row.keys()))
-            raise InvalidParameterError(
-                "i", must=f"have the attributes {wanted}, got {got}"
-            )
-        return [row[name] for name in names]
-    return np.asarray(row, dtype=object).reshape(-1).tolist()

@@ -152,7 +152,7 @@ def _log_complement(weights: Value) -> Value:
 def _export_neighbors(estimator: EKNNClassifier, X: Value) -> Value:
     if estimator.metric == "precomputed":
         squares = X * X
-    elif minkowski_power(estimator.metric, estimator.metric_params) == 2:
+    elif minkowski_power(estimator.metric) == 2:
         search = estimator._search
         is_tree = isinstance(search, PointTree)
         squares = squared_distances(

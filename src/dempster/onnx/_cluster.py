@@ -326,17 +326,14 @@ def _export_pool(estimator: CredalClustering, X: Value) -> Value:
     model: Any = estimator._model
     if estimator._input.unit is not None:
         X = X / estimator._input.unit
-    if isinstance(model, EvidentialMixture):
-        part: Any = SimpleNamespace(_model=model)
-        return _export_mixture(part, X)
     if not isinstance(model, PooledModel):
         return _export_references(estimator, X)
     parts: list[Value] = []
     outlying: list[Value] = []
-    for one, weight, order in zip(
-        model.models, model.weights, model.orders, strict=True
+    for one, weight, power, order in zip(
+        model.models, model.weights, model.powers, model.orders, strict=True
     ):
-        part = SimpleNamespace(_model=one, metric="euclidean")
+        part: Any = SimpleNamespace(_model=one, metric="euclidean")
         if isinstance(one, EvidentialMixture):
             masses = _export_mixture(part, X)
         else:
@@ -345,7 +342,7 @@ def _export_pool(estimator: CredalClustering, X: Value) -> Value:
             outlying.append(masses.columns([one.family.empty_index]))
         plausibilities = masses @ one.family.membership[:, order].astype(float)
         largest = maximum(plausibilities.max(), np.finfo(np.float32).tiny)
-        parts.append(plausibilities / largest * weight)
+        parts.append((plausibilities / largest) ** power * weight)
     contour = reduce(add, parts)
     return masses_from_plausibilities(
         GraphOperations(X), contour, model.family, reduce(maximum, outlying)

@@ -73,7 +73,6 @@ class Value:
     __le__ = _binary("LessOrEqual", _TRUTH)
     __lt__ = _binary("Less", _TRUTH)
     __gt__ = _binary("Greater", _TRUTH)
-    equals = _binary("Equal", _TRUTH)
     __neg__ = _unary("Neg")
 
     def __pow__(self, power: float) -> Value:

@@ -8,7 +8,7 @@ translated here, and other torch networks are exported by torch.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,9 +22,7 @@ from sklearn.preprocessing import (
 )
 from sklearn.svm import OneClassSVM
 
-from dempster._arrays import to_host
 from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._validation import check_choice
 from dempster.onnx.graph import (
     OPSET,
     Value,
@@ -93,7 +91,6 @@ def activate(name: str, values: Value) -> Value:
     """Apply an activation function of scikit-learn's perceptrons."""
     if name == "identity":
         return values
-    check_choice(name, "activation", ("identity", *_ACTIVATIONS))
     return values.graph.node(_ACTIVATIONS[name], values)
 
 
@@ -112,22 +109,11 @@ def decision_values(detector: Any, inputs: Value) -> Value:
 # ---- networks of torch ---------------------------------------------------------------------------
 
 
-def network_outputs(module: Any, inputs: Value, shape: tuple[int, ...]) -> Value:
-    """Return the outputs of a torch module in evaluation mode."""
-    layers = _known_layers(module, shape)
-    if layers is None:
-        return _export_by_torch(module, inputs, shape)
-    return _apply_layers(layers, inputs)
-
-
 def network_features(module: Any, inputs: Value, shape: tuple[int, ...]) -> Value:
     """Return the inputs of the last linear layer of a torch module."""
     from torch import nn
 
     last = [layer for layer in module.modules() if isinstance(layer, nn.Linear)][-1]
-    layers = _known_layers(module, shape)
-    if layers is not None:
-        return _apply_layers(layers[: layers.index(last)], inputs)
 
     class Before(nn.Module):
         def __init__(self) -> None:
@@ -146,56 +132,11 @@ def network_features(module: Any, inputs: Value, shape: tuple[int, ...]) -> Valu
                 handle.remove()
             return inputs[-1]
 
-    return _export_by_torch(Before(), inputs, shape)
+    return network_outputs(Before(), inputs, shape)
 
 
-def _known_layers(module: Any, shape: tuple[int, ...]) -> list[Any] | None:
-    """Return the layers of a network for flat rows, or None if this file does not support it."""
-    layers = list(_iterate_layers(module))
-    if len(shape) == 1 and all(type(layer) in _layer_types() for layer in layers):
-        return layers
-    return None
-
-
-def _iterate_layers(module: Any) -> Iterator[Any]:
-    from torch import nn
-
-    if type(module) is nn.Sequential:
-        for layer in module:
-            yield from _iterate_layers(layer)
-    else:
-        yield module
-
-
-def _apply_layers(layers: list[Any], inputs: Value) -> Value:
-    types = _layer_types()
-    for layer in layers:
-        inputs = types[type(layer)](layer, inputs)
-    return inputs
-
-
-def _layer_types() -> dict[type, Any]:
-    from torch import nn
-
-    return {
-        nn.Linear: _linear,
-        nn.ReLU: lambda layer, x: x.relu(),
-        nn.Tanh: lambda layer, x: x.graph.node("Tanh", x),
-        nn.Sigmoid: lambda layer, x: x.graph.node("Sigmoid", x),
-        nn.Dropout: lambda layer, x: x,  # identity in evaluation mode
-        nn.Softmax: lambda layer, x: x.softmax(),
-    }
-
-
-def _linear(layer: Any, inputs: Value) -> Value:
-    outputs = inputs @ to_host(layer.weight).T
-    if layer.bias is None:
-        return outputs
-    return outputs + to_host(layer.bias)
-
-
-def _export_by_torch(module: Any, inputs: Value, shape: tuple[int, ...]) -> Value:
-    """Export a network with torch and insert the resulting graph."""
+def network_outputs(module: Any, inputs: Value, shape: tuple[int, ...]) -> Value:
+    """Return the outputs of a torch module, exported by torch, in evaluation mode."""
     import copy
     import tempfile
     from pathlib import Path
