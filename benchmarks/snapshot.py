@@ -296,9 +296,7 @@ def cases() -> Iterator[tuple[str, Callable[[], Any], Any, dict[str, Any], Any]]
         )
         yield (
             f"{name}-manhattan",
-            lambda m=method: getattr(c, m)(
-                3, metric="manhattan", init="random", **pairs
-            ),
+            lambda m=method: getattr(c, m)(3, metric="manhattan", **pairs),
             iris,
             {},
             iris[::7],
@@ -582,7 +580,6 @@ def supervised_cases(
 ) -> Iterator[tuple[str, Callable[[], Any], Any, dict[str, Any], Any]]:
     """Return the cases of the classifiers, the metric learners and the mixture."""
     from sklearn.linear_model import LogisticRegression
-    from sklearn.metrics.pairwise import rbf_kernel
     from sklearn.neural_network import MLPClassifier
 
     from dempster import FocalSets, MassFunctions
@@ -623,7 +620,7 @@ def supervised_cases(
     )
     yield (
         "eknn-manhattan",
-        lambda: c.EKNNClassifier(7, metric="manhattan", algorithm="brute"),
+        lambda: c.EKNNClassifier(7, metric="manhattan"),
         iris,
         labels,
         new,
@@ -674,13 +671,6 @@ def supervised_cases(
             lambda n=network: n(4, regularization=[0, 0.1], cv=3, **short),
             iris,
             {"y": two},
-            new,
-        )
-        yield (
-            f"{name}-held",
-            lambda n=network: n(6, optimize_prototypes=False, **short),
-            iris,
-            labels,
             new,
         )
         yield f"{name}-soft", lambda n=network: n(5, **short), iris, soft, new
@@ -744,7 +734,6 @@ def supervised_cases(
 
     known = {"constraints": d["known"]}
     some = {"y": np.where(np.arange(len(y)) % 3, -1, y)}
-    kernel = rbf_kernel(iris, gamma=0.2)
     for name in ("PCCA", "KPCCA", "MMC", "DMLEig"):
         yield name.lower(), lambda n=name: getattr(m, n)(2, **seed), iris, known, new
         yield (
@@ -768,31 +757,15 @@ def supervised_cases(
             known,
             None,
         )
-    further = {"init": "random", "n_init": 2, "regularization": 0.01, "beta": 2.0}
+    further = {"n_init": 2, "regularization": 0.01, "beta": 2.0}
     for name in ("PCCA", "KPCCA"):
         yield (
-            f"{name.lower()}-random",
+            f"{name.lower()}-regularized",
             lambda n=name: getattr(m, n)(2, **further, **seed),
             iris,
             known,
             new,
         )
-    yield "pcca-given", lambda: m.PCCA(2, init=np.eye(2, 4) + 0.1), iris, known, new
-    yield "kpcca-given", lambda: m.KPCCA(2, init=np.eye(2, 150) + 0.1), iris, known, new
-    yield (
-        "kpcca-precomputed",
-        lambda: m.KPCCA(2, kernel="precomputed", **seed),
-        kernel,
-        known,
-        kernel[::7],
-    )
-    yield (
-        "kpcca-laplacian",
-        lambda: m.KPCCA(2, kernel="laplacian", gamma=0.3, **seed),
-        iris,
-        known,
-        new,
-    )
     yield "mmc-diagonal", lambda: m.MMC(diagonal=True), iris, known, new
     for name in ("FDA", "KFDA", "LFDA"):
         yield name.lower(), lambda n=name: getattr(m, n)(), iris, labels, new
@@ -810,14 +783,6 @@ def supervised_cases(
             labels,
             single[::7],
         )
-    yield (
-        "kfda-precomputed",
-        lambda: m.KFDA(kernel="precomputed"),
-        kernel,
-        some,
-        kernel[::7],
-    )
-    yield "kfda-linear", lambda: m.KFDA(kernel="linear"), iris, some, new
     yield (
         "lfda-plain",
         lambda: m.LFDA(2, embedding="plain", n_neighbors=3),

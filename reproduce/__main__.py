@@ -137,7 +137,9 @@ def _run(
     else:
         state = "done"
     marks = sum(len(table.below) for table in run.tables)
-    if marks:
+    if state == "left out":
+        note = error.removeprefix(LEFT_OUT)
+    elif marks:
         note = f", {marks} below the paper"
     else:
         note = ""
@@ -185,7 +187,7 @@ def _page(
             lines.append(f"## {paper}")
         lines.append(run.markdown())
         if error.startswith(LEFT_OUT):
-            lines.append(f"**{LEFT_OUT}:** the data sets are not available.")
+            lines.append(f"**{error}.**")
         elif error:
             lines.append(f"**Failed:** `{error.strip().splitlines()[-1]}`")
     return "\n\n".join(lines) + "\n"

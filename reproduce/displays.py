@@ -34,9 +34,9 @@ def draw_outlier_contours(
     )
     if values.min() < 0 < values.max():
         ax.contour(xx, yy, values, levels=[0.0], colors=[INK], linewidths=1.8, zorder=2)
-    draw_objects(ax, plane.points, None, None)
+    draw_objects(ax, plane.points, np.zeros(len(plane.points)))
     ax.figure.colorbar(fill, ax=ax, label="decision value", shrink=0.8, aspect=30)
-    finish_axes(ax, *plane.axis_names, title)
+    finish_axes(ax, *plane.axis_names, title=title)
     return values
 
 

@@ -29,8 +29,10 @@ from dempster.belief import FocalSets, MassFunctions
 from dempster.datasets import DatasetNotAvailableError
 from dempster.datasets.bundled import to_bunch
 from dempster.datasets.catalogue import describe_shape
-from dempster.datasets.fetchers import FOLDER_VARIABLE, DataHome
+from dempster.datasets.fetchers import FOLDER_VARIABLE
 from dempster.io.atomic import as_path, atomic_write
+
+DataHome = str | os.PathLike[str] | None
 
 TIMEOUT_SECONDS = 60
 

@@ -13,6 +13,7 @@ from benchmarks.harness import shared_folder
 __all__ = [
     "FAMILIES",
     "PUBLIC",
+    "PUBLIC_NAMES",
     "NOISE",
     "DataSet",
     "chosen_half",

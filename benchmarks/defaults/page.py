@@ -11,7 +11,7 @@ import pandas as pd
 from scipy.stats import wilcoxon
 
 from benchmarks.defaults.advice import COMPARED, by_data, by_purpose
-from benchmarks.defaults.data import PUBLIC
+from benchmarks.defaults.data import PUBLIC, PUBLIC_NAMES
 from benchmarks.defaults.evidence import Evidence
 from benchmarks.defaults.methods import (
     FINDERS,
@@ -77,8 +77,11 @@ def _circumstances(records: dict[str, Any], evidence: Evidence) -> str:
     if not len(public):
         return (
             words
-            + " **The folder of public sets is absent: everything about them is left out.**"
+            + " **The public data sets are not available: everything about them is left out.**"
         )
+    missing = [name for name in PUBLIC_NAMES if name not in public.index]
+    if missing:
+        words += f" **Public data sets that were not available: {', '.join(missing)}.**"
     chosen, others = (
         sorted(public.index[public["chosen"] == half]) for half in (True, False)
     )

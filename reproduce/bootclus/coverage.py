@@ -194,7 +194,7 @@ def _standard_errors(paper: float, spread: float | None, ours: Summary) -> str:
 def figures_3_and_7(run: Run) -> None:
     """Thirty objects of Example 3, and 300 objects from each of the three mixtures.
 
-    The samples of the paper are not.
+    The samples of the paper are not
     given; these are drawn from the same distributions."""
     import matplotlib.pyplot as plt
 
@@ -262,7 +262,7 @@ def started(seed: int, n_bootstraps: int, start: str) -> dict[str, Any]:
 def start_of_em(run: Run) -> None:
     """Confidence intervals of level 0.9 for Mixture 1 and model VVV.
 
-    Our bootstrap fits start from the fit to the data,.
+    Our bootstrap fits start from the fit to the data,
     which is fast and preserves the numbering of the clusters. A new hierarchical initialization for
     each sample can end in another maximum of the likelihood and gives longer intervals. The paper
     does not state how its fits start."""
@@ -324,7 +324,7 @@ def mixture_2(seed: int, n_bootstraps: int) -> dict[str, Any]:
 def figures_8_to_10(run: Run) -> None:
     """Model EEE, level 0.9, data set of seed 1.
 
-    The four pairs have the true probabilities closest to 0.2, 0.4, 0.6 and.
+    The four pairs have the true probabilities closest to 0.2, 0.4, 0.6 and
     0.8 among the pairs whose interval is longer than 0.15."""
     (found,) = run.each(
         mixture_2, [{"seed": 1, "n_bootstraps": run.choose(1000, 200)}], alone=True
@@ -343,7 +343,7 @@ def figures_8_to_10(run: Run) -> None:
         fit.figure_,
         "Figure 9: belief and plausibility against the bounds of the confidence intervals.",
     )
-    truth = calibration(found["pairs"], x="probability", confidence=0.9)
+    truth = calibration(found["pairs"], confidence=0.9)
     run.figure(
         "truth",
         truth.figure_,

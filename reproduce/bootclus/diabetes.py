@@ -153,7 +153,7 @@ def k_evclus(seed: int, pair: list[str] | None) -> dict[str, Any]:
 def tables_9_and_10(run: Run) -> None:
     """Number of clusters and model are selected by BIC (the paper: three, VVV).
 
-    B = 1,000, level 0.9, single clusters.
+    B = 1,000, level 0.9, single clusters
     and pairs, raw data."""
     n_bootstraps = run.choose(1000, 200)
     found = run.each(
@@ -232,7 +232,7 @@ def _on(found: list[dict[str, Any]], members: str) -> int:
 def figure_16(run: Run) -> None:
     """The mixture of three components with model VVV, which BIC selects.
 
-    The ellipses contain 50 % and 95 % of a.
+    The ellipses contain 50 % and 95 % of a
     component."""
     X, _ = data.table("Diabetes", standardise=False)
     table = pd.DataFrame(X, columns=["glucose", "insulin", "sspg"])

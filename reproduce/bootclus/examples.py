@@ -79,7 +79,7 @@ def butterfly() -> dict[str, Any]:
 def figures_1_and_2(run: Run) -> None:
     """ECM with two clusters on eleven objects, normalised.
 
-    Objects are numbered from zero in the first figure and.
+    Objects are numbered from zero in the first figure and
     sorted by cluster in the second one (the paper: in the order of their numbers)."""
     partition = butterfly_partition()
     drawn = MassesDisplay.from_partition(partition)
@@ -100,7 +100,7 @@ def figures_1_and_2(run: Run) -> None:
 def example_2(run: Run) -> None:
     """ECM with two clusters on eleven objects (the butterfly without its outlier), normalised.
 
-    Then equation (2). The.
+    Then equation (2). The
     first rows start from the masses that the paper prints, the last rows from ours."""
     (ecm,) = run.each(butterfly, [{}], alone=True)
     table = run.table("", "", quantity="value", short=None, form=".4f")
@@ -177,7 +177,7 @@ def _four_pairs(model: BootClus, X: np.ndarray, truth: np.ndarray) -> dict[str, 
 def table_1(run: Run) -> None:
     """Means (0, 1), (1, 0), (1, 1), variances 0.1.
 
-    Model EII, level 0.9, single clusters and pairs, B = 1,000. The.
+    Model EII, level 0.9, single clusters and pairs, B = 1,000. The
     paper states 20 objects but mentions object 29, so we use 30. Its sample is not given, so only
     the type of result can be compared: a few objects have most of their mass on a pair of clusters
     (in the paper objects 3, 10 and 22, with 0.845 and 0.587 on {ω2, ω3} and 0.415 on {ω1, ω3})."""

@@ -64,7 +64,7 @@ def seven_clusters(draw: int, n_bootstraps: int, whole: bool) -> dict[str, Any]:
 def gvhd(run: Run) -> None:
     """A random sample of 1,000 of the 9,083 cells of the positive patient.
 
-    The sample of the paper is not known, so we.
+    The sample of the paper is not known, so we
     draw several. BIC selects the paper's model, VVV with seven clusters, only for some samples. The
     pairs of clusters that can have mass are pairs of mutual neighbours (K = 2): five in the paper,
     which gives twelve focal sets."""

@@ -243,7 +243,7 @@ def _string_keys(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def tables_7_and_8(run: Run) -> None:
     """ECM: α = 1, β = 2, δ = 100, raw data.
 
-    K-EVCLUS: k = 50, standardised data, d0 at the 0.9 quantile. Both methods.
+    k-EVCLUS: k = 50, standardised data, d0 at the 0.9 quantile. Both methods
     run in two steps and select the pair {ve, vi}."""
     ecm = run.each(
         two_steps_of_ecm, [{"seed": 0, "tol": tol} for tol in (1e-4, 1e-6)], alone=True

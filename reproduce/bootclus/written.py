@@ -48,10 +48,14 @@ def pairs_as_lists(
     return {name: value[kept].round(DIGITS).tolist() for name, value in values.items()}
 
 
-def calibration(written: dict[str, Any], **options: Any) -> CalibrationDisplay:
-    """Draw the result of `pairs_as_lists`."""
+def calibration(
+    written: dict[str, Any], confidence: float | None = None
+) -> CalibrationDisplay:
+    """Draw the result of `pairs_as_lists`, against the true probabilities of a ``confidence``."""
     values: dict[str, Any] = {name: np.array(value) for name, value in written.items()}
-    return CalibrationDisplay(**values).plot(**options)
+    if confidence is None:
+        values.pop("probability", None)
+    return CalibrationDisplay(**values, confidence=confidence).plot()
 
 
 def class_of_each_cluster(labels: np.ndarray, y: np.ndarray) -> list[int]:

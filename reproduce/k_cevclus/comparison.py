@@ -98,7 +98,7 @@ def _cecm(name: str, X: np.ndarray, known: Constraints, seed: int, method: str) 
 def figures_3_and_4(run: Run) -> None:
     """Medians and quartiles over 20 random sets of constraints.
 
-    Ξ is 0, then 0.05, then 0.5 (CECM: ξ = 0.5, δ is the.
+    The weight ξ is 0, then 0.05, then 0.5 (CECM: ξ = 0.5, δ is the
     largest distance, a metric for each cluster, started from the result of ECM), one start each.
     k-CEVCLUS uses all pairs, as in the paper. It then has the same objective as CEVCLUS and differs
     in the optimization: k-CEVCLUS minimises exactly over one object after the other, CEVCLUS uses

@@ -56,7 +56,7 @@ def figures_1_and_2(run: Run) -> None:
 def figure_9(run: Run) -> None:
     """Each constraint is extended to the K nearest pairs of neighbours.
 
-    Settings as in Figures 5 and 7; means over.
+    Settings as in Figures 5 and 7; means over
     three random sets of constraints. Zongker, the third data set of the figure, is not
     available."""
     found = {}

@@ -44,7 +44,7 @@ def ecoli(attributes: str, convention: str, count: int, seed: int) -> dict[str, 
 def cecm_on_ecoli(run: Run) -> None:
     """One of the seven attributes of Ecoli is constant and one has two values.
 
-    A metric for each cluster gave them.
+    A metric for each cluster gave them
     almost all weight: without constraints, the ARI was 0.36 (four seeds) until the elongation of
     clusters was limited. The objective of the paper compares squared distances with plausibilities.
     The raw attributes have standard deviations of at most 0.22, so the constraints outweigh the

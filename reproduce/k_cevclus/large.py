@@ -41,7 +41,7 @@ def one_run(name: str, k: int, count: int, seed: int) -> dict[str, Any]:
 def figures_5_and_6(run: Run) -> None:
     """d0 at the 0.9 quantile, ξ = 0.5.
 
-    Left: equal numbers of constraints and objects, and k random pairs for each.
+    Left: equal numbers of constraints and objects, and k random pairs for each
     object ("all": the full matrix). Right: k = 200 and increasing numbers of constraints. One start
     each, as in the paper; medians and quartiles over five random sets of pairs and constraints
     (10,000 objects: two)."""

@@ -135,7 +135,7 @@ def table_2(run: Run) -> None:
 def table_3(run: Run) -> None:
     """As Table 2, with ξ = 0.5 and d0 at a quantile of the distances.
 
-    A small d0 puts most mass on the empty set, the.
+    A small d0 puts most mass on the empty set, the
     largest d0 puts it on the frame. N* is smallest in between, near 0.9 (Iris: 0.6), as in the
     paper."""
     _experiment(run, "d0_quantile", "quantile", QUANTILES, TABLE_3)

@@ -13,7 +13,7 @@ from reproduce.runner import Run, experiment
 def seeds(run: Run) -> None:
     """Standardised attributes, three clusters.
 
-    The lecture calls the two programs with their defaults and shows the.
+    The lecture calls the two programs with their defaults and shows the
     partitions on two principal components; ECM uses the single clusters, the frame and the empty
     set. We use our defaults with the same focal sets."""
     import matplotlib.pyplot as plt

@@ -31,7 +31,7 @@ EXAMPLES: Sequence[tuple[str, str, Masses, Masses, float, Masses]] = (
 def dempster(run: Run) -> None:
     """Each example combines two independent pieces of evidence.
 
-    The conflict is the mass on the empty set before.
+    The conflict is the mass on the empty set before
     normalisation."""
     table = run.table("example", "", quantity="value", short=None, form=".4f")
     worst = 0.0

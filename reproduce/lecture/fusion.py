@@ -93,7 +93,7 @@ def two_sources(name: str, seed: int) -> dict[str, Any]:
 def fusion(run: Run) -> None:
     """Two classes, 60 training objects; x has five attributes and x' three.
 
-    Both are Gaussian and independent given the.
+    Both are Gaussian and independent given the
     class. Noise is added to x in the test data. The lecture does not give the distributions. Ours
     have unit covariances and means at distances for which the Bayes rule has the printed errors for
     x and for x'. There is a classifier for each source, and their outputs are combined by

@@ -76,7 +76,7 @@ def errors(data: str, seed: int) -> dict[str, Any]:
 def human_labels(run: Run) -> None:
     """The slides use labels that are not available.
 
-    These data sets have labels by people and are public. Credal Dog.
+    These data sets have labels by people and are public. Credal Dog
     and Credal Bird: people chose sets of breeds or species and stated how certain they were; a
     label is a mass function. CIFAR-10H: about fifty people chose one class for each test image of
     CIFAR-10; a label is the proportions of the classes, and the attributes are the first 50

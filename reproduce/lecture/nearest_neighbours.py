@@ -73,7 +73,7 @@ def ionosphere(run: Run) -> None:
 def vehicles(run: Run) -> None:
     """Objects 1 to 564 are training data, 565 to 846 test data.
 
-    The slides show a curve without numbers; the second.
+    The slides show a curve without numbers; the second
     column has the errors of the R package evclass."""
     results = _results(run, "Vehicles")
     table = run.table(

@@ -63,7 +63,7 @@ def glass(seed: int) -> dict[str, Any]:
 def glass_network(run: Run) -> None:
     """Objects 1 to 89 are training data, 90 to 185 test data; seven prototypes.
 
-    The best of ten starts is selected by.
+    The best of ten starts is selected by
     the training loss (the lecture: one run)."""
     found = run.each(glass, [{"seed": seed} for seed in run.seeds(5)])
     table = run.table("", quantity="error", short=None, form=".3f")
@@ -135,6 +135,10 @@ def _network_of(name: str, seed: int) -> Any:
 def vowel(name: str, seed: int) -> dict[str, Any]:
     """Return the test error on seven other speakers after training on eight, with unscaled attributes."""
     stored = data.stored("vowel")
+    if "train" not in stored:  # OpenML has the objects, but not their speakers.
+        raise data.MissingDataError(
+            "the division of vowel into training and test data is only in data/vowel.npz"
+        )
     X = stored["X"].astype(float)
     y = stored["y"]
     training = stored["train"].astype(bool)

@@ -59,7 +59,7 @@ def rejected(dataset: str, name: str) -> dict[str, Any]:
 def rejection(run: Run) -> None:
     """Objects with the largest expected loss (pignistic) are rejected first.
 
-    The lecture has no numbers for this.
+    The lecture has no numbers for this
     experiment; standardised attributes, training and test sets as above."""
     arguments = [
         {"dataset": dataset, "name": name} for dataset in N_TRAINING for name in METHODS

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from reproduce.data import is_available
 from reproduce.nn_evclus import attribute_data, dissimilarity_data
 from reproduce.nn_evclus.all_methods_fits import CLASSES, defaults
 from reproduce.nn_evclus.attribute_fits import LARGEST, clustering
@@ -34,11 +35,11 @@ OF_DISSIMILARITIES = (
 
 def cells(run: Run) -> list[tuple[str, str, list[dict[str, Any]]]]:
     """Return data version, method and arguments of each group of fits, except fits shared with Table 3."""
-    readings = run.choose(
-        list(attribute_data.READINGS), ["Iris, raw", "Glass, ten attributes"]
-    )
+    readings = attribute_data.available_readings(run)
+    if is_available("Protein"):
+        readings.append("Protein")
     chosen = []
-    for reading in [*readings, "Protein"]:
+    for reading in readings:
         data, standardise = attribute_data.READINGS.get(reading, (reading, True))
         own = [method for method in CLASSES if method not in SHARED]
         for method in OF_DISSIMILARITIES if reading == "Protein" else own:
@@ -107,6 +108,7 @@ def all_methods(run: Run) -> None:
     found.update(shared_with_table_3(run))
     readings = list(dict.fromkeys(reading for reading, _, _ in chosen))
     planes = {r: {m: found[r, m] for m in METHODS if (r, m) in found} for r in readings}
+    run.text(attribute_data.describe_missing(run))
     run.text(_figures_of(planes))
     run.text(_numbers_found(planes))
     run.text(

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from reproduce.data import available
 from reproduce.nn_evclus.attribute_fits import LARGE, LARGEST, clustering, one_run
 from reproduce.nn_evclus.attribute_words import idea, reason
 from reproduce.nn_evclus.butterfly import PAPER
@@ -77,14 +78,35 @@ READINGS = {
 SLOW = ("EVCLUS", "NN-EVCLUS", "NN-EVCLUS-bp", "NN-EVCLUS (ours)")
 
 
+def wanted_readings(run: Run) -> list[str]:
+    """Return the versions of the data sets for a full or a quick run."""
+    return run.choose(list(READINGS), ["Iris, raw", "Glass, ten attributes"])
+
+
+def available_readings(run: Run) -> list[str]:
+    """Return those of these versions whose data are available."""
+    names = wanted_readings(run)
+    found = available(READINGS[name][0] for name in names)
+    return [name for name in names if READINGS[name][0] in found]
+
+
+def describe_missing(run: Run) -> str:
+    """Return a sentence about versions that are left out, or an empty text."""
+    missing = [
+        name for name in wanted_readings(run) if name not in available_readings(run)
+    ]
+    if not missing:
+        return ""
+    return f"**Left out, because the data are not available: {'; '.join(missing)}.**"
+
+
 def cells(run: Run) -> list[tuple[str, str, list[dict[str, Any]]]]:
     """Return version, method and arguments of each group of fits, with fewer seeds for slow methods."""
-    readings = run.choose(list(READINGS), ["Iris, raw", "Glass, ten attributes"])
     methods = [
         name for method in METHODS for name in (method, OURS.get(method)) if name
     ]
     chosen = []
-    for reading in readings:
+    for reading in available_readings(run):
         data, standardise = READINGS[reading]
         for method in methods:
             if run.quick and (
@@ -126,7 +148,7 @@ def cells(run: Run) -> list[tuple[str, str, list[dict[str, Any]]]]:
 def table_3(run: Run) -> None:
     """Attributes are standardised; the paper does not state its scaling.
 
-    Additional rows show Iris with raw attributes,.
+    Additional rows show Iris with raw attributes,
     Glass with the row number as tenth attribute, and DryBean scaled with the statistics of all
     beans instead of the sampled ones. Settings of the paper: EVCLUS and NN-EVCLUS use single
     clusters, the frame, the empty set and, for up to four clusters, pairs. d0 is the 0.9 quantile
@@ -153,6 +175,7 @@ def table_3(run: Run) -> None:
         clustering, [arguments for _, _, group in chosen for arguments in group]
     )
     planes: dict[str, Results] = {}
+    run.text(describe_missing(run))
     table = run.table("data", "method", "settings")
     for reading, method, group in chosen:
         results = flat[: len(group)]
@@ -283,7 +306,7 @@ TABLE_4 = {
 def table_4(run: Run) -> None:
     """CPU seconds of one start on one thread. EVCLUS: 500 partners for each object.
 
-    NN-EVCLUS: 30 hidden units,.
+    NN-EVCLUS: 30 hidden units,
     random start, 30 mini-batches (Adam with step 0.001, 100 epochs; the paper uses RMSprop with the
     same step). ECM: two steps. CCM: all pairs. The paper's times are for R programs on a laptop of
     2019, so only orders of magnitude can be compared. "Ours": defaults of the library (EVCLUS: 5

@@ -34,7 +34,7 @@ SENSOR: dict[str, dict[Any, float]] = {
 def example_1(run: Run) -> None:
     """A sensor gives mass functions on the classes of three objects.
 
-    One minus the degree of conflict of two mass.
+    One minus the degree of conflict of two mass
     functions is the plausibility that the two objects are in the same class."""
     first, second, third = (
         MassFunctions.from_dict(masses, frame=["ω1", "ω2", "ω3"])
@@ -66,7 +66,7 @@ def butterfly(d0: float) -> dict[str, Any]:
 def table_1(run: Run) -> None:
     """Two clusters, all subsets. The paper does not give d0.
 
-    With d0 = 11 its masses are reproduced. (The caption of.
+    With d0 = 11 its masses are reproduced. (The caption of
     its Figure 1 names ECM, but the text and the numbers belong to EVCLUS.)"""
     (result,) = run.each(butterfly, [{"d0": 11.0}])
     table = run.table("object", "set", quantity="mass", short=None, form=".3f")

@@ -81,7 +81,7 @@ def circles(knowledge: str, seed: int, xi: float = 0.1) -> dict[str, Any]:
 def example_5(run: Run) -> None:
     """500 vectors, two fifths of them in the disc.
 
-    50 random pairs with KPCCA, or 50 random labels with KFDA (Gaussian.
+    50 random pairs with KPCCA, or 50 random labels with KFDA (Gaussian
     kernel, σ = 0.3, one feature). NN-EVCLUS has 30 hidden units, λ = 0.01, and d0 at the 0.9
     quantile. The paper reports perfect separation for one sample; we draw new data and pairs for
     each seed. "Separable" is the area under the ROC curve of the feature (1: a threshold separates
@@ -133,7 +133,7 @@ def example_5(run: Run) -> None:
 def figures_15_to_21(run: Run) -> None:
     """The models of Example 5 for the first seed.
 
-    Objects of the same class are must-linked, objects of different.
+    Objects of the same class are must-linked, objects of different
     classes cannot-linked."""
     import matplotlib.pyplot as plt
 

@@ -58,7 +58,7 @@ def fits(run: Run) -> list[dict[str, Any]]:
 def figures_27_and_28(run: Run) -> None:
     """The constraints are random pairs of objects, derived from their classes.
 
-    CEVCLUS, NN-EVCLUS and CECM are fitted.
+    CEVCLUS, NN-EVCLUS and CECM are fitted
     to the standardised attributes and with PCCA (5 features for Glass, 3 for Iris), ξ = 0.5, d0 at
     the 0.9 quantile, ten random sets of pairs. There are two conventions for the weight of the
     constraints: "program" (the published program, four times the published formula: NN-EVCLUS with

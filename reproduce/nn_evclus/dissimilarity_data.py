@@ -104,7 +104,7 @@ def protein(method: str, settings: str, seed: int) -> dict[str, Any]:
 def tables_5_to_7(run: Run) -> None:
     """Protein: 213 objects, four classes.
 
-    Settings of Table 5: d0 and δ are the largest dissimilarity; the network.
+    Settings of Table 5: d0 and δ are the largest dissimilarity; the network
     has three principal components of the rows as inputs and 20 hidden units; RECM has α = 1, β =
     1.5 and δ² equal to the largest dissimilarity; medoid methods use pairs. Each value is the best
     of five starts. The paper does not state whether RECM received the dissimilarities or their

@@ -65,7 +65,7 @@ def beans(scaled_first: bool, labels: str, seed: int) -> dict[str, Any]:
 def explanations(run: Run) -> None:
     """RECM: with β = 1.5 and single clusters, two of the four clusters are empty.
 
-    The dissimilarities have 25.
+    The dissimilarities have 25
     effective dimensions, and the default now selects β by this number. Figure 14: one or two of
     five random starts end in a minimum with almost twice the loss, and the means depend on the
     number of such starts. Without them, the test losses of 20, 45 and 60 units differ by less than

@@ -154,7 +154,7 @@ def peaks() -> BeliefPeaks:
 def examples_3_and_4(run: Run) -> None:
     """Single clusters, pairs, frame and empty set; d0 at the 0.9 quantile of the distances.
 
-    "Paper": 100 random.
+    "Paper": 100 random
     partners for each object, random starts, the best of five; the network has 20 hidden units, no
     penalty on weights, and the one-class SVM (nu = 0.2, sigma = 0.2). "Ours": all pairs; EVCLUS
     starts from medoids, and the network from the EVCLUS solution. Our losses are means over all

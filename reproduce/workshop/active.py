@@ -19,7 +19,7 @@ METHODS = ("CECM", "CECM, Euclidean")
 def active_learning(run: Run) -> None:
     """CECM with default parameters and a metric for each cluster, or the Euclidean metric.
 
-    After each fit,.
+    After each fit,
     `suggest_pairs` selects 20 pairs of an object with high nonspecificity and a representative of a
     cluster, as on the slide; "random" draws the same number of pairs. All answers are correct. The
     slide shows one curve without numbers, for data that it does not name; the data here are those

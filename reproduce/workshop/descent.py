@@ -77,7 +77,7 @@ def one_run(name: str, method: str, seed: int) -> dict[str, Any]:
 def descent(run: Run) -> None:
     """EVCLUS with single clusters and the frame, 20 random starts.
 
-    "Exact": each mass function in turn is set to its.
+    "Exact": each mass function in turn is set to its
     optimum given the others (IRQP on the slides, `EVCLUS` here, to a tolerance of 1e-7);
     "gradient": L-BFGS on the same stress. Claims of the slides: two errors on the proteins; IRQP is
     much faster and has equal or lower stress. Our runs end with one or two errors and agree in

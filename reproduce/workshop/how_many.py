@@ -34,7 +34,7 @@ def curve(family: str, alpha: float, delta: float) -> dict[str, Any]:
 def number_of_clusters(run: Run) -> None:
     """N* of ECM against the number of clusters, with the same type of focal sets throughout.
 
-    The slides do not give the.
+    The slides do not give the
     parameters. With all sets, a penalty on large sets (α = 2) and a moderate distance δ to the
     empty set, N* is smallest for four clusters, as on the slides. Other settings give other
     results: a large δ favors two clusters, and with pairs the curve is flat from four clusters
@@ -130,7 +130,7 @@ def neighbours(name: str, per_root: float, q: float, seed: int) -> dict[str, Any
 def eknnclus(run: Run) -> None:
     """Two to three times √n neighbours and q ≥ 0.5, as the slides recommend.
 
-    The result depends on both: q = 0.9 gives.
+    The result depends on both: q = 0.9 gives
     15 clusters on S2, and 4 on Fourclass with the larger number of neighbours; q = 0.5 gives
     more."""
     seeds = run.seeds(5)

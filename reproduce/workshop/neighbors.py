@@ -33,7 +33,7 @@ def bell_numbers(n: int) -> list[int]:
 def partitions(run: Run) -> None:
     """EK-NNclus searches the space of all partitions of n objects.
 
-    Their number is the Bell number, which the slides.
+    Their number is the Bell number, which the slides
     show as a picture."""
     numbers = bell_numbers(100)
     table = run.table("objects", quantity="partitions", short=None)
@@ -92,7 +92,7 @@ def sweeps(seed: int) -> dict[str, Any]:
 def eknnclus_steps(run: Run) -> None:
     """Every object starts in its own cluster.
 
-    In a sweep, each object in turn joins the cluster that its neighbors.
+    In a sweep, each object in turn joins the cluster that its neighbors
     support most, and the log-plausibility of the partition never decreases. The slides show the
     sweeps as pictures, and do not give the points; ours are three groups of eight points."""
     (found,) = run.each(sweeps, [{"seed": 0}])

@@ -46,7 +46,7 @@ def relational(run: Run) -> None:
 def butterfly(run: Run) -> None:
     """Eleven objects in the shape of a butterfly and an outlier, two clusters, all sets.
 
-    EVCLUS with d0 = 11, ECM with.
+    EVCLUS with d0 = 11, ECM with
     δ = 5. The printed masses are an illustration, and the slides do not name the method. The table
     therefore compares the pattern: object 3 is certain, object 5 leans to one cluster, object 6 is
     between the wings, and object 12 is an outlier."""

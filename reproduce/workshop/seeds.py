@@ -112,7 +112,7 @@ def compare() -> dict[str, Any]:
 def seeds(run: Run) -> None:
     """Standardised attributes.
 
-    Distances on the map are one minus the credal Rand index, which compares partitions of.
+    Distances on the map are one minus the credal Rand index, which compares partitions of
     any type; the slides show the map and the combination only as pictures. Rough k-means has the
     rules of Peters (2006) and (2014), with default parameters; other rough partitions are derived
     from the evidential ones. Two hard, two fuzzy and two rough partitions are combined by Dubois
