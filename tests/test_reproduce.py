@@ -7,17 +7,28 @@ from types import SimpleNamespace
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from scipy.stats import chi2
 from sklearn.datasets import make_blobs
+from sklearn.mixture import GaussianMixture
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import OneClassSVM
 
 pytest.importorskip("torch")
 
 from reproduce import data, runner
-from reproduce.displays import draw_feature_boxplots, draw_outlier_contours
+from reproduce.displays import (
+    draw_constraints,
+    draw_feature_boxplots,
+    draw_masses,
+    draw_mixture,
+    draw_outlier_contours,
+    draw_pair_matrix,
+)
 from reproduce.runner import Experiment, Run, Summary, Table, experiments, summary
 
+from dempster import FocalSets
 from dempster.cluster import NNEVCLUS
+from dempster.constraints import Constraints
 from dempster.metric import FDA
 from dempster.plot.masses import make_grid_table
 
@@ -385,6 +396,50 @@ def test_feature_boxplots():
                 [height.min(), height.max()],
                 np.percentile(values[names == name], [25, 75]),
             )
+
+
+def test_ellipses_have_constant_density():
+    X = make_blobs(60, 3, centers=3, random_state=0)[0]
+    mixture = GaussianMixture(3, random_state=0).fit(X)
+    figure = draw_mixture(mixture, X, ["u", "v", "w"])
+    labels = [ax.get_xlabel() + ax.get_ylabel() for ax in figure.axes]
+    assert labels == ["uv", "uw", "vw"]
+    for ax, pair in zip(figure.axes, [[0, 1], [0, 2], [1, 2]], strict=True):
+        for i, line in enumerate(ax.lines):
+            k = i // 2
+            gap = line.get_xydata() - mixture.means_[k, pair]
+            inverse = np.linalg.inv(mixture.covariances_[k][np.ix_(pair, pair)])
+            squared = np.einsum("ip,pq,iq->i", gap, inverse, gap)
+            np.testing.assert_allclose(squared, chi2(2).ppf((0.5, 0.95)[i % 2]))
+
+
+def test_lines_are_the_masses():
+    masses = np.array([[0, 0.2, 0.5, 0.3], [1, 0, 0, 0]])
+    (ax,) = draw_masses(masses, FocalSets.full(2), ["a", "b"]).axes
+    np.testing.assert_array_equal([line.get_ydata() for line in ax.lines], masses.T)
+    assert [line.get_linestyle() for line in ax.lines] == [":", "-", "-", "--"]
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert names == ["∅", "{a}", "{b}", "Ω"]
+
+
+def test_pairs_are_sorted_by_cluster():
+    D = np.abs(np.subtract.outer([3.0, 1, 4, 2], [3.0, 1, 4, 2]))
+    _, ax = plt.subplots()
+    image = draw_pair_matrix(ax, D, ["x", "y", "x", "y"], title="distances")
+    order = [0, 2, 1, 3]
+    np.testing.assert_array_equal(image.get_array(), D[np.ix_(order, order)])
+    assert ax.get_xticks().tolist() == [0.5, 2.5]
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["x", "y"]
+
+
+def test_constraints_are_segments():
+    X = np.array([[0.0, 0], [1, 0], [5, 5], [0, 1], [1, 1]])
+    links = Constraints([(0, 1)], [(0, 2), (3, 4)])
+    _, ax = plt.subplots()
+    must, cannot = draw_constraints(ax, X, links, [0, -1, 1, -1, -1], title="t")
+    np.testing.assert_array_equal(must.get_segments(), X[links.must_link])
+    np.testing.assert_array_equal(cannot.get_segments(), X[links.cannot_link])
+    assert [len(points.get_offsets()) for points in ax.collections[:2]] == [3, 2]
 
 
 def test_public_data_without_the_folder(monkeypatch, tmp_path):

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from sklearn.metrics import adjusted_rand_score
 
 from dempster import FocalSets
 from dempster.cluster import ECM, EVCLUS, BootClus
 from dempster.mixture import ParsimoniousGaussianMixture
 from dempster.partition import nearest_pairs
-from dempster.plot import CredalPartitionDisplay, MixtureDisplay
+from dempster.plot import CredalPartitionDisplay
 from reproduce import data
 from reproduce.bootclus import PAPER
 from reproduce.bootclus.written import (
@@ -25,6 +24,7 @@ from reproduce.bootclus.written import (
     partition_of,
     set_name,
 )
+from reproduce.displays import draw_mixture
 from reproduce.runner import Run, experiment, summary
 
 CLASSES = ("chemical", "normal", "overt")
@@ -235,13 +235,12 @@ def figure_16(run: Run) -> None:
     The ellipses contain 50 % and 95 % of a
     component."""
     X, _ = data.table("Diabetes", standardise=False)
-    table = pd.DataFrame(X, columns=["glucose", "insulin", "sspg"])
     mixture = ParsimoniousGaussianMixture(
         3, model="VVV", convention="mclust", n_jobs=1
-    ).fit(table)
+    ).fit(X)
     run.figure(
         "mixture",
-        MixtureDisplay.from_estimator(mixture, table).figure_,
+        draw_mixture(mixture, X, ["glucose", "insulin", "sspg"]),
         "Figure 16: all pairs of attributes.",
     )
 

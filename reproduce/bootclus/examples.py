@@ -12,8 +12,6 @@ from dempster.cluster import ECM, BootClus
 from dempster.datasets import load_butterfly
 from dempster.plot import (
     CredalPartitionDisplay,
-    MassesDisplay,
-    PairMatrixDisplay,
     PairProbabilityDisplay,
 )
 from reproduce.bootclus import PAPER
@@ -24,6 +22,7 @@ from reproduce.bootclus.written import (
     partition_of,
     set_name,
 )
+from reproduce.displays import draw_masses, draw_relations
 from reproduce.runner import Run, experiment, summary
 
 MEANS = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
@@ -82,16 +81,14 @@ def figures_1_and_2(run: Run) -> None:
     Objects are numbered from zero in the first figure and
     sorted by cluster in the second one (the paper: in the order of their numbers)."""
     partition = butterfly_partition()
-    drawn = MassesDisplay.from_partition(partition)
     run.figure(
         "masses",
-        drawn.figure_,
+        draw_masses(partition.masses, partition.focal_sets, partition.frame),
         "Figure 1b: the object in the middle has most of its mass on both clusters.",
     )
-    pairs = PairMatrixDisplay.from_partition(partition)
     run.figure(
         "pairs",
-        pairs.figure_,
+        draw_relations(partition),
         "Figure 2: masses of the pairs, and plausibility of the same cluster.",
     )
 

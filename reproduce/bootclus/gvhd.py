@@ -9,10 +9,13 @@ import numpy as np
 
 from dempster.cluster import BootClus
 from dempster.mixture import ParsimoniousGaussianMixture
-from dempster.plot import BICDisplay, CredalPartitionDisplay, MixtureDisplay
+from dempster.plot import CredalPartitionDisplay
+from dempster.plot._canvas import MARKERS, draw_outside_legend, finish_axes
+from dempster.plot.palette import PALETTE
 from reproduce import data
 from reproduce.bootclus import PAPER
 from reproduce.bootclus.written import partition_as_lists, partition_of
+from reproduce.displays import draw_mixture
 from reproduce.runner import Run, experiment, summary
 
 
@@ -100,7 +103,7 @@ def gvhd(run: Run) -> None:
         caption + f"{found[like]['n_clusters']} clusters).",
     )
     words = f"Figure 20: seven components of model VVV (sample {draws[like]}), with 50 % and 95 % ellipses."
-    run.figure("mixture", draw_mixture(draws[like]), words)
+    run.figure("mixture", draw_seven_components(draws[like]), words)
     drawn = CredalPartitionDisplay.from_partition(
         partition_of(fitted[0]["partition"]), _cells(draws[0])
     )
@@ -113,17 +116,30 @@ def gvhd(run: Run) -> None:
 
 def draw_bic(curves: dict[str, list[float | None]]) -> Any:
     """Draw the BIC of all models; None stands for a model that could not be fitted."""
-    bic = {
-        model: [np.nan if value is None else value for value in values]
-        for model, values in curves.items()
-    }
-    return BICDisplay(n_clusters=range(1, 10), bic=bic).plot().figure_
+    import matplotlib.pyplot as plt
+
+    figure, ax = plt.subplots(figsize=(6.4, 4), layout="constrained")
+    for k, (model, values) in enumerate(curves.items()):
+        ax.plot(
+            range(1, 10),
+            np.array(values, dtype=float),
+            label=model,
+            color=PALETTE[k],
+            linewidth=1,
+            marker=MARKERS[k % len(MARKERS)],
+            markersize=4,
+        )
+    finish_axes(ax, "number of clusters", "BIC", grid=True, integer_ticks=True)
+    draw_outside_legend(ax, ax.lines)
+    return figure
 
 
-def draw_mixture(draw: int) -> Any:
+def draw_seven_components(draw: int) -> Any:
     """Draw the mixture of seven components in all pairs of attributes."""
     X = _cells(draw)
     mixture = ParsimoniousGaussianMixture(
         7, model="VVV", convention="mclust", random_state=0, n_jobs=1
     ).fit(X)
-    return MixtureDisplay.from_estimator(mixture, X).figure_
+    return draw_mixture(
+        mixture, X, [f"attribute {q}" for q in range(1, X.shape[1] + 1)]
+    )

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from sklearn.metrics import adjusted_rand_score
 
 from dempster import FocalSets
 from dempster.cluster import ECM, EVCLUS, BootClus
 from dempster.mixture import ParsimoniousGaussianMixture
 from dempster.partition import nearest_pairs
-from dempster.plot import CredalPartitionDisplay, MixtureDisplay
+from dempster.plot import CredalPartitionDisplay
 from reproduce import data
 from reproduce.bootclus import PAPER
 from reproduce.bootclus.written import (
@@ -25,6 +24,7 @@ from reproduce.bootclus.written import (
     partition_of,
     sets_of_classes,
 )
+from reproduce.displays import draw_mixture
 from reproduce.runner import Run, experiment, summary
 
 CLASSES = ("setosa", "versicolor", "virginica")
@@ -150,14 +150,12 @@ def figures_11_to_15(run: Run) -> None:
 
     X, y = data.table("Iris", standardise=False)
     columns = ["sepal length", "sepal width", "petal length", "petal width"]
-    table = pd.DataFrame(X, columns=columns)
     mixture = ParsimoniousGaussianMixture(
         3, model="VEV", convention="mclust", n_jobs=1
-    ).fit(table)
-    drawn = MixtureDisplay.from_estimator(mixture, table)
+    ).fit(X)
     run.figure(
         "mixture",
-        drawn.figure_,
+        draw_mixture(mixture, X, columns),
         "Figure 11: the mixture; the ellipses contain 50 % and 95 % of a component.",
     )
     figure, axes = plt.subplots(1, 2, figsize=(13, 4.8), layout="constrained")

@@ -6,7 +6,7 @@ from time import perf_counter
 from typing import Any
 
 from dempster.constraints import Constraints
-from dempster.plot import ConstraintsDisplay
+from reproduce.displays import draw_constraints
 from reproduce.k_cevclus.settings import PAPER, fit, measures, objects, wrong_share
 from reproduce.runner import Run, experiment, summary
 
@@ -42,9 +42,7 @@ def figures_1_and_2(run: Run) -> None:
         (axes[0], given, "given"),
         (axes[1], given.expand(X, 2, metric="euclidean"), "K = 2"),
     ):
-        ConstraintsDisplay.from_constraints(known, X, labels=y, ax=ax).ax_.set_title(
-            title, loc="left"
-        )
+        draw_constraints(ax, X, known, y, title=title)
     run.figure(
         "expansion",
         figure,

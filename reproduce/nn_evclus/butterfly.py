@@ -9,7 +9,7 @@ import numpy as np
 from dempster import FocalSets, MassFunctions
 from dempster.cluster import EVCLUS
 from dempster.datasets import load_butterfly
-from dempster.plot import MassesDisplay
+from reproduce.displays import draw_masses
 from reproduce.runner import Run, experiment
 
 PAPER = "NN-EVCLUS (Denoeux, 2021)"
@@ -81,11 +81,8 @@ def table_1(run: Run) -> None:
             table.add(number, name, paper=float(paper), ours=ours)
             worst = max(worst, abs(paper - ours))
     run.text(f"Largest difference: {worst:.4f}.")
-    drawn = MassesDisplay(
-        masses=result["masses"], sets=FocalSets.full(2), cluster_names=("ω1", "ω2")
-    ).plot()
     run.figure(
         "masses",
-        drawn.figure_,
+        draw_masses(result["masses"], FocalSets.full(2), ("ω1", "ω2")),
         "Figure 1b: masses of the objects, which are numbered from zero.",
     )

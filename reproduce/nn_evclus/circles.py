@@ -13,12 +13,12 @@ from dempster.cluster import NNEVCLUS
 from dempster.constraints import Constraints
 from dempster.datasets import make_circles
 from dempster.metric import KFDA, KPCCA
-from dempster.plot import (
-    ConstraintsDisplay,
-    MassContourDisplay,
-    PairMatrixDisplay,
+from dempster.plot import MassContourDisplay
+from reproduce.displays import (
+    draw_constraints,
+    draw_feature_boxplots,
+    draw_pair_matrix,
 )
-from reproduce.displays import draw_feature_boxplots
 from reproduce.nn_evclus.butterfly import PAPER
 from reproduce.runner import Run, experiment, summary
 
@@ -142,12 +142,10 @@ def figures_15_to_21(run: Run) -> None:
     metric.fit(X, **known)
     figure, axes = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
     pairs = known["constraints"]
-    ConstraintsDisplay.from_constraints(
-        Constraints(pairs.must_link), X, labels=y, ax=axes[0]
-    )
-    ConstraintsDisplay.from_constraints(
-        Constraints(cannot_link=pairs.cannot_link), X, labels=y, ax=axes[1]
-    )
+    must_links = Constraints(pairs.must_link)
+    cannot_links = Constraints(cannot_link=pairs.cannot_link)
+    draw_constraints(axes[0], X, must_links, y, title="must-links")
+    draw_constraints(axes[1], X, cannot_links, y, title="cannot-links")
     run.figure("pairs", figure, "Figure 15: must-links and cannot-links.")
     figure = draw_feature_boxplots(metric.transform(X), y)
     run.figure(
@@ -158,9 +156,8 @@ def figures_15_to_21(run: Run) -> None:
         (axes[0], X, "original space"),
         (axes[1], metric.transform(X), "transformed space"),
     ):
-        PairMatrixDisplay.from_dissimilarities(
-            pairwise_distances(rows), y, axes=[ax], title=title
-        )
+        image = draw_pair_matrix(ax, pairwise_distances(rows), y, title=title)
+        figure.colorbar(image, ax=ax, shrink=0.8)
     run.figure(
         "distances", figure, "Figure 17: distances before and after the transformation."
     )
@@ -177,9 +174,7 @@ def figures_15_to_21(run: Run) -> None:
 
     model, metric, known = fit_circles(X, y, "labels", 0)
     figure, axes = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
-    ConstraintsDisplay.from_constraints(
-        Constraints(), X, labels=known["y"], ax=axes[0], title="50 labels"
-    )
+    draw_constraints(axes[0], X, Constraints(), known["y"], title="50 labels")
     draw_feature_boxplots(metric.fit(X, **known).transform(X), y, axes[1])
     axes[1].set_title("feature of KFDA")
     run.figure(

@@ -14,14 +14,13 @@ from dempster.datasets import make_fourclass
 from dempster.dissimilarity import to_conflict
 from dempster.partition import nearest_pairs
 from dempster.plot import (
-    ConvergenceDisplay,
     CredalPartitionDisplay,
     DeltaBelDisplay,
     MassContourDisplay,
     ShepardDisplay,
 )
 from reproduce.data import table as data_of
-from reproduce.displays import draw_outlier_contours
+from reproduce.displays import draw_history, draw_outlier_contours
 from reproduce.nn_evclus.butterfly import PAPER
 from reproduce.runner import Run, experiment, summary
 
@@ -264,7 +263,7 @@ def figures_2_to_13(run: Run) -> None:
     second = make_network("paper", 0, starts=starts).fit(X)
     figure, axes = plt.subplots(1, 3, figsize=(16, 4.6), layout="constrained")
     CredalPartitionDisplay.from_estimator(first, X, ax=axes[0], title="partition")
-    ConvergenceDisplay.from_estimator(first, ax=axes[1], title="objective")
+    draw_history(axes[1], first.history_, title="objective")
     ShepardDisplay.from_estimator(first, ax=axes[2], title="Shepard diagram")
     run.figure(
         "evclus",
@@ -282,11 +281,7 @@ def figures_2_to_13(run: Run) -> None:
         "Figure 8: the mass on the empty set is large far from the data.",
     )
     figure, axes = plt.subplots(1, 2, figsize=(12, 4.6), layout="constrained")
-    histories = {"NN-EVCLUS": second.history_}
-    references = {"EVCLUS": first.loss_}
-    ConvergenceDisplay(histories=histories, references=references).plot(
-        ax=axes[0], title="loss"
-    )
+    draw_history(axes[0], second.history_, title="loss", reference=first.loss_)
     ShepardDisplay.from_estimator(second, ax=axes[1], title="Shepard diagram")
     run.figure(
         "network",

@@ -20,7 +20,6 @@ from dempster.mixture.latent_class import (
     run_em,
 )
 from dempster.persistence import load, save
-from dempster.plot import BICDisplay
 
 CHECKED = [
     LatentClassModel(handle_unknown="ignore", n_init=2),
@@ -307,7 +306,7 @@ def test_known_classes_are_recovered():
         adjusted_rand_score(components, model.labels_)
         > adjusted_rand_score(components, truth.argmax(axis=1)) - 0.02
     )
-    assert BICDisplay.from_estimator(model).best == (3, "latent class")
+    assert model.bic_table_["bic"].idxmax() == (3, "latent class")
 
 
 def test_weights_are_repetitions(table):

@@ -9,7 +9,6 @@ import pytest
 
 from dempster import CredalPartition, FocalSets, plot
 from dempster.cluster import ECM, EVCLUS, BeliefPeaks, BootClus
-from dempster.constraints import Constraints
 from dempster.explain import (
     CautiousTree,
     credal_silhouette,
@@ -30,7 +29,6 @@ Y = np.repeat([0, 1, 2], 8)
 MODEL = ECM(3, n_init=1, random_state=0).fit(X)
 PARTITION = MODEL.credal_partition_
 BOUNDS = np.linspace(0, 0.5, 9)
-LINKS = Constraints([(0, 1), (2, 3)], [(0, 9)])
 
 
 def make_displays():
@@ -41,7 +39,6 @@ def make_displays():
     yield plot.ShepardDisplay.from_estimator(EVCLUS(3, n_init=1, random_state=0).fit(X))
     yield plot.MassContourDisplay.from_estimator(MODEL, X, grid_resolution=8)
     yield plot.DeltaBelDisplay.from_estimator(BeliefPeaks(3).fit(X))
-    yield plot.ConvergenceDisplay(histories={"a": [3.0, 2.0, 1.0]})
     yield number_of_clusters(X, candidates=[2, 3], random_state=0).plot()
     yield n_clusters_curve(ECM(n_init=1, random_state=0), X, [2, 3]).plot()
     yield retention_curve(PARTITION, Y).plot()
@@ -59,19 +56,6 @@ def make_displays():
         confidence=[0.5, 0.9], coverage={"all": [0.6, 0.9]}, size={"all": [1.0, 1.5]}
     )
     yield plot.PairProbabilityDisplay.from_estimator(boot, X, [[0, 1], [2, 3]])
-    yield plot.MassesDisplay(masses=PARTITION.masses, sets=PARTITION.focal_sets)
-    yield plot.PairMatrixDisplay(
-        matrices={"a": np.eye(24), "b": np.ones((24, 24))},
-        labels=Y,
-        objects=np.arange(24),
-    )
-    yield plot.ConstraintsDisplay(points=X, constraints=LINKS, labels=Y)
-    yield plot.MixtureDisplay(
-        points=X, labels=Y, means=X[:3], covariances=np.stack([np.eye(2)] * 3)
-    )
-    yield plot.BICDisplay(
-        n_clusters=[2, 3], bic={"EII": [-2.0, -1.0], "VVV": [-3.0, np.nan]}
-    )
     yield plot.DendrogramDisplay(
         tree=[[0, 1, 0.2, 2], [2, 3, 0.9, 3]], names=["a", "b", "c"]
     )
@@ -187,7 +171,6 @@ def test_curve_names_are_not_formulas():
     names = ["$$", "$\\bad{$", "_first", "\ud800"]
     rate = plot.RejectionCurve.from_losses([0, 1], [0.1, 0.2])
     for display in (
-        plot.ConvergenceDisplay(histories={name: [2.0, 1.0] for name in names}),
         RetentionCurveDisplay(
             curves=dict.fromkeys(names, retention_curve(PARTITION, Y))
         ),

@@ -1,7 +1,5 @@
 """Displays of partitions, convergence and maps of partitions."""
 
-from types import SimpleNamespace
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -13,7 +11,6 @@ from dempster.cluster import ECM, EKNNClus
 from dempster.datasets import load_butterfly, load_iris, make_fourclass
 from dempster.partition import embed_partitions
 from dempster.plot import (
-    ConvergenceDisplay,
     CredalPartitionDisplay,
     DendrogramDisplay,
     PartitionMapDisplay,
@@ -459,111 +456,6 @@ def test_palette_repeats_and_mixes():
         mix_colors(np.array([[True, True], [False, True]]), colors),
         [[0.5, 0, 0.5], [0, 0, 1]],
     )
-
-
-# ---- convergence ---------------------------------------------------------------------------------
-
-
-def test_convergence_of_one_estimator(fourclass):
-    model, _ = fourclass
-    display = ConvergenceDisplay.from_estimator(model)
-    (line,) = display.lines_
-    np.testing.assert_array_equal(line.get_xdata(), np.arange(1, model.n_iter_ + 1))
-    np.testing.assert_array_equal(line.get_ydata(), model.history_)
-    np.testing.assert_array_equal(display.histories["ECM"], model.history_)
-    assert display.ax_.get_legend() is None
-    assert display.ax_.get_yscale() == "linear"
-
-
-def test_convergence_of_several_estimators(fourclass, iris):
-    display = ConvergenceDisplay.from_estimator({"x": fourclass[0], "y": iris[0]})
-    assert list(display.histories) == ["x", "y"]
-    texts = display.ax_.get_legend().get_texts()
-    assert [text.get_text() for text in texts] == ["x", "y"]
-
-
-def test_logarithmic_scale():
-    falling = {"a": [1000.0, 10, 1, 1]}
-    assert ConvergenceDisplay(histories=falling).plot().ax_.get_yscale() == "log"
-    assert (
-        ConvergenceDisplay(histories={"a": [10.0, -1]}).plot().ax_.get_yscale()
-        == "linear"
-    )
-
-
-def test_open_circle_if_not_converged():
-    display = ConvergenceDisplay(
-        histories={"a": [3.0, 2], "b": [3.0, 2]}, converged={"a": True, "b": False}
-    ).plot()
-    ends = [
-        line.get_markerfacecolor()
-        for line in display.ax_.lines
-        if line.get_marker() == "o"
-    ]
-    assert [isinstance(color, str) and color == "white" for color in ends] == [
-        False,
-        True,
-    ]
-
-
-class Network(ECM):
-    """Estimator with a start and with held-out data."""
-
-    def fit(self, X):
-        super().fit(X)
-        self.evclus_ = SimpleNamespace(loss_=0.5 * self.objective_)
-        self.validation_history_ = 1.1 * self.history_
-        return self
-
-
-def test_references_and_held_out_data(fourclass):
-    model, X = fourclass
-    network = Network(3, random_state=0).fit(X)
-    display = ConvergenceDisplay.from_estimator(network)
-    assert display.references == {"EVCLUS": network.evclus_.loss_}
-    (reference,), (held_out,) = display.reference_lines_, display.validation_lines_
-    assert reference.get_label() == "EVCLUS"
-    np.testing.assert_array_equal(reference.get_ydata(), 2 * [network.evclus_.loss_])
-    np.testing.assert_array_equal(held_out.get_ydata(), network.validation_history_)
-    assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == [
-        "Network",
-        "held out",
-        "EVCLUS",
-    ]
-    low, high = display.ax_.get_ylim()
-    assert low < reference.get_ydata()[0] < high
-    both = ConvergenceDisplay.from_estimator({"Network": network, "ECM": model})
-    assert list(both.references) == ["Network: EVCLUS"]
-    assert [line.get_label() for line in both.validation_lines_] == [
-        "Network: held out"
-    ]
-
-
-def test_references_affect_the_scale():
-    for level, scale in ((1.0, "log"), (80.0, "linear")):
-        display = ConvergenceDisplay(
-            histories={"a": [100.0, 90.0]}, references={"b": level}
-        ).plot()
-        assert display.ax_.get_yscale() == scale
-
-
-def test_network_without_start_and_held_out_data(fourclass):
-    model, X = fourclass
-    model = Network(3, random_state=0).fit(X)
-    model.evclus_ = None
-    model.validation_history_ = np.array([])
-    display = ConvergenceDisplay.from_estimator(model)
-    assert len(display.ax_.get_lines()) == 2  # The curve and the marker of its end.
-    assert display.ax_.get_legend() is None
-
-
-def test_invalid_estimators(fourclass):
-    model, X = fourclass
-    with pytest.raises(NotFittedError):
-        ConvergenceDisplay.from_estimator({"a": model, "b": ECM(2)})
-    with pytest.raises(TypeError, match="history_"):
-        ConvergenceDisplay.from_estimator(KMeans(2, n_init=1).fit(X))
-    assert plt.get_fignums() == []
 
 
 # ---- map of partitions ---------------------------------------------------------------------------

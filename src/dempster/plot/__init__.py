@@ -9,13 +9,10 @@ constructor; sequences are stored as arrays, and mappings as dictionaries. Resul
 
 from dempster.plot.credal_partition import CredalPartitionDisplay, PartitionMapDisplay
 from dempster.plot.dendrogram import DendrogramDisplay
-from dempster.plot.masses import MassContourDisplay, MassesDisplay
-from dempster.plot.models import BICDisplay, ConvergenceDisplay, MixtureDisplay
+from dempster.plot.masses import MassContourDisplay
 from dempster.plot.number_of_clusters import CandidatesDisplay, DeltaBelDisplay
 from dempster.plot.pairs import (
     CalibrationDisplay,
-    ConstraintsDisplay,
-    PairMatrixDisplay,
     PairProbabilityDisplay,
     ShepardDisplay,
 )
@@ -26,7 +23,6 @@ __all__ = [
     "ShepardDisplay",
     "MassContourDisplay",
     "DeltaBelDisplay",
-    "ConvergenceDisplay",
     "PartitionMapDisplay",
     "DendrogramDisplay",
     "RejectionCurveDisplay",
@@ -34,10 +30,5 @@ __all__ = [
     "CalibrationDisplay",
     "CoverageDisplay",
     "PairProbabilityDisplay",
-    "MassesDisplay",
-    "PairMatrixDisplay",
-    "ConstraintsDisplay",
-    "MixtureDisplay",
-    "BICDisplay",
     "CandidatesDisplay",
 ]

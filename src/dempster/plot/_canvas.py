@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from dempster._errors import InvalidParameterError
 from dempster._text import printable
-from dempster._validation import as_list, as_reals
-from dempster.plot.palette import GREY, INK, PALETTE
+from dempster._validation import as_list
+from dempster.plot.palette import GREY, PALETTE
 
 # ---- axes ----------------------------------------------------------------------------------------
 
@@ -123,20 +123,6 @@ def write_note(ax: Any, text: str, va: str = "bottom") -> Any:
     )
 
 
-def draw_ring(ax: Any, x: float, y: float) -> Any:
-    """Mark the best point of a curve."""
-    (ring,) = ax.plot(
-        x,
-        y,
-        linestyle="none",
-        marker="o",
-        markersize=11,
-        markerfacecolor="none",
-        markeredgecolor=INK,
-    )
-    return ring
-
-
 def halo(width: float) -> list[Any]:
     """Return path effects that draw a white rim around lines and text."""
     from matplotlib.patheffects import withStroke
@@ -177,16 +163,6 @@ def mix_colors(sets: np.ndarray, colors: np.ndarray) -> np.ndarray:
 # ---- validation of data --------------------------------------------------------------------------
 
 
-def validate_points(values: Any, name: str, shape: tuple[int, int]) -> np.ndarray:
-    """Validate the shape of an array of finite numbers."""
-    array = as_reals(values, name)
-    if array.shape != shape or not np.isfinite(array).all():
-        raise InvalidParameterError(
-            name, must=f"be finite and have shape {shape}, got shape {array.shape}"
-        )
-    return array
-
-
 def validate_names(names: Any, argument: str, number: int) -> list[str]:
     """Convert names, by default the numbers from 0, to text that Matplotlib can draw."""
     if names is None:
@@ -210,13 +186,6 @@ def validate_estimator(estimator: Any, *attributes: str) -> None:
             "estimator",
             must=f"have {', '.join(missing)}, got {type(estimator).__name__}",
         )
-
-
-def name_estimators(estimator: Any) -> dict[str, Any]:
-    """Return the estimators by name; the name of a single estimator is that of its class."""
-    if isinstance(estimator, Mapping):
-        return {str(name): one for name, one in estimator.items()}
-    return {type(estimator).__name__: estimator}
 
 
 # ---- legends and labels --------------------------------------------------------------------------

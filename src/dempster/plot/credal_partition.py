@@ -9,8 +9,9 @@ from typing import Any, Self
 import numpy as np
 from scipy.spatial import ConvexHull
 
+from dempster._errors import InvalidParameterError
 from dempster._text import format_cluster
-from dempster._validation import check, choice, flag
+from dempster._validation import as_numbers, check, choice, flag
 from dempster.belief.focal_sets import unique_sets
 from dempster.partition.compare import PartitionMap
 from dempster.partition.credal_partition import as_credal_partition
@@ -26,7 +27,6 @@ from dempster.plot._canvas import (
     set_equal_units,
     validate_estimator,
     validate_names,
-    validate_points,
     write_note,
 )
 from dempster.plot.palette import GREY, INK, PALETTE
@@ -227,9 +227,13 @@ class CredalPartitionDisplay(Display):
         plane = project_to_plane(X, len(partition))
         if cluster_centers is not None:
             shape = (partition.n_clusters, plane.n_attributes)
-            cluster_centers = plane.project(
-                validate_points(cluster_centers, "cluster_centers", shape)
-            )
+            centers = as_numbers(cluster_centers, "cluster_centers")
+            if centers.shape != shape:
+                raise InvalidParameterError(
+                    "cluster_centers",
+                    must=f"have shape {shape}, got shape {centers.shape}",
+                )
+            cluster_centers = plane.project(centers)
         display = cls(
             points=plane.points,
             assignment=assignment,

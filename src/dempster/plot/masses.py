@@ -1,4 +1,4 @@
-"""Displays of masses over the plane of two attributes, and of all objects as lines."""
+"""Display of masses over the plane of two attributes."""
 
 from __future__ import annotations
 
@@ -14,10 +14,8 @@ from dempster._validation import check, check_choice, integer
 from dempster.belief import FocalSets, MassFunctions
 from dempster.partition.credal_partition import as_credal_partition
 from dempster.plot._canvas import (
-    MARKERS,
     Display,
     cluster_colors,
-    draw_outside_legend,
     finish_axes,
     halo,
     mix_colors,
@@ -532,117 +530,3 @@ class MassContourDisplay(Display):
         )
         bar.ax.tick_params(labelsize="small")
         return bar
-
-
-MAX_MARKED_OBJECTS = 60  # With more objects, markers would cover the lines.
-
-
-class MassesDisplay(Display):
-    """Display of the masses of all objects, with a line for each set of clusters.
-
-    The objects are on the horizontal axis, in the order of the partition. Lines of single clusters
-    are solid, lines of several clusters are dashed, and the line of the empty set is dotted.
-
-    Parameters
-    ----------
-    masses : array of shape (n, s)
-        Masses of the n objects on the s sets.
-    sets : FocalSets
-        The s sets of clusters.
-    cluster_names : sequence of length c, optional
-        Names of the clusters; 0..c-1 by default.
-
-    Attributes
-    ----------
-    set_names : list of s str
-        Names of the sets.
-    ax_, figure_ : Matplotlib axes and figure
-    lines_ : list of lines
-        One line for each set.
-
-    References
-    ----------
-    T. Denoeux and M.-H. Masson (2004). EVCLUS: evidential clustering of proximity data. IEEE Trans.
-    Systems, Man and Cybernetics B 34.
-
-    Examples
-    --------
-    >>> from dempster.cluster import EVCLUS
-    >>> from dempster.datasets import load_butterfly
-    >>> from dempster.plot import MassesDisplay
-    >>> model = EVCLUS(2, focal_sets="full", d0=11, random_state=0).fit(load_butterfly().data)
-    >>> display = MassesDisplay.from_partition(model.credal_partition_)
-    >>> display.set_names, display.masses.shape
-    (['∅', '{0}', '{1}', 'Ω'], (12, 4))
-    """
-
-    def __init__(
-        self,
-        *,
-        masses: Any,
-        sets: FocalSets,
-        cluster_names: Sequence[Hashable] | None = None,
-    ):
-        self.sets = sets
-        self.masses = np.asarray(masses, dtype=float)
-        self.cluster_names = validate_names(
-            cluster_names, "cluster_names", sets.n_clusters
-        )
-        self.set_names = sets.names(self.cluster_names)
-
-    @classmethod
-    def from_partition(cls, partition: Any, **options: Any) -> Self:
-        """Draw the masses of a partition.
-
-        The sets are the empty set, the single clusters, and the sets of several clusters whose mass
-        reaches 0.25, up to twelve sets.
-
-        Parameters
-        ----------
-        partition : CredalPartition or hard labels
-            Partition to draw.
-        **options
-            Options of `plot`, such as ``ax``.
-
-        Returns
-        -------
-        MassesDisplay
-        """
-        partition = as_credal_partition(partition)
-        sets = select_sets(partition, None, "mass")
-        display = cls(
-            masses=partition.mass(sets), sets=sets, cluster_names=partition.frame
-        )
-        return display.plot(**options)
-
-    def plot(self, *, ax: Any = None, title: str | None = None) -> Self:
-        """Draw the lines.
-
-        Parameters
-        ----------
-        ax : Matplotlib axes, optional
-            By default the axes of a new figure.
-        title : str, optional
-
-        Returns
-        -------
-        self
-        """
-        palette = set_colors(self.sets, cluster_colors(self.sets.n_clusters))
-        ax = self._open_axes(ax, (7.2, 4))
-        marked = len(self.masses) <= MAX_MARKED_OBJECTS
-        self.lines_ = []
-        for j, size in enumerate(self.sets.cardinality):
-            self.lines_ += ax.plot(
-                self.masses[:, j],
-                color=palette[j],
-                label=self.set_names[j],
-                linestyle=(":", "-", "--")[min(size, 2)],
-                linewidth=1.5,
-                marker=MARKERS[j % len(MARKERS)] if marked else None,
-                markersize=4.5,
-            )
-        finish_axes(ax, "object", "mass", title=title, grid=True, integer_ticks=True)
-        ax.set_ylim(-0.03, 1.03)
-        draw_outside_legend(ax, self.lines_)
-        return self

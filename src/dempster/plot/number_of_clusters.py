@@ -13,7 +13,6 @@ from dempster.plot._canvas import (
     Display,
     cluster_colors,
     draw_outside_legend,
-    draw_ring,
     finish_axes,
     halo,
     place_labels,
@@ -123,7 +122,14 @@ class NonspecificityDisplay(Display):
                 markerfacecolor="white",
             )
             write_note(ax, "open: did not converge", va="top")
-        self.best_artist_ = draw_ring(ax, best, lowest)
+        (self.best_artist_,) = ax.plot(
+            best,
+            lowest,
+            marker="o",
+            markersize=11,
+            markerfacecolor="none",
+            markeredgecolor=INK,
+        )
         # Near zero there is no space below the ring.
         above = lowest <= 0.15 * values.max()
         self.best_text_ = _write_number(ax, best, lowest, above=above)

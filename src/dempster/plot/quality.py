@@ -27,7 +27,6 @@ from dempster.plot._canvas import (
     cluster_colors,
     draw_legend,
     finish_axes,
-    name_estimators,
     validate_estimator,
 )
 from dempster.plot.credal_partition import MIN_RASTER_OBJECTS
@@ -518,7 +517,9 @@ class RejectionCurveDisplay(CurvesDisplay):
         -------
         RejectionCurveDisplay
         """
-        estimators = name_estimators(estimator)
+        estimators = {type(estimator).__name__: estimator}
+        if isinstance(estimator, Mapping):
+            estimators = dict(estimator)
         curves = {name: _compute_curve(one, X, y) for name, one in estimators.items()}
         return cls(curves=curves).plot(**options)
 
