@@ -238,10 +238,6 @@ def test_attributes_agree_with_predictions(iris):
             masses.masses[rows], np.tile(node.mass, (len(rows), 1))
         )
         assert node.fidelity == pytest.approx(overlaps(answers[rows], own[rows]).mean())
-        counts = np.bincount(
-            partition.best_set[rows], minlength=len(partition.focal_sets)
-        )
-        np.testing.assert_allclose(node.set_shares, counts / len(rows))
         sets = FocalSets.full(3).membership
         expected = mistakes(
             sets, partition.focal_sets.membership, 0.4

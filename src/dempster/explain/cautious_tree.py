@@ -159,8 +159,6 @@ class TreeNode:
         np.ndarray, "f"
     ]  # mean mass of each focal set over the objects in this node
     answer: tuple[int, ...]  # set of clusters that the node predicts if it is a leaf
-    # for each focal set, the share of the objects in this node whose largest mass is on it
-    set_shares: Annotated[np.ndarray, "f"]
     fidelity: float  # mean overlap of the predicted set with the sets of the objects in this node
 
     def __post_init__(self) -> None:
@@ -378,11 +376,7 @@ def mistakes(answers: np.ndarray, truths: np.ndarray, caution: float) -> np.ndar
     """
     common = answers.astype(float) @ truths.T.astype(float)
     sizes = answers.sum(axis=1)[:, None]
-    others = truths.sum(axis=1)[None, :]
-    neither = (sizes == 0) & (others == 0)
-    kept = np.where(neither, 1.0, common / np.maximum(others, 1))
-    exact = np.where(neither, 1.0, common / np.maximum(sizes, 1))
-    return 1 - (caution * kept + (1 - caution) * exact)
+    return 1 - _agreement(common, sizes, truths.sum(axis=1), caution)
 
 
 def overlaps(answers: np.ndarray, truths: np.ndarray) -> np.ndarray:
@@ -391,10 +385,21 @@ def overlaps(answers: np.ndarray, truths: np.ndarray) -> np.ndarray:
     The rows of two Boolean arrays contain the sets A and B.
     """
     common = (answers & truths).sum(axis=1)
-    sizes = answers.sum(axis=1)
-    others = truths.sum(axis=1)
-    both = common / np.maximum(sizes, 1) + common / np.maximum(others, 1)
-    return np.where((sizes == 0) & (others == 0), 1.0, both / 2)
+    return _agreement(common, answers.sum(axis=1), truths.sum(axis=1), 0.5)
+
+
+def _agreement(
+    common: np.ndarray, sizes: np.ndarray, others: np.ndarray, caution: float
+) -> np.ndarray:
+    """Return the weighted mean of the shares of the common clusters in two sets.
+
+    The shares refer to the sizes of the true sets (``others``) and of the predicted sets
+    (``sizes``). The agreement of two empty sets is 1.
+    """
+    kept = common / np.maximum(others, 1)
+    exact = common / np.maximum(sizes, 1)
+    mean = caution * kept + (1 - caution) * exact
+    return np.where((sizes == 0) & (others == 0), 1.0, mean)
 
 
 def add_costs(root: Node, max_leaves: int) -> None:
@@ -487,7 +492,7 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
     nodes_ : tuple of nodes
         Nodes in depth-first order from the root, with ``number``, ``depth``, ``children``,
         ``condition(left)``, ``n_objects``, ``share``, ``mass``, ``answer`` (the predicted set of a
-        leaf), ``set_shares`` and ``fidelity``.
+        leaf) and ``fidelity``.
     focal_sets_ : FocalSets
         Focal sets of the partition.
     frame_ : tuple
@@ -633,7 +638,6 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         nodes = []
         for k, node in enumerate(order):
             rows = node.rows
-            counts = np.bincount(credal.best_set[rows], minlength=len(self.focal_sets_))
             mean = masses[rows].mean(axis=0)
             nodes.append(
                 TreeNode(
@@ -648,7 +652,6 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
                     share=len(rows) / len(own),
                     mass=mean / mean.sum(),
                     answer=node.answer,
-                    set_shares=counts / len(rows),
                     fidelity=float(overlaps(answers[k : k + 1], own[rows]).mean()),
                 )
             )

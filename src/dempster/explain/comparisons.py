@@ -158,18 +158,16 @@ class Ranked:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def quantiles(
-        self, codes: np.ndarray, n_groups: int, levels: tuple[float, ...]
-    ) -> np.ndarray:
-        """Return the quantiles (Hazen's definition) of each group, shape (n_groups, n_levels)."""
-        out = np.full((n_groups, len(levels)), np.nan)
+    def quartiles(self, codes: np.ndarray, n_groups: int) -> np.ndarray:
+        """Return the quartiles (Hazen's definition) of each group, shape (n_groups, 3)."""
+        out = np.full((n_groups, 3), np.nan)
         own = codes[self.rows]
         ends = np.cumsum(np.bincount(own, minlength=n_groups))[:-1]
         groups = np.split(self.values[np.argsort(own, kind="stable")], ends)
         for g, values in enumerate(groups):
             if len(values):
                 places = (np.arange(len(values)) + 0.5) / len(values)
-                out[g] = np.interp(levels, places, values)
+                out[g] = np.interp((0.25, 0.5, 0.75), places, values)
         return out
 
 
@@ -205,13 +203,11 @@ def compare(
         "rest_std": np.sqrt(rest_variance) * scale,
         "delta": mean - rest,
     }
-    for name in ("q25", "median", "q75"):
-        statistics[name] = np.full(n_groups, np.nan)
+    quartiles = np.full((n_groups, 3), np.nan)
     if is_number:
         statistics["delta"] = cliffs_delta(ranked, codes, n_groups)
-        quartiles = ranked.quantiles(codes, n_groups, (0.25, 0.5, 0.75))
-        statistics["q25"], statistics["median"], statistics["q75"] = quartiles.T
-    return statistics
+        quartiles = ranked.quartiles(codes, n_groups)
+    return statistics | dict(zip(("q25", "median", "q75"), quartiles.T, strict=True))
 
 
 def _moments(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

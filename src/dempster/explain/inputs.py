@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn.utils import get_tags
+from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from dempster import _validation as rule
@@ -185,14 +185,11 @@ def select_rows(X: TableLike, positions: Sequence[int] | np.ndarray) -> Any:
     views = Views.from_input(X)
     if views is not None:
         return views.rows(rows)
-    if hasattr(X, "iloc"):
-        return X.iloc[rows]
-    if hasattr(X, "columns"):
-        with rule.validating_table(X, "X"):
-            return X[rows.tolist()]
     if hasattr(X, "tocsr"):
-        return X.tocsr()[rows]
-    return to_array(X)[rows]
+        X = X.tocsr()
+    elif not hasattr(X, "columns"):
+        X = to_array(X)
+    return _safe_indexing(X, rows)
 
 
 def find_object(

@@ -172,7 +172,7 @@ def explain_object(
             for k in candidates
         )
     return ObjectExplanation(
-        name=None if obj.is_new else obj.object_name(obj.position),
+        name=None if obj.position < 0 else obj.object_name(obj.position),
         masses=obj.masses,
         clusters=tuple(frame[k] for k in candidates),
         attributes=tuple(names),
@@ -196,7 +196,7 @@ def _select_candidates(
     """Return the positions of the candidate clusters, the most plausible first."""
     plausible = np.asarray(obj.masses.contour[0], dtype=float)
     total = plausible if evidence is None else evidence.total
-    order = np.lexsort((np.arange(len(plausible)), -total, -plausible))
+    order = np.lexsort((-total, -plausible))
     order = order[np.isfinite(total[order])]
     if clusters is not None:
         names = ", ".join(map(str, obj.partition.frame))
@@ -234,7 +234,8 @@ def _decompose(
     """
     is_divisible = obj.has_attributes and obj.among_fit and len(evidence.positions)
     if evidence.parts is None and is_divisible:
-        parts = evidence.split_costs(obj.shares(evidence.positions))
+        squares = squared_differences(obj.table, obj.cells, evidence.positions)
+        parts = evidence.split_costs(normalize_shares(squares))
         evidence = replace(evidence, parts=parts)
     if evidence.parts is not None and obj.has_attributes:
         parts = evidence.parts[:, candidates]
@@ -294,9 +295,9 @@ class ExplainedObject:
 
     partition: CredalPartition  # partition of the objects of X
     masses: CredalPartition  # masses of the explained object
-    position: int = -1  # position of the object in X, -1 for a new object
-    # position of the same or an equal object in the training data, -1 if there is none
-    itself: int = -1
+    position: int  # position of the object in X, -1 for a new object
+    own_position: int  # position of the same or an equal object in X, -1 if there is none
+    itself: int  # position of the same or an equal training object, -1 if there is none
     among_fit: bool = True  # whether X contains the training objects
     table: ObjectTable  # attribute values of all objects, not set if there are only dissimilarities
     # attribute values of the explained object, not set if there are only dissimilarities
@@ -304,25 +305,15 @@ class ExplainedObject:
     row: np.ndarray | None = None  # dissimilarity to each object of X; NaN if unknown
     reader: ObjectReader | None = None
 
-    def __init__(self, resolved: ExplainedInput, names: Index, *, is_new: bool):
+    def __init__(self, resolved: ExplainedInput, names: Index, position: int):
         self.model = resolved.model
         self.fitted = resolved.partition
         self.names = names
-        self.is_new = is_new
+        self.position = position
 
     @property
     def has_attributes(self) -> bool:
         return hasattr(self, "table")
-
-    @property
-    def own_position(self) -> int:
-        """Position of the explained object, or of an equal object, in X.
-
-        -1 if X does not contain it.
-        """
-        if self.position >= 0 or not self.among_fit:
-            return self.position
-        return self.itself
 
     def object_name(self, position: int) -> Hashable:
         if self.names is None:
@@ -433,10 +424,6 @@ class ExplainedObject:
         point = self.reader.coordinates(self._point[None])
         return AttributeSource(numbers, metric).between(point, numbers, exact=True)[0]
 
-    def shares(self, positions: np.ndarray) -> np.ndarray:
-        """Return the share of each attribute in the squared distance to each of the objects."""
-        return normalize_shares(squared_differences(self.table, self.cells, positions))
-
     @property
     def _point(self) -> np.ndarray:
         return np.array([cell[0] for cell in self.cells])
@@ -534,9 +521,8 @@ def _resolve_among_attributes(
         index = partition.index
     position = inputs.find_object(i, index, len(table), image)
     is_new = position < 0
-    obj = ExplainedObject(resolved, index, is_new=is_new)
+    obj = ExplainedObject(resolved, index, position)
     obj.table = table
-    obj.position = position
     obj.cells = table.parse_row(i) if is_new else table.row(position)
     if is_evidential:
         if is_new:
@@ -554,7 +540,10 @@ def _resolve_among_attributes(
     obj.partition = partition
     equal_object = table.find(obj.cells) if is_new else position
     obj.masses = _compute_masses(obj, equal_object)
-    obj.itself = equal_object if obj.among_fit else _find_in_fit(obj, table.index)
+    obj.own_position = obj.itself = equal_object
+    if not obj.among_fit:
+        obj.own_position = position
+        obj.itself = _find_in_fit(obj, table.index)
     return obj
 
 
@@ -650,9 +639,9 @@ def _resolve_among_dissimilarities(
         can_predict and not _is_data_of_fit(model, X, n, partition, position)
     ):
         position = -1
-    obj = ExplainedObject(resolved, names, is_new=position < 0)
+    obj = ExplainedObject(resolved, names, position)
     obj.partition = partition
-    obj.position = obj.itself = position
+    obj.own_position = obj.itself = position
     if can_predict:
         obj.reader = read_object(model, row, 0)
     obj.row = _expand_row(model, row, n)

@@ -25,20 +25,6 @@ from dempster.explain.comparisons import Attribute, Feature, Ranked
 from dempster.explain.inputs import join_attributes, read_attributes, resolve_input
 from dempster.partition import CredalPartition
 
-_STATISTICS = (
-    "mean",
-    "std",
-    "q25",
-    "median",
-    "q75",
-    "rest",
-    "rest_std",
-    "delta",
-    "present",
-    "missing",
-    "p",
-    "p_adjusted",
-)
 MIN_DELTA = (
     0.147  # Cliff's delta below which a difference is negligible (Romano et al., 2006)
 )
@@ -150,10 +136,15 @@ def _compare_pair(attribute: Attribute, first: Group, second: Group) -> dict[str
     b = attribute.values[second.rows]
     a = a[~np.isnan(a)]
     b = b[~np.isnan(b)]
-    row: dict[str, Any] = dict.fromkeys(
-        ("kind", "clustered", "separation", "delta", "rule", "threshold", "p"), np.nan
-    )
-    row |= {"kind": attribute.kind, "clustered": attribute.clustered, "rule": ""}
+    row: dict[str, Any] = {
+        "kind": attribute.kind,
+        "clustered": attribute.clustered,
+        "separation": np.nan,
+        "delta": np.nan,
+        "rule": "",
+        "threshold": np.nan,
+        "p": np.nan,
+    }
     if not len(a) or not len(b):
         return row
     both = np.concatenate([a, b])
@@ -259,7 +250,7 @@ class Profile:
         -------
         pandas.DataFrame
         """
-        rules.check_choice(statistic, "statistic", _STATISTICS)
+        rules.check_choice(statistic, "statistic", self.statistics)
         index = pd.Index([group.name for group in self.groups], name="group")
         sizes: dict[str, Any] = {
             "objects": [len(group) for group in self.groups],
@@ -507,9 +498,9 @@ def _statistics(
         else:
             statistics["p"] = comparisons.compare_shares(values, codes, n_groups)
         columns.append(statistics)
-    names = [name for name in _STATISTICS if name != "p_adjusted"]
     table = {
-        name: np.column_stack([column[name] for column in columns]) for name in names
+        name: np.column_stack([column[name] for column in columns])
+        for name in columns[0]
     }
     return table, distance, tests
 

@@ -459,16 +459,15 @@ def retention_curve(
     if doubt is None:
         ranking = doubt_scores(credal)
     else:
-        ranking = rules.as_reals(rules.reorder_like(doubt, credal.index), "doubt")
-        ranking = ranking.astype(float, copy=False)
-        if ranking.shape != (n,) or not np.isfinite(ranking).all():
+        ranking = rules.as_numbers(rules.reorder_like(doubt, credal.index), "doubt")
+        if ranking.shape != (n,):
             raise InvalidParameterError(
-                "doubt", must=f"contain {n} finite numbers, got shape {ranking.shape}"
+                "doubt", must=f"contain {n} numbers, got shape {ranking.shape}"
             )
     kept = _SHARES
     if shares is not None:
         kept = np.unique(rules.as_floats(shares, "shares"))
-    if kept.ndim != 1 or len(kept) == 0 or not ((kept > 0) & (kept <= 1)).all():
+    if len(kept) == 0 or not ((kept > 0) & (kept <= 1)).all():
         raise InvalidParameterError("shares", "numbers above 0 and at most 1", shares)
     order = np.lexsort((np.random.default_rng(0).permutation(n), ranking))
     selections = [order[: max(int(share * n + _ROUNDING), 1)] for share in kept]

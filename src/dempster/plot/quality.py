@@ -15,7 +15,7 @@ from dempster._text import format_count, printable, shorten
 from dempster._validation import (
     as_boolean,
     as_labels,
-    as_reals,
+    as_numbers,
     check,
     convert_fields,
     flag,
@@ -417,14 +417,12 @@ class RejectionCurve:
         RejectionCurve
         """
         wrong = as_boolean(wrong, "wrong")
-        loss = as_reals(expected_loss, "expected_loss")
+        loss = as_numbers(expected_loss, "expected_loss")
         if wrong.ndim != 1 or len(wrong) == 0 or loss.shape != wrong.shape:
             shapes = f"{wrong.shape} and {loss.shape}"
             raise InvalidInputError(
                 f"wrong and expected_loss must have the same shape (n,) with n > 0, got {shapes}"
             )
-        if not np.isfinite(loss).all():
-            raise InvalidParameterError("expected_loss", must="be finite")
         order = np.argsort(loss, kind="stable")
         loss = loss[order]
         is_last_of_group = np.append(np.diff(loss) > 1e-12, True)
