@@ -296,8 +296,10 @@ class ExplainedObject:
     partition: CredalPartition  # partition of the objects of X
     masses: CredalPartition  # masses of the explained object
     position: int  # position of the object in X, -1 for a new object
-    own_position: int  # position of the same or an equal object in X, -1 if there is none
-    itself: int  # position of the same or an equal training object, -1 if there is none
+    # position of the same or an equal object in X, -1 if there is none
+    own_position: int
+    # position of the same or an equal object in the training data, -1 if there is none
+    itself: int
     among_fit: bool = True  # whether X contains the training objects
     table: ObjectTable  # attribute values of all objects, not set if there are only dissimilarities
     # attribute values of the explained object, not set if there are only dissimilarities

@@ -57,9 +57,6 @@ class Resampling:
                 "estimator",
                 must=f"be a clusterer, got {rule.format_value(self.estimator)}",
             )
-        if hasattr(self.X, "__array__") and not hasattr(self.X, "__getitem__"):
-            with rule.validating_table(self.X, "X"):
-                object.__setattr__(self, "X", np.asarray(self.X))
 
     @property
     def n_objects(self) -> int:
