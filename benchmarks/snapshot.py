@@ -766,7 +766,6 @@ def supervised_cases(
             known,
             new,
         )
-    yield "mmc-diagonal", lambda: m.MMC(diagonal=True), iris, known, new
     for name in ("FDA", "KFDA", "LFDA"):
         yield name.lower(), lambda n=name: getattr(m, n)(), iris, labels, new
         yield (
@@ -783,20 +782,7 @@ def supervised_cases(
             labels,
             single[::7],
         )
-    yield (
-        "lfda-plain",
-        lambda: m.LFDA(2, embedding="plain", n_neighbors=3),
-        iris,
-        labels,
-        new,
-    )
-    yield (
-        "lfda-orthonormal",
-        lambda: m.LFDA(2, embedding="orthonormalized"),
-        iris,
-        labels,
-        new,
-    )
+    yield "lfda-two", lambda: m.LFDA(2, n_neighbors=3), iris, labels, new
 
     given = Mixture(3, model="VVE").fit(iris).parameters_
     weights = {"sample_weight": d["weights"]}

@@ -23,7 +23,6 @@ CHECKED = [
 ]
 VARIANTS = [
     PCCA(regularization=0.1, max_pairs=300),
-    MMC(diagonal=True),
 ]
 
 
@@ -389,7 +388,6 @@ def test_not_fitted(learner):
         (FDA, "regularization", -1),
         (KFDA, "gamma", 0),
         (LFDA, "n_neighbors", 0),
-        (LFDA, "embedding", "qr"),
         (MMC, "regularization", 0),
         (MMC, "max_iter", 0),
         (DMLEig, "smoothing", 0),

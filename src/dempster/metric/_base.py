@@ -393,11 +393,11 @@ def limit_threads(size: int) -> AbstractContextManager[None]:
 def minimize_array(
     evaluate: Callable[[np.ndarray], tuple[float, np.ndarray]],
     start: np.ndarray,
-    check: Callable[[np.ndarray, float], bool],
+    check: Callable[[float], bool],
     max_iter: int,
     **options: Any,
 ) -> tuple[np.ndarray, bool]:
-    """Minimize a function of an array by L-BFGS until ``check(point, value)`` is True.
+    """Minimize a function of an array by L-BFGS until ``check(value)`` is True.
 
     ``evaluate`` returns the value and the gradient. Return the final point, and whether the search
     ended before ``max_iter`` iterations.
@@ -408,9 +408,7 @@ def minimize_array(
         return value, gradient.reshape(-1)
 
     def stop_if_done(intermediate_result: OptimizeResult) -> None:
-        if check(
-            intermediate_result.x.reshape(start.shape), float(intermediate_result.fun)
-        ):
+        if check(float(intermediate_result.fun)):
             raise StopIteration
 
     limits = {"maxiter": max_iter, "maxfun": 20 * max_iter, "ftol": 0.0}

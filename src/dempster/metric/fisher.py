@@ -181,8 +181,10 @@ class LFDA(ClassMetricLearner, LinearMetricLearner):
 
     where sigma_i is the distance from x_i to its ``n_neighbors``-th neighbor in the class. The
     method therefore brings only near objects of a class together and keeps the clusters of a class
-    separate. There may be more features than classes. For nonlinear features, apply scikit-learn's
-    ``KernelPCA`` first.
+    separate. Features of unit local variance within classes are multiplied by the square roots of
+    their eigenvalues, which gives more weight to the features that separate the classes best. There
+    may be more features than classes. For nonlinear features, apply scikit-learn's ``KernelPCA``
+    first.
 
     Parameters
     ----------
@@ -191,11 +193,6 @@ class LFDA(ClassMetricLearner, LinearMetricLearner):
     n_neighbors : int, default=7
         Rank of the neighbor that defines sigma_i. In smaller classes, it is the farthest object of
         the class.
-    embedding : {"weighted", "plain", "orthonormalized"}, default="weighted"
-        Scaling of the features. With "plain", they have unit local variance within classes. With
-        "weighted", they are also multiplied by the square roots of the eigenvalues, which gives
-        more weight to the features that separate the classes best. With "orthonormalized", the rows
-        of ``components_`` are orthonormal.
     regularization : float >= 0, default=1e-3
         Ridge on the local scatter within classes, in units of its mean eigenvalue.
 
@@ -224,23 +221,17 @@ class LFDA(ClassMetricLearner, LinearMetricLearner):
     """
 
     _needs_square_matrices = True
-    _rules = {
-        **METRIC_RULES,
-        "n_neighbors": rule.integer(1),
-        "embedding": rule.choice("weighted", "plain", "orthonormalized"),
-    }
+    _rules = {**METRIC_RULES, "n_neighbors": rule.integer(1)}
 
     def __init__(
         self,
         n_components: int | None = None,
         *,
         n_neighbors: int = 7,
-        embedding: str = "weighted",
         regularization: float = 1e-3,
     ):
         self.n_components = n_components
         self.n_neighbors = n_neighbors
-        self.embedding = embedding
         self.regularization = regularization
 
     def _learn_classes(self, data: np.ndarray, classes: Classes) -> np.ndarray:
@@ -248,19 +239,6 @@ class LFDA(ClassMetricLearner, LinearMetricLearner):
         labeled = data[classes.positions].astype(np.float64, copy=False)
         affinity = partial(local_affinity, n_neighbors=self.n_neighbors)
         within, between = local_scatters(labeled, classes, affinity)
-        eigenvalues, vectors = self._leading(within, between, q)
-        vectors = fix_signs(vectors * np.sqrt(len(labeled)))
-        if self.embedding == "weighted":
-            vectors = vectors * np.sqrt(eigenvalues)[:, None]
-        elif self.embedding == "orthonormalized":
-            vectors = fix_signs(np.linalg.qr(vectors.T)[0].T)
-        self.components_ = vectors.astype(data.dtype)
-        return eigenvalues
-
-    def _leading(
-        self, within: np.ndarray, between: np.ndarray, q: int
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return at most q eigenvalues lambda > 0 and vectors v: S_b v = lambda (S_w + ridge) v."""
         regular = add_ridge(within, self.regularization)
         try:
             eigenvalues, vectors = interruptible(linalg.eigh, between, regular)
@@ -275,8 +253,13 @@ class LFDA(ClassMetricLearner, LinearMetricLearner):
             )
         if self.n_components is not None and not kept.all():
             message = f"n_components={q} exceeds the number of features that separate the classes"
-            warnings.warn(f"{message}, {kept.sum()}", UserWarning, stacklevel=5)
-        return eigenvalues[kept], scale_within(vectors[kept], within, regular)
+            warnings.warn(f"{message}, {kept.sum()}", UserWarning, stacklevel=4)
+        eigenvalues = eigenvalues[kept]
+        vectors = scale_within(vectors[kept], within, regular)
+        vectors = fix_signs(vectors * np.sqrt(len(labeled)))
+        vectors = vectors * np.sqrt(eigenvalues)[:, None]
+        self.components_ = vectors.astype(data.dtype)
+        return eigenvalues
 
 
 def local_affinity(rows: np.ndarray, n_neighbors: int) -> np.ndarray:

@@ -46,45 +46,40 @@ class Whitened(NamedTuple):
     In these coordinates, the scatter of the must-links is the identity. ``inverse`` is S^-1/2. With
     more features than objects, the coordinates refer to r orthonormal directions that span all
     differences, ``basis``, shape (r, d), and the optimal metric is zero in all orthogonal
-    directions. Otherwise ``basis`` is None.
+    directions. Otherwise ``basis`` is the identity matrix.
     """
 
     cannot: np.ndarray
     inverse: np.ndarray
-    basis: np.ndarray | None
+    basis: np.ndarray
 
     def metric(self, B: np.ndarray) -> np.ndarray:
         """Return the matrix A = S^-1/2 B S^-1/2 of the metric."""
-        A = self._along_basis(B)
-        if self.basis is not None:
-            A = self.basis.T @ A @ self.basis
+        A = self.basis.T @ self._along_basis(B) @ self.basis
         return (A + A.T) / 2
 
     def root(self, B: np.ndarray, q: int) -> np.ndarray:
-        """Return the matrix L, shape (q, d), of the features with the largest eigenvalues of A."""
-        if self.basis is None:
-            return _metric_root(self.metric(B), q)
+        """Return the matrix L, shape (q, d), of the features with the largest eigenvalues of A.
+
+        L'L = A if q = d.
+        """
         r, d = self.basis.shape
-        leading = _metric_root(self._along_basis(B), min(q, r)) @ self.basis
-        return np.concatenate([fix_signs(leading), np.zeros((q - len(leading), d))])
+        eigenvalues, vectors = np.linalg.eigh(self._along_basis(B))
+        leading = slice(-1, -min(q, r) - 1, -1)
+        scales = np.sqrt(np.maximum(eigenvalues[leading], 0))[:, None]
+        L = np.zeros((q, d))
+        L[:r] = fix_signs(scales * vectors[:, leading].T @ self.basis)
+        return L
 
     def _along_basis(self, B: np.ndarray) -> np.ndarray:
         A = self.inverse @ B @ self.inverse
         return (A + A.T) / 2
 
 
-def whiten(
-    learner: str,
-    pairs: Pairs,
-    data: np.ndarray,
-    ridge: float,
-    *,
-    diagonal: bool = False,
-) -> Whitened:
+def whiten(learner: str, pairs: Pairs, data: np.ndarray, ridge: float) -> Whitened:
     """Whiten the differences of the cannot-links by the scatter matrix of the must-links.
 
-    If ``diagonal`` is True, only the diagonal of the scatter matrix is used. ``ridge`` times the
-    mean eigenvalue of the scatter matrix is added to its diagonal.
+    ``ridge`` times the mean eigenvalue of the scatter matrix is added to its diagonal.
     """
     must = pairs.differences(data, 1)
     cannot = pairs.differences(data, -1)
@@ -94,13 +89,10 @@ def whiten(
                 f"{learner} requires a {kind} between different objects; add one to constraints "
                 "or, if y has both kinds, increase max_pairs"
             )
-    basis = None if diagonal else _basis_of_differences(data[np.unique(pairs.ends)])
-    if basis is not None:
-        must = must @ basis.T
-        cannot = cannot @ basis.T
+    basis = _basis_of_differences(data[np.unique(pairs.ends)])
+    must = must @ basis.T
+    cannot = cannot @ basis.T
     scatter = must.T @ must
-    if diagonal:
-        scatter = np.diag(np.diag(scatter))
     scatter += ridge * np.trace(scatter) / data.shape[1] * np.eye(len(scatter))
     eigenvalues, vectors = interruptible(np.linalg.eigh, scatter)
     if eigenvalues[0] <= 1e-14 * eigenvalues[-1]:
@@ -112,23 +104,12 @@ def whiten(
     return Whitened(cannot @ inverse, inverse, basis)
 
 
-def _basis_of_differences(objects: np.ndarray) -> np.ndarray | None:
-    """Return directions, shape (r, d), that span all differences, or None if objects are many."""
-    if len(objects) > objects.shape[1]:
-        return None
+def _basis_of_differences(objects: np.ndarray) -> np.ndarray:
+    """Return directions, shape (r, d), that span all differences; all if objects are many."""
+    n, d = objects.shape
+    if n > d:
+        return np.eye(d)
     return interruptible(np.linalg.svd, objects - row_mean(objects), False)[2]
-
-
-def _metric_root(A: np.ndarray, q: int) -> np.ndarray:
-    """Return the matrix L, shape (q, d), of the q features with the largest eigenvalues of A.
-
-    L'L = A if q = d.
-    """
-    eigenvalues, vectors = np.linalg.eigh(A)
-    leading = slice(-1, -q - 1, -1)
-    return fix_signs(
-        np.sqrt(np.maximum(eigenvalues[leading], 0))[:, None] * vectors[:, leading].T
-    )
 
 
 def projector(differences: np.ndarray) -> np.ndarray:
@@ -148,25 +129,29 @@ def ascend(
 ) -> Run[np.ndarray]:
     """Maximize a concave function of B, a positive semidefinite matrix with trace one, by L-BFGS.
 
-    The variables are a square matrix F with B = F F' / tr(F F') or, for a diagonal B, a vector f
-    with the diagonal f^2 / sum(f^2). The objective can increase by at most the largest eigenvalue
-    (or entry) of the gradient minus its inner product with B. The iterations stop when this bound
-    is at most ``tol`` times the objective, so that a converged result is a global maximum.
+    The variables are a square matrix F with B = F F' / tr(F F'). The objective can increase by at
+    most the largest eigenvalue of the gradient minus its inner product with B. The iterations stop
+    when this bound is at most ``tol`` times the objective, so that a converged result is a global
+    maximum.
     """
-    objective = _FactorObjective(problem)
-    history = [objective.evaluate(start)[0]]
+    history: list[float] = []
     converged = False
-    unit = abs(history[0]) or 1.0
+    # At the last point that was evaluated, which is the result of an iteration when it ends.
+    value: float
+    gap: Callable[[], float]
 
     def negative(factor: np.ndarray) -> tuple[float, np.ndarray]:
-        value, slope, _ = objective.evaluate(factor)
+        nonlocal value, gap
+        value, slope, gap = evaluate_factor(problem, factor)
+        if not history:
+            history.append(value)
+        unit = abs(history[0]) or 1.0
         return -value / unit, -slope / unit
 
-    def is_gap_small(factor: np.ndarray, negative_value: float) -> bool:
+    def is_gap_small(_: float) -> bool:
         nonlocal converged
-        value, _, gap = objective.evaluate(factor)
         history.append(value)
-        converged = bool(gap() <= float(tol) * abs(value))
+        converged = bool(gap() <= tol * abs(value))
         return converged
 
     factor, _ = minimize_array(
@@ -176,48 +161,19 @@ def ascend(
 
 
 def normalize_factor(factor: np.ndarray) -> np.ndarray:
-    """Return the matrix F F' / tr(F F') for a matrix F, or f^2 / sum(f^2) for a vector f."""
-    product = factor**2 if factor.ndim == 1 else factor @ factor.T
-    return product / np.vdot(factor, factor)
+    """Return the matrix F F' / tr(F F')."""
+    return factor @ factor.T / np.vdot(factor, factor)
 
 
-class _FactorObjective:
-    """Objective as a function of the factor F.
-
-    The last result is cached, because it is used twice.
-    """
-
-    def __init__(self, problem: Problem):
-        self.problem = problem
-        self.last = np.empty(0)
-        self.result: tuple[float, np.ndarray, Callable[[], float]]
-
-    def evaluate(
-        self, factor: np.ndarray
-    ) -> tuple[float, np.ndarray, Callable[[], float]]:
-        """Return the value, the gradient, and a function that bounds the possible increase."""
-        if not np.array_equal(factor, self.last):
-            self.last = factor.copy()
-            self.result = self._compute(factor)
-        return self.result
-
-    def _compute(
-        self, factor: np.ndarray
-    ) -> tuple[float, np.ndarray, Callable[[], float]]:
-        B = normalize_factor(factor)
-        value, gradient = self.problem(B)
-        inner = np.vdot(gradient, B)
-        is_diagonal = factor.ndim == 1
-        product = gradient * factor if is_diagonal else gradient @ factor
-        slope = 2 * (product - inner * factor) / np.vdot(factor, factor)
-
-        def gap() -> float:
-            largest = (
-                gradient.max() if is_diagonal else np.linalg.eigvalsh(gradient)[-1]
-            )
-            return float(largest) - inner
-
-        return value, slope, gap
+def evaluate_factor(
+    problem: Problem, factor: np.ndarray
+) -> tuple[float, np.ndarray, Callable[[], float]]:
+    """Return the objective, its gradient with respect to F, and a function that bounds its rise."""
+    B = normalize_factor(factor)
+    value, gradient = problem(B)
+    inner = np.vdot(gradient, B)
+    slope = 2 * (gradient @ factor - inner * factor) / np.vdot(factor, factor)
+    return value, slope, lambda: float(np.linalg.eigvalsh(gradient)[-1]) - inner
 
 
 class FullMetricLearner(PairMetricLearner, LinearMetricLearner):
@@ -228,7 +184,6 @@ class FullMetricLearner(PairMetricLearner, LinearMetricLearner):
         **METRIC_RULES,
         "regularization": rule.real(0, open_low=True),
     }
-    diagonal = False
 
     def _maximize(self, U: np.ndarray) -> Run[np.ndarray]:
         """Maximize the objective, given the whitened differences of the cannot-links."""
@@ -239,15 +194,10 @@ class FullMetricLearner(PairMetricLearner, LinearMetricLearner):
     ) -> Run[np.ndarray]:
         q = self._number_of_components(data.shape[1], f"n_features={data.shape[1]}")
         objects = data.astype(np.float64, copy=False)
-        learner = type(self).__name__
-        coordinates = whiten(
-            learner, pairs, objects, self.regularization, diagonal=bool(self.diagonal)
-        )
+        coordinates = whiten(type(self).__name__, pairs, objects, self.regularization)
         with limit_threads(coordinates.cannot.shape[1]):
             run = self._maximize(coordinates.cannot)
         B = normalize_factor(run.model)
-        if B.ndim == 1:
-            B = np.diag(B)
         self.metric_matrix_ = coordinates.metric(B)
         self.components_ = coordinates.root(B, q).astype(data.dtype)
         return run
@@ -272,9 +222,6 @@ class MMC(FullMetricLearner):
     ----------
     n_components : int, optional
         Number of features, those with the largest eigenvalues of A; by default n_features.
-    diagonal : bool, default=False
-        Whether to learn a diagonal A, that is, weights of the attributes. The published variant
-        minimizes sum_ML u'Au - ln sum_CL sqrt(u'Au), which has the same solution up to a factor.
     regularization : float > 0, default=1e-6
         Ridge on the scatter of the must-links, in units of its mean eigenvalue. Use a larger value
         if there are fewer must-links than attributes. Otherwise A is concentrated on directions in
@@ -319,13 +266,10 @@ class MMC(FullMetricLearner):
            [ 0.,  0.]])
     """
 
-    _rules = {**FullMetricLearner._rules, "diagonal": rule.flag}
-
     def __init__(
         self,
         n_components: int | None = None,
         *,
-        diagonal: bool = False,
         regularization: float = 1e-6,
         max_pairs: int = 10_000,
         max_iter: int = 1000,
@@ -335,13 +279,8 @@ class MMC(FullMetricLearner):
         super().__init__(
             n_components, regularization, max_pairs, max_iter, tol, random_state
         )
-        self.diagonal = diagonal
 
     def _maximize(self, U: np.ndarray) -> Run[np.ndarray]:
-        if self.diagonal:
-            start = np.where(np.any(U, axis=0), 1.0, 0.0)
-            problem = partial(sum_of_diagonal_distances, U**2)
-            return ascend(problem, start, self.max_iter, self.tol)
         return ascend(
             partial(sum_of_distances, U), projector(U), self.max_iter, self.tol
         )
@@ -349,25 +288,10 @@ class MMC(FullMetricLearner):
 
 def sum_of_distances(U: np.ndarray, B: np.ndarray) -> tuple[float, np.ndarray]:
     """Return sum_n sqrt(u_n' B u_n) and its gradient with respect to B; U has the rows u_n."""
-    value, weights = _sum_of_roots(np.einsum("nd,nd->n", U @ B, U))
-    return value, (U.T * weights) @ U
-
-
-def sum_of_diagonal_distances(
-    squares: np.ndarray, b: np.ndarray
-) -> tuple[float, np.ndarray]:
-    """Return sum_n sqrt(sum_k b_k u_nk^2) and its gradient with respect to b.
-
-    ``squares`` contains u_nk^2.
-    """
-    value, weights = _sum_of_roots(squares @ b)
-    return value, weights @ squares
-
-
-def _sum_of_roots(squared: np.ndarray) -> tuple[float, np.ndarray]:
-    squared = np.maximum(squared, 0)
+    squared = np.maximum(np.einsum("nd,nd->n", U @ B, U), 0)
     smallest = max(_MIN_SQUARE * squared.mean(), np.finfo(float).tiny)
-    return float(np.sqrt(squared).sum()), 0.5 / np.sqrt(np.maximum(squared, smallest))
+    weights = 0.5 / np.sqrt(np.maximum(squared, smallest))
+    return float(np.sqrt(squared).sum()), (U.T * weights) @ U
 
 
 class DMLEig(FullMetricLearner):

@@ -144,7 +144,7 @@ def _descend(
         value, gradient = loss.value_and_gradient(scaled / unit)
         return value, gradient / unit
 
-    def is_decrease_small(scaled: np.ndarray, value: float) -> bool:
+    def is_decrease_small(value: float) -> bool:
         nonlocal settled
         history.append(value)
         settled = history[-2] - history[-1] <= tol * max(abs(history[-2]), 1e-2)
