@@ -101,6 +101,7 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         self
         """
         with fit_transaction(self) as draft:
+            validation.check_parameters(draft, draft._rules)
             draft._fit(X, y)
         return self
 
@@ -118,8 +119,20 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
     def _validate_training(
         self, X: Any, y: Any, **options: Any
     ) -> tuple[np.ndarray, Targets]:
-        """Validate the parameters, X and y, set ``classes_``, and return X and the labels."""
-        validation.check_parameters(self, self._rules)
+        """Validate X and y, set ``classes_``, and return X and the labels."""
+        data, targets = self._validate_labeled(X, y, **options)
+        if len(targets.names) < 2:
+            (name,) = targets.names.tolist()
+            raise InvalidParameterError(
+                "y", must=f"contain at least two classes, got one class: {name!r}"
+            )
+        self.classes_ = targets.names
+        return data, targets
+
+    def _validate_labeled(
+        self, X: Any, y: Any, **options: Any
+    ) -> tuple[np.ndarray, Targets]:
+        """Validate objects and their labels."""
         if y is None:
             message = f"{type(self).__name__} requires y to be passed, but the target y is None"
             raise InvalidParameterError("y", message=message)
@@ -131,12 +144,6 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
             targets = hard_targets(validation.reorder_like(y, names))
         with validation.validating_labels(y, "y"):
             check_consistent_length(data, targets.indicators)
-        if len(targets.names) < 2:
-            (name,) = targets.names.tolist()
-            raise InvalidParameterError(
-                "y", must=f"contain at least two classes, got one class: {name!r}"
-            )
-        self.classes_ = targets.names
         return data, targets
 
     def _validate_objects(self, X: Any, *, reset: bool, **options: Any) -> np.ndarray:

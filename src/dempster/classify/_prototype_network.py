@@ -16,7 +16,6 @@ from dempster._validation import as_numbers
 from dempster.classify._base import EvidentialClassifier, Targets
 from dempster.optimize.blocks import block_map
 from dempster.optimize.descent import Run
-from dempster.optimize.k_means import k_means
 from dempster.optimize.lbfgs import minimize_lbfgs
 
 Cost = Callable[[np.ndarray], tuple[float, np.ndarray]]
@@ -190,10 +189,10 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
         In case of ties, return the largest candidate.
         """
         strength = self.regularization
-        if isinstance(strength, str) or np.ndim(strength) > 0:
-            grid = np.array(self._strengths)
-            if not isinstance(strength, str):
-                grid = as_numbers(strength, "regularization", 0)
+        if isinstance(strength, str):
+            strength = self._strengths
+        if np.ndim(strength) > 0:
+            grid = as_numbers(strength, "regularization", 0)
             if grid.ndim != 1 or not len(grid):
                 raise InvalidParameterError(
                     "regularization", "a list of numbers", strength
@@ -234,40 +233,28 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
 
 def _folds(targets: Targets, cv: int, rng: Any) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return the rows for training and validation of each fold, stratified by class if hard."""
-    from sklearn.model_selection import KFold, StratifiedKFold
+    from sklearn.model_selection import KFold, PredefinedSplit, StratifiedKFold
 
     n = len(targets)
+    codes = targets.codes
     if cv > n:
         raise InvalidParameterError(
             "cv", f"at most the number of training objects, {n}", cv
         )
-    codes = targets.codes
-    if codes is not None and np.unique(codes, return_counts=True)[1].min() >= cv:
-        folds = StratifiedKFold(cv, shuffle=True, random_state=rng)
-        return list(folds.split(np.zeros(n), codes))
-    if codes is not None and np.bincount(codes).max() >= cv:
-        # Assign objects to folds class by class. StratifiedKFold would warn that a class has fewer
-        # objects than folds.
-        fold = np.empty(n, dtype=int)
-        members = [np.flatnonzero(codes == k) for k in np.unique(codes)]
-        order = np.concatenate([rng.permutation(rows) for rows in members])
-        fold[order] = np.arange(n) % cv
-        return [
-            (np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(cv)
-        ]
-    return list(KFold(cv, shuffle=True, random_state=rng).split(np.zeros(n)))
-
-
-def cluster_objects(
-    X: np.ndarray, weights: np.ndarray, n_clusters: int, rng: Any
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the cluster centers and the cluster of each object, computed by weighted k-means."""
-    unique: set[bytes] = set()
-    for row in X:  # Usually the first few rows suffice.
-        unique.add((row + 0.0).tobytes())  # -0.0 and 0.0 are equal.
-        if len(unique) == n_clusters:
-            break
-    return k_means(X, len(unique), rng, weights)
+    splitter: Any = KFold(cv, shuffle=True, random_state=rng)
+    if codes is not None:
+        sizes = np.bincount(codes)
+        if sizes.min() >= cv:
+            splitter = StratifiedKFold(cv, shuffle=True, random_state=rng)
+        elif sizes.max() >= cv:
+            # Assign objects to folds class by class. StratifiedKFold would warn that a class has
+            # fewer objects than folds.
+            fold = np.empty(n, dtype=int)
+            members = [np.flatnonzero(codes == k) for k in range(len(sizes))]
+            order = np.concatenate([rng.permutation(rows) for rows in members])
+            fold[order] = np.arange(n) % cv
+            splitter = PredefinedSplit(fold)
+    return list(splitter.split(np.zeros(n), codes))
 
 
 def allocate(sizes: Sequence[float], limits: Sequence[int], total: int) -> np.ndarray:
@@ -278,8 +265,7 @@ def allocate(sizes: Sequence[float], limits: Sequence[int], total: int) -> np.nd
     limit = np.asarray(limits)
     count = np.zeros(len(limit), dtype=int)
     order = np.argsort(-np.asarray(sizes), kind="stable")
-    while count.sum() < total and (count < limit).any():
-        for k in order:
-            if count[k] < limit[k] and count.sum() < total:
-                count[k] += 1
+    for _ in range(min(total, limit.sum())):
+        smallest = min(order, key=lambda k: (count[k] >= limit[k], count[k]))
+        count[smallest] += 1
     return count

@@ -20,13 +20,7 @@ from dempster._random import as_random_state
 from dempster._types import MaybeUnset, Seed
 from dempster.belief import MassFunctions
 from dempster.belief.p_values import upper_weights
-from dempster.classify._base import (
-    EvidentialClassifier,
-    Targets,
-    encode_classes,
-    hard_targets,
-    is_soft,
-)
+from dempster.classify._base import EvidentialClassifier, encode_classes
 from dempster.classify._class_hulls import ClassHulls, numeric_attributes
 from dempster.classify.eknn import EKNNClassifier
 
@@ -232,29 +226,37 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
     # ---- training and calibration ----------------------------------------------------------------
 
     def _validate_objects(self, X: Any, *, reset: bool, **options: Any) -> Any:
-        estimator = EKNNClassifier() if self.estimator is None else self.estimator
-        return rule.validate_wrapped(self, X, estimator, reset=reset)
+        return rule.validate_wrapped(self, X, self._classifier, reset=reset)
+
+    @property
+    def _classifier(self) -> Any:
+        return EKNNClassifier() if self.estimator is None else self.estimator
 
     def _fit(self, X: Any, y: Any) -> None:
-        rule.check_parameters(self, self._rules)
         rng = as_random_state(self.random_state)
-        if isinstance(self.estimator, FrozenEstimator):
-            data, codes = self._validate_calibration(X, y)
+        is_frozen = isinstance(self.estimator, FrozenEstimator)
+        validate = self._validate_labeled if is_frozen else self._validate_training
+        data, targets = validate(X, y)
+        if targets.codes is None:
+            raise InvalidParameterError("y", must="contain classes, got soft labels")
+        codes = targets.codes
+        if is_frozen:
+            check_is_fitted(self.estimator)
+            self.classes_ = np.asarray(self.estimator.classes_)
+            expected = "classes of the fitted estimator"
+            names = targets.names.tolist()
+            codes = encode_classes(names, self.classes_.tolist(), expected)[codes]
             parts = [np.arange(len(codes))]
             reference = rng.permutation(len(codes))[: max(1, len(codes) // 2)]
             references = [np.sort(reference)]
             self.estimators_ = [self.estimator]
         else:
-            data, targets = self._validate_training(X, y)
-            if targets.codes is None:
-                raise InvalidParameterError(
-                    "y", must="contain classes, got soft labels"
-                )
-            codes = targets.codes
             parts = self._divide(codes, rng)
             references = [np.setdiff1d(np.arange(len(codes)), part) for part in parts]
+            labels = targets.names[codes]
             self.estimators_ = [
-                self._fit_classifier(rows, data, targets) for rows in references
+                clone(self._classifier).fit(_safe_indexing(data, rows), labels[rows])
+                for rows in references
             ]
         self.calibration_folds_ = np.repeat(
             np.arange(len(parts)), [len(part) for part in parts]
@@ -283,26 +285,6 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         self.calibration_weights_ = np.concatenate(weights)
         self.calibration_distances_ = np.concatenate(distances)
 
-    def _validate_calibration(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
-        """Validate X and y for a fitted estimator, and return X and the codes of the classes."""
-        check_is_fitted(self.estimator)
-        data = self._validate_objects(X, reset=True)
-        if y is None or is_soft(y):
-            raise InvalidParameterError(
-                "y", must="contain the classes of the calibration objects"
-            )
-        targets = hard_targets(rule.reorder_like(y, rule.row_index(X)))
-        if len(targets) != len(data):
-            raise InvalidParameterError(
-                "y", f"the classes of {len(data)} objects", len(targets)
-            )
-        self.classes_ = np.asarray(self.estimator.classes_)
-        names = targets.names.tolist()
-        expected = "classes of the fitted estimator"
-        return data, encode_classes(names, self.classes_.tolist(), expected)[
-            targets.codes
-        ]
-
     def _divide(
         self, codes: np.ndarray, rng: np.random.RandomState
     ) -> list[np.ndarray]:
@@ -323,12 +305,6 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
             raise InvalidParameterError(
                 "y", message=f"y cannot be divided for calibration: {error}"
             ) from error
-
-    def _fit_classifier(self, rows: np.ndarray, data: Any, targets: Targets) -> Any:
-        """Return a classifier that is fitted to the objects in ``rows``."""
-        assert targets.codes is not None
-        model = EKNNClassifier() if self.estimator is None else clone(self.estimator)
-        return model.fit(_safe_indexing(data, rows), targets.names[targets.codes[rows]])
 
     def _warn_few_objects(self) -> None:
         """Warn if there are too few calibration objects to exclude a class."""

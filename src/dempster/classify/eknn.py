@@ -307,41 +307,34 @@ class EKNNClassifier(EvidentialClassifier):
         self, others: _Neighbors, targets: Targets, start: np.ndarray
     ) -> Run[np.ndarray]:
         """Return the scales with the smallest cost, or the initial scales if they are fixed."""
-        if self._soft is not None:
-            return self._learn_from_soft(others, targets, start)
-        mixing = 1 / len(start) if self.mixing is None else self.mixing
-        cost = partial(
-            cost_and_gradient,
-            squared=others.squared,
-            classes=others.classes,
-            targets=targets.indicators,
-            alpha=self.reliability,
-            mixing=mixing,
-        )
-        if self.gamma is not None or not self.optimize:
-            return Run(start, [cost(start)[0]], converged=True)
-        lower = _MIN_GAMMA / self._spreads
-        return _minimize_above(cost, start, lower, max_iter=self.max_iter, tol=self.tol)
-
-    def _learn_from_soft(
-        self, others: _Neighbors, targets: Targets, start: np.ndarray
-    ) -> Run[np.ndarray]:
-        assert self._soft is not None
+        is_fixed = self.gamma is not None or not self.optimize
+        limits: dict[str, Any] = {"max_iter": self.max_iter, "tol": self.tol}
+        if self._soft is None:
+            mixing = 1 / len(start) if self.mixing is None else self.mixing
+            cost = partial(
+                cost_and_gradient,
+                squared=others.squared,
+                classes=others.classes,
+                targets=targets.indicators,
+                alpha=self.reliability,
+                mixing=mixing,
+            )
+            if is_fixed:
+                return Run(start, [cost(start)[0]], converged=True)
+            return _minimize_above(cost, start, _MIN_GAMMA / self._spreads, **limits)
         # For pignistic probabilities, each class gets an equal share of the mass of every set that
         # contains it.
         share = self._soft.family.membership / self._soft.family.cardinality[:, None]
 
-        def cost(gamma: float) -> float:
+        def soft_cost(gamma: float) -> float:
             outputs = self._combine(others, np.full(len(start), gamma)) @ share
             return (
                 0.5 * float(((outputs - targets.indicators) ** 2).sum()) / len(outputs)
             )
 
-        if self.gamma is not None or not self.optimize:
-            return Run(start, [cost(float(start[0]))], converged=True)
-        run = minimize_scale(
-            cost, float(start[0]), max_iter=self.max_iter, tol=self.tol
-        )
+        if is_fixed:
+            return Run(start, [soft_cost(float(start[0]))], converged=True)
+        run = minimize_scale(soft_cost, float(start[0]), **limits)
         return Run(np.full(len(start), run.model), run.history, run.converged)
 
     def _error(self, masses: np.ndarray, targets: Targets) -> float:

@@ -158,7 +158,6 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
         return super().fit(X, y)
 
     def _fit(self, X: Any, y: Any) -> None:
-        rule.check_parameters(self, self._rules)
         if self.prefit:
             data = self._use_fitted(X, y)
         else:
@@ -180,7 +179,7 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
         self.slopes_, self.offsets_ = least_informative(
             layer.coefficients, layer.intercepts, self.feature_means_
         )
-        self._check_probabilities(data, features)
+        self._check_outputs(data, features)
 
     @property
     def _layer(self) -> LinearLayer:
@@ -210,16 +209,30 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
             encode_classes(names, self.classes_.tolist(), expected)
         return data
 
-    def _check_probabilities(self, data: Any, features: np.ndarray) -> None:
-        """Raise if the probabilities are not the softmax of the scores."""
+    def _check_outputs(self, data: Any, features: np.ndarray) -> None:
+        """Raise if the outputs are not the softmax of the scores.
+
+        Outputs of a network may also be the scores or the logarithms of the softmax.
+        """
         rows = np.arange(min(200, len(features)))
-        expected = self._layer.probabilities(_safe_indexing(data, rows))
-        actual = self._evidence(features[rows]).probabilities
-        if np.abs(expected - actual).max() > _TOLERANCE:
-            description = (
+        layer = self._layer
+        outputs = layer.outputs(_safe_indexing(data, rows))
+        scores = features[rows] @ layer.coefficients + layer.intercepts
+        forms = [softmax(scores, axis=1)]
+        if is_network(self.estimator_):
+            forms += [scores, log_softmax(scores, axis=1)]
+        if outputs.shape[1] == 1:  # the log-odds or the probability of the second class
+            log_odds = scores[:, 1:] - scores[:, :1]
+            forms = [log_odds, expit(log_odds)]
+        if not any(
+            outputs.shape == form.shape
+            and np.allclose(outputs, form, atol=_TOLERANCE, rtol=_TOLERANCE)
+            for form in forms
+        ):
+            expected = (
                 "a classifier whose probabilities are the softmax of its linear scores"
             )
-            raise InvalidParameterError("estimator", description, type(self.estimator_))
+            raise InvalidParameterError("estimator", expected, type(self.estimator_))
 
     # ---- prediction ------------------------------------------------------------------------------
 
@@ -329,8 +342,8 @@ class LinearLayer:
     features: Callable[
         [Any], np.ndarray
     ]  # computes the features of n objects, shape (n, J)
-    # computes the probabilities of n objects, shape (n, M)
-    probabilities: Callable[[Any], np.ndarray]
+    # computes the probabilities of n objects, shape (n, M), or the outputs of a network
+    outputs: Callable[[Any], np.ndarray]
 
     @property
     def n_classes(self) -> int:
@@ -349,7 +362,7 @@ def find_last_layer(estimator: Any) -> LinearLayer:
         return replace(
             inner,
             features=lambda X: inner.features(transform(X)),
-            probabilities=lambda X: inner.probabilities(transform(X)),
+            outputs=lambda X: inner.outputs(transform(X)),
         )
     if hasattr(estimator, "coefs_") and hasattr(estimator, "intercepts_"):
         return _layer_of_perceptron(estimator)
@@ -439,39 +452,8 @@ def _layer_of_network(network: Any) -> LinearLayer:
         return features, outputs.double().cpu().numpy().reshape(len(values), -1)
 
     coefficients = last.weight.detach().double().cpu().numpy().T
-    bias = np.zeros(coefficients.shape[1])
+    bias = np.zeros(1)
     if last.bias is not None:
         bias = last.bias.detach().double().cpu().numpy()
-    return LinearLayer(
-        *_to_scores(coefficients, bias),
-        features=lambda X: run(X)[0],
-        probabilities=lambda X: _network_probabilities(*run(X), coefficients, bias),
-    )
-
-
-def _network_probabilities(
-    features: np.ndarray,
-    outputs: np.ndarray,
-    coefficients: np.ndarray,
-    bias: np.ndarray,
-) -> np.ndarray:
-    """Return the probabilities of a network.
-
-    Raise an error if its last linear layer does not determine its outputs.
-    """
-    scores = features @ coefficients + bias
-    if scores.shape[1] == 1:
-        positive = expit(scores)
-        probabilities = np.hstack([1 - positive, positive])
-        forms = [scores, positive]
-    else:
-        probabilities = softmax(scores, axis=1)
-        forms = [scores, probabilities, log_softmax(scores, axis=1)]
-    if outputs.shape != scores.shape or not any(
-        np.allclose(outputs, form, atol=_TOLERANCE, rtol=_TOLERANCE) for form in forms
-    ):
-        expected = (
-            "a network with the outputs of its last linear layer (or their softmax, "
-        )
-        raise InvalidParameterError("estimator", f"{expected}log-softmax or sigmoid)")
-    return probabilities
+    scores = _to_scores(coefficients, bias)
+    return LinearLayer(*scores, lambda X: run(X)[0], lambda X: run(X)[1])

@@ -18,10 +18,10 @@ from dempster.classify._prototype_network import (
     Problem,
     PrototypeNetworkClassifier,
     allocate,
-    cluster_objects,
 )
 from dempster.optimize.blocks import block_map, row_blocks
 from dempster.optimize.descent import Run
+from dempster.optimize.k_means import k_means
 
 # The compiled functions and a description of the model are in neural_network.c.
 _masses = kernel("""network_masses(
@@ -325,18 +325,13 @@ def _cluster_classes(
     n_unique = [len(np.unique(problem.data[rows], axis=0)) for rows in members]
     count = allocate(weights.sum(axis=0), n_unique, total)
     parts = []
-    for k, rows in enumerate(members):
-        if count[k] == 0:
-            continue
-        centers, cluster = cluster_objects(
-            problem.data[rows], weights[rows, k], count[k], rng
-        )
+    for k in np.flatnonzero(count):
+        rows = members[k]
+        centers, cluster = k_means(problem.data[rows], count[k], rng, weights[rows, k])
         beta = np.full((len(centers), weights.shape[1]), _INITIAL_BETA)
         beta[:, k] += 1
         parts.append((centers, beta, _spreads(problem.data[rows], centers, cluster)))
-    prototypes, betas, spreads = (
-        np.concatenate([part[j] for part in parts]) for j in range(3)
-    )
+    prototypes, betas, spreads = map(np.concatenate, zip(*parts, strict=True))
     return prototypes, betas, spreads
 
 
@@ -344,7 +339,7 @@ def _cluster_all(
     problem: Problem, total: int, rng: Any
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return initial prototypes, beta and mean squared distances from k-means of all objects."""
-    centers, cluster = cluster_objects(problem.data, np.ones(len(problem)), total, rng)
+    centers, cluster = k_means(problem.data, total, rng)
     proportion = np.zeros((len(centers), problem.indicators.shape[1]))
     np.add.at(proportion, cluster, problem.indicators)
     proportion /= np.maximum(

@@ -16,9 +16,9 @@ from dempster.classify._prototype_network import (
     Cost,
     Problem,
     PrototypeNetworkClassifier,
-    cluster_objects,
 )
 from dempster.classify._weights import WeightsOfEvidence, evidence_family
+from dempster.optimize.k_means import k_means
 
 _RIDGE = 1e-2  # penalty of the ridge regression that gives the initial weights
 
@@ -153,14 +153,11 @@ class EvidentialRBFClassifier(PrototypeNetworkClassifier):
         self, problem: Problem, n_prototypes: int, rng: np.random.RandomState
     ) -> np.ndarray:
         """Return prototypes by k-means, scales from mean distances, and weights by regression."""
-        equal_weights = np.ones(len(problem))
-        prototypes, cluster = cluster_objects(
-            problem.data, equal_weights, n_prototypes, rng
-        )
+        prototypes, cluster = k_means(problem.data, n_prototypes, rng)
         is_single = np.bincount(cluster, minlength=len(prototypes)) < 2
         if not is_single.all():
             prototypes = prototypes[~is_single]
-        squared = _squared_distances(problem.data, prototypes)
+        squared = cdist(problem.data, prototypes, "sqeuclidean")
         spread = squared.mean(axis=0)
         gamma = 1 / np.sqrt(np.where(spread > 0, spread, 1.0))
         features = np.exp(-0.5 * gamma**2 * squared)
@@ -228,7 +225,7 @@ def network_cost(
 ) -> tuple[float, np.ndarray]:
     """Compute the regularized negative mean log-likelihood and its gradient."""
     prototypes, gamma, weights = unpack(parameters, X.shape[1], contour.shape[1])
-    squared = _squared_distances(X, prototypes)
+    squared = cdist(X, prototypes, "sqeuclidean")
     s = np.exp(-0.5 * gamma**2 * squared)
     scores = s @ weights
     total, log_total = _softmax(scores)
@@ -263,10 +260,6 @@ def compute_evidence(
     X: np.ndarray, prototypes: np.ndarray, gamma: np.ndarray, weights: np.ndarray
 ) -> WeightsOfEvidence:
     """Compute the weights of evidence, which are zero for objects far from all prototypes."""
-    features = np.exp(-0.5 * gamma**2 * _squared_distances(X, prototypes))
+    features = np.exp(-0.5 * gamma**2 * cdist(X, prototypes, "sqeuclidean"))
     slopes = weights - weights.mean(axis=1, keepdims=True)
     return WeightsOfEvidence.from_features(features, slopes, np.zeros_like(slopes))
-
-
-def _squared_distances(X: np.ndarray, prototypes: np.ndarray) -> np.ndarray:
-    return cdist(X, prototypes, "sqeuclidean")

@@ -111,7 +111,6 @@ class SoftLabelClassifier(MetaEstimatorMixin, EvidentialClassifier):
         return rule.validate_wrapped(self, X, self.estimator, reset=reset)
 
     def _fit(self, X: Any, y: Any) -> None:
-        rule.check_parameters(self, self._rules)
         data, targets = self._validate_training(X, _as_labels(y))
         masses, self.focal_sets_ = _label_masses(targets)
         values, vectors = np.linalg.eigh(self.focal_sets_.jaccard)
