@@ -712,7 +712,6 @@ def supervised_cases(
         labels,
         new,
     )
-    yield "evidence-soft", lambda: c.EvidenceFromClassifier(), iris, soft, new
     source = c.EKNNClassifier(5).fit(iris[::2], y[::2]).predict_mass(iris)
     said = {"y": rng.permutation(y)}
     weighted = {**said, "sample_weight": d["weights"]}
@@ -889,7 +888,6 @@ def _answers(model: Any, new: Any) -> dict[str, np.ndarray]:
         "predict",
         "transform",
         "score_samples",
-        "contour",
         "conflict",
     ):
         if hasattr(model, method):

@@ -270,7 +270,6 @@ def test_targets_of_soft_labels():
     )
     targets = Identity().fit(np.ones((4, 3)), labels).targets_
     assert targets.names.tolist() == ["c", "a", "b"]
-    assert len(targets) == 4
     np.testing.assert_allclose(
         targets.indicators, [[0, 0, 1], [0.5, 0.25, 0.25], [1 / 3] * 3, [0, 1, 0]]
     )

@@ -65,10 +65,9 @@ def test_agrees_with_the_reference(reference, name):
     )
     family = FocalSets.full(targets.shape[1], empty=False)
     case.assert_equal("prob_test_init", evidence.probabilities)
-    case.assert_equal(
-        "mass_test_init", MassFunctions(evidence.masses(family), family).to_dense()
-    )
-    case.assert_equal("pl_test_init", evidence.contour)
+    masses = MassFunctions(evidence.masses(family), family)
+    case.assert_equal("mass_test_init", masses.to_dense())
+    case.assert_equal("pl_test_init", masses.contour)
     case.assert_equal("conf_test_init", evidence.conflict)
     final = rbf.compute_evidence(case["xtest"], case["P"], case["Gamma"], case["W"])
     case.assert_equal("prob_test", final.probabilities, rtol=1e-6, atol=1e-9)

@@ -390,7 +390,6 @@ def test_not_fitted(learner):
         (LFDA, "n_neighbors", 0),
         (MMC, "regularization", 0),
         (MMC, "max_iter", 0),
-        (DMLEig, "smoothing", 0),
     ],
 )
 def test_invalid_parameters(learner, parameter, value):

@@ -117,26 +117,24 @@ def test_dml_eig_is_feasible_and_optimal(problem):
     assert smallest > 2 * squared(cannot, np.eye(X.shape[1]) / (must**2).sum()).min()
 
 
-def test_dml_eig_shares_its_weight():
+def test_dml_eig_shares_its_weight(monkeypatch):
     """The smallest distance of two orthogonal cannot-links is largest if both distances are equal."""
     X = np.array([[0.0, 0], [1, 0], [0, 1], [0, 2]])
     known = Constraints(must_link=[(0, 2)], cannot_link=[(0, 1), (0, 3)])
     # The ridge makes the scatter of the must-link proportional to the identity.
-    model = DMLEig(regularization=1e6, smoothing=1e-5, tol=1e-5).fit(
-        X, constraints=known
-    )
+    monkeypatch.setattr(full_metric, "_SMOOTHING", np.geomspace(0.1, 1e-5, 5))
+    model = DMLEig(regularization=1e6, tol=1e-5).fit(X, constraints=known)
     weights = np.diag(model.metric_matrix_) / np.trace(model.metric_matrix_)
     np.testing.assert_allclose(weights, [0.8, 0.2], atol=2e-3)
 
 
-def test_less_smoothing_is_nearer_the_minimum(problem):
+def test_less_smoothing_is_nearer_the_minimum(problem, monkeypatch):
     X, known, _, cannot = problem
-    smallest = [
-        squared(
-            cannot, DMLEig(smoothing=s).fit(X, constraints=known).metric_matrix_
-        ).min()
-        for s in (1, 1e-1, 1e-3)
-    ]
+    smallest = []
+    for degrees in ([1.0], [0.1], [0.1, 0.01, 0.001]):
+        monkeypatch.setattr(full_metric, "_SMOOTHING", degrees)
+        A = DMLEig().fit(X, constraints=known).metric_matrix_
+        smallest.append(squared(cannot, A).min())
     assert max(smallest[:2]) < smallest[2]
 
 

@@ -39,8 +39,12 @@ class Targets:
     codes: np.ndarray | None
     soft: MassFunctions | None  # normalized mass functions; None for hard labels
 
-    def __len__(self) -> int:
-        return len(self.codes if self.codes is not None else self.soft)  # type: ignore[arg-type]
+    @property
+    def hard_codes(self) -> np.ndarray:
+        """Codes of hard labels; soft labels raise an error."""
+        if self.codes is None:
+            raise InvalidParameterError("y", must="contain classes, got soft labels")
+        return self.codes
 
     @cached_property
     def indicators(self) -> np.ndarray:
@@ -163,6 +167,11 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
             check(values, "X")
         return values
 
+    def _validate_new(self, X: Any) -> np.ndarray:
+        """Validate objects to classify; raise an error before `fit`."""
+        check_is_fitted(self, "classes_")
+        return self._validate_objects(X, reset=False)
+
     # ---- prediction ------------------------------------------------------------------------------
 
     def predict_mass(self, X: Any) -> MassFunctions:
@@ -179,8 +188,7 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
             One mass function for each row of X, whose frame is ``classes_``. If X is a pandas
             DataFrame, its index is kept.
         """
-        check_is_fitted(self, "classes_")
-        masses = self._compute_masses(self._validate_objects(X, reset=False))
+        masses = self._compute_masses(self._validate_new(X))
         index = validation.row_index(X)
         return MassFunctions.unchecked(
             validation.check_masses(masses),

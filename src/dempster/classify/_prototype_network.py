@@ -235,7 +235,7 @@ def _folds(targets: Targets, cv: int, rng: Any) -> list[tuple[np.ndarray, np.nda
     """Return the rows for training and validation of each fold, stratified by class if hard."""
     from sklearn.model_selection import KFold, PredefinedSplit, StratifiedKFold
 
-    n = len(targets)
+    n = len(targets.indicators)
     codes = targets.codes
     if cv > n:
         raise InvalidParameterError(

@@ -112,12 +112,6 @@ class WeightsOfEvidence:
         return np.clip(-np.expm1(self._log_agreement), 0, 1)
 
     @property
-    def contour(self) -> np.ndarray:
-        """Plausibilities of the classes, shape (n, M)."""
-        others = self.support.sum(axis=1, keepdims=True) - self.support
-        return np.exp(-self.opposition - others - self._log_agreement[:, None])
-
-    @property
     def probabilities(self) -> np.ndarray:
         """Softmax of the scores, which equals the normalized plausibilities, shape (n, M)."""
         logs = self.support - self.opposition

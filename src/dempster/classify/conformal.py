@@ -186,10 +186,8 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
     hulls_: list[ClassHulls]
 
     _rules: Mapping[str, rule.Rule] = {
-        "estimator": rule.Rule(
-            "a classifier (an instance) or None",
-            lambda one: one is None or rule.is_estimator(one),
-        ),
+        "estimator": rule.choice(None)
+        | rule.Rule("a classifier (an instance)", rule.is_estimator),
         "confidence": rule.real(0, 1, open_low=True, open_high=True),
         "conformity": rule.choice("lac", "aps", "plausibility"),
         "method": rule.choice("split", "cross"),
@@ -237,9 +235,7 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         is_frozen = isinstance(self.estimator, FrozenEstimator)
         validate = self._validate_labeled if is_frozen else self._validate_training
         data, targets = validate(X, y)
-        if targets.codes is None:
-            raise InvalidParameterError("y", must="contain classes, got soft labels")
-        codes = targets.codes
+        codes = targets.hard_codes
         if is_frozen:
             check_is_fitted(self.estimator)
             self.classes_ = np.asarray(self.estimator.classes_)
@@ -392,8 +388,7 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         array of shape (n_samples, n_classes)
             The p-values, with columns in the order of ``classes_``.
         """
-        check_is_fitted(self, "classes_")
-        return self._class_p_values(self._validate_objects(X, reset=False))
+        return self._class_p_values(self._validate_new(X))
 
     def _class_p_values(self, data: Any) -> np.ndarray:
         scores = [self._compute_scores(model, data) for model in self.estimators_]
@@ -431,8 +426,7 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
 
     def _compute_contour(self, X: Any) -> np.ndarray:
         """Return the plausibilities of the classes, shape (n, n_classes), see the notes."""
-        check_is_fitted(self, "classes_")
-        data = self._validate_objects(X, reset=False)
+        data = self._validate_new(X)
         p = self._class_p_values(data)
         level = self._novelty_level()
         contour = np.minimum(p + level, 1)
@@ -529,8 +523,7 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         array of shape (n_samples, n_classes)
             Probabilities, with columns in the order of ``classes_``.
         """
-        check_is_fitted(self, "classes_")
-        return self._mean_probabilities(self._validate_objects(X, reset=False))
+        return self._mean_probabilities(self._validate_new(X))
 
     def _mean_probabilities(self, data: Any) -> np.ndarray:
         return np.mean(

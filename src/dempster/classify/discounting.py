@@ -134,8 +134,7 @@ class ContextualDiscounting(  # type: ignore[call-arg]
         if weights is None:
             weights = np.ones(len(masses))
         opposition = 1 - np.asarray(masses.contour, dtype=float)  # q
-        is_wrong = np.ones_like(opposition)
-        is_wrong[np.arange(len(truth)), truth] = 0
+        is_wrong = 1 - np.eye(masses.n_clusters)[truth]
         numerator = rows @ (weights @ (opposition * is_wrong))
         denominator = rows @ (weights @ opposition**2)
         # The denominator is zero if the source never opposes a class of the context.

@@ -464,7 +464,7 @@ def combine_neighbors(
 ) -> np.ndarray:
     """Return the masses of n objects on M classes and the frame, shape (n, M + 1)."""
     supports = _supports(squared, classes, gamma, alpha)
-    return _combine_weights(_class_weights(supports, classes, n_classes))
+    return _combine_supports(supports, classes, n_classes)
 
 
 def cost_and_gradient(
@@ -484,7 +484,7 @@ def cost_and_gradient(
     """
     n, n_classes = targets.shape
     supports = _supports(squared, classes, gamma, alpha)
-    masses = _combine_weights(_class_weights(supports, classes, n_classes))
+    masses = _combine_supports(supports, classes, n_classes)
     outputs = masses[:, :-1] + mixing * masses[:, -1:]
     errors = outputs - targets
     plausibilities = masses[:, :-1] + masses[:, -1:]
@@ -507,26 +507,22 @@ def _supports(
     return alpha * np.exp(s, out=s)
 
 
-def _class_weights(
+def _combine_supports(
     supports: np.ndarray, classes: np.ndarray, n_classes: int
 ) -> np.ndarray:
-    """Return the weights of evidence for the classes, the sums of -log(1 - support)."""
+    """Return the masses of M classes and the frame (last column) by Dempster's rule.
+
+    Let w_k be the weight of evidence for class k, the sum of -log(1 - support) over its neighbors.
+    m({k}) is proportional to exp(w_k) - 1, and m(frame) to 1 (Denoeux, 1995). All terms are divided
+    by the exponential of the largest weight to prevent overflow.
+    """
     n = len(supports)
     cells = classes + n_classes * np.arange(n)[:, None]
     logs = -np.log1p(-supports)
     weights = np.bincount(cells.ravel(), weights=logs.ravel(), minlength=n * n_classes)
-    return weights.reshape(n, n_classes)
-
-
-def _combine_weights(weights: np.ndarray) -> np.ndarray:
-    """Return the masses of M classes and the frame (last column) by Dempster's rule.
-
-    ``weights`` contains the weights of evidence w_k, shape (n, M). m({k}) is proportional to
-    exp(w_k) - 1, and m(frame) to 1 (Denoeux, 1995). All terms are divided by the exponential of the
-    largest weight to prevent overflow.
-    """
+    weights = weights.reshape(n, n_classes)
     top = weights.max(axis=1, keepdims=True)
-    out = np.empty((len(weights), weights.shape[1] + 1))
+    out = np.empty((n, n_classes + 1))
     out[:, :-1] = -np.expm1(-weights) * np.exp(weights - top)
     out[:, -1:] = np.exp(-top)
     out /= out.sum(axis=1, keepdims=True)

@@ -10,17 +10,15 @@ import numpy as np
 from scipy.special import expit, log_softmax, softmax
 from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dempster import _validation as rule
 from dempster._arrays import is_network
 from dempster._errors import InvalidParameterError
 from dempster.classify._base import (
     EvidentialClassifier,
-    Targets,
     encode_classes,
     hard_targets,
-    is_soft,
 )
 from dempster.classify._weights import (
     WeightsOfEvidence,
@@ -84,10 +82,6 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
     smallest sum of squares over the objects passed to ``fit``. Because scores are linear in the
     features, objects far from the training data have strong evidence, not weak evidence.
 
-    y may contain soft labels (`MassFunctions`) if the estimator supports ``sample_weight``. The
-    estimator is then fitted to one copy of each object for every class, weighted by the pignistic
-    probability of the class.
-
     References
     ----------
     T. Denoeux (2019). Logistic regression, neural networks and Dempster-Shafer theory: a new
@@ -147,9 +141,9 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
         ----------
         X : array-like of shape (n_samples, n_features)
             Training objects.
-        y : array-like of shape (n_samples,), or MassFunctions
-            Classes or soft labels. If ``prefit=True``, y is optional and only gives the class names
-            of a torch network.
+        y : array-like of shape (n_samples,)
+            Classes. If ``prefit=True``, y is optional and only gives the class names of a torch
+            network.
 
         Returns
         -------
@@ -158,6 +152,8 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
         return super().fit(X, y)
 
     def _fit(self, X: Any, y: Any) -> None:
+        from sklearn.linear_model import LogisticRegression
+
         if self.prefit:
             data = self._use_fitted(X, y)
         else:
@@ -167,7 +163,12 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
                     "True for a torch network, which must be trained before fit",
                 )
             data, targets = self._validate_training(X, y)
-            self.estimator_ = _fit_estimator(self.estimator, data, targets)
+            model = (
+                LogisticRegression()
+                if self.estimator is None
+                else clone(self.estimator)
+            )
+            self.estimator_ = model.fit(data, targets.names[targets.hard_codes])
         layer = self._layer
         if layer.n_classes != len(self.classes_):
             raise InvalidParameterError(
@@ -203,7 +204,7 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
         if not hasattr(self.estimator, "steps"):  # Pipelines check the columns.
             validate_data(self.estimator, X, reset=False, skip_check_array=True)
         self.classes_ = np.asarray(self.estimator.classes_)
-        if y is not None and not is_soft(y):
+        if y is not None:
             names = hard_targets(y).names.tolist()
             expected = "classes of the fitted estimator"
             encode_classes(names, self.classes_.tolist(), expected)
@@ -237,8 +238,8 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
     # ---- prediction ------------------------------------------------------------------------------
 
     def _features(self, X: Any) -> np.ndarray:
-        check_is_fitted(self, "classes_")
-        return self._layer.features(self._validate_objects(X, reset=False))
+        X = self._validate_new(X)
+        return self._layer.features(X)
 
     def _evidence(self, features: np.ndarray) -> WeightsOfEvidence:
         return WeightsOfEvidence.from_features(features, self.slopes_, self.offsets_)
@@ -260,20 +261,6 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
             Probabilities, with columns in the order of ``classes_``.
         """
         return self._evidence(self._features(X)).probabilities
-
-    def contour(self, X: Any) -> np.ndarray:
-        """Return the plausibilities of the classes without computing masses.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Objects to classify.
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
-        """
-        return self._evidence(self._features(X)).contour
 
     def conflict(self, X: Any) -> np.ndarray:
         """Return the degree of conflict between the features for each object.
@@ -304,30 +291,6 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
             weight evidence against it.
         """
         return self._features(X)[:, :, None] * self.slopes_ + self.offsets_
-
-
-def _fit_estimator(estimator: Any, data: Any, targets: Targets) -> Any:
-    """Return a fitted copy of a scikit-learn classifier.
-
-    If the labels are soft, its classes are 0, 1, ...
-    """
-    from sklearn.linear_model import LogisticRegression
-
-    model = LogisticRegression() if estimator is None else clone(estimator)
-    if targets.codes is not None:
-        return model.fit(data, targets.names[targets.codes])
-    final = model
-    prefix = ""
-    if hasattr(model, "steps"):
-        name, final = model.steps[-1]
-        prefix = f"{name}__"
-    if not has_fit_parameter(final, "sample_weight"):
-        reason = f"{type(final).__name__} does not support sample_weight"
-        raise InvalidParameterError("y", must=f"not be soft labels: {reason}")
-    n, n_classes = targets.indicators.shape
-    weights = {f"{prefix}sample_weight": targets.indicators.ravel()}
-    repeated = _safe_indexing(data, np.repeat(np.arange(n), n_classes))
-    return model.fit(repeated, np.tile(np.arange(n_classes), n), **weights)
 
 
 # ---- last layer of a classifier ------------------------------------------------------------------
@@ -364,11 +327,10 @@ def find_last_layer(estimator: Any) -> LinearLayer:
             features=lambda X: inner.features(transform(X)),
             outputs=lambda X: inner.outputs(transform(X)),
         )
-    if hasattr(estimator, "coefs_") and hasattr(estimator, "intercepts_"):
+    has_probabilities = hasattr(estimator, "predict_proba")
+    if has_probabilities and hasattr(estimator, "coefs_"):
         return _layer_of_perceptron(estimator)
-    if all(
-        hasattr(estimator, name) for name in ("coef_", "intercept_", "predict_proba")
-    ):
+    if has_probabilities and hasattr(estimator, "coef_"):
         coefficients = np.asarray(estimator.coef_, dtype=float).T
         scores = _to_scores(coefficients, np.ravel(estimator.intercept_))
         return LinearLayer(*scores, _to_dense, estimator.predict_proba)
@@ -396,12 +358,6 @@ def _to_dense(X: Any) -> np.ndarray:
 
 
 def _layer_of_perceptron(estimator: Any) -> LinearLayer:
-    activation = estimator.out_activation_
-    is_binary = activation == "logistic" and estimator.n_outputs_ == 1
-    if not is_binary and activation != "softmax":
-        expected = "a classifier with one class for each object"
-        raise InvalidParameterError("estimator", expected, activation)
-
     def features(X: Any) -> np.ndarray:
         values = _to_dense(X)
         for weights, bias in zip(
@@ -414,6 +370,19 @@ def _layer_of_perceptron(estimator: Any) -> LinearLayer:
         np.asarray(estimator.coefs_[-1], dtype=float), estimator.intercepts_[-1]
     )
     return LinearLayer(*scores, features, estimator.predict_proba)
+
+
+def run_network(network: Any, layer: Any, x: Any) -> tuple[Any, Any]:
+    """Return the inputs of a layer of a torch network, and the outputs of the network."""
+    inputs: list[Any] = []
+    handle = layer.register_forward_pre_hook(
+        lambda module, arguments: inputs.append(arguments[0])
+    )
+    try:
+        outputs = network(x)
+    finally:
+        handle.remove()
+    return inputs[-1], outputs
 
 
 def _layer_of_network(network: Any) -> LinearLayer:
@@ -429,20 +398,15 @@ def _layer_of_network(network: Any) -> LinearLayer:
     last = linear[-1]
 
     def run(X: Any) -> tuple[np.ndarray, np.ndarray]:
-        inputs: list[Any] = []
-        handle = last.register_forward_pre_hook(
-            lambda module, arguments: inputs.append(arguments[0].detach())
-        )
         is_training = network.training
         try:
             network.eval()
             with torch.no_grad():
                 values = torch.as_tensor(np.asarray(X)).to(last.weight)
-                outputs = network(values)
+                inputs, outputs = run_network(network, last, values)
         finally:
-            handle.remove()
             network.train(is_training)
-        features = inputs[-1].double().cpu().numpy()
+        features = inputs.double().cpu().numpy()
         if features.ndim != 2 or len(features) != len(values):
             raise InvalidParameterError(
                 "estimator",

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 import numpy as np
 from scipy.spatial.distance import cdist
-from sklearn.utils.validation import check_is_fitted
 
 from dempster import _validation as rule
 from dempster._types import ArrayLike, Seed
@@ -204,8 +203,7 @@ class EvidentialRBFClassifier(PrototypeNetworkClassifier):
         array of shape (n_samples, n_classes)
             Probabilities, with columns in the order of ``classes_``.
         """
-        check_is_fitted(self, "classes_")
-        return self._evidence(self._validate_objects(X, reset=False)).probabilities
+        return self._evidence(self._validate_new(X)).probabilities
 
 
 # ---- parameters, cost and evidence as functions of arrays ----------------------------------------

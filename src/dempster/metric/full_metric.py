@@ -33,7 +33,8 @@ from dempster.metric._base import (
 from dempster.optimize.descent import Run
 
 _MIN_SQUARE = 1e-12  # Minimum squared distance in gradients, as a share of the mean.
-_FIRST_SMOOTHING = 0.1
+# Degrees of smoothing, as shares of the mean squared distance of the cannot-links.
+_SMOOTHING = np.geomspace(0.1, 1e-3, 3)
 _ROUGH_TOL = 1e-2  # Tolerance for all degrees of smoothing except the last.
 
 # Maps B to the objective and its gradient.
@@ -306,7 +307,7 @@ class DMLEig(FullMetricLearner):
 
     where u is the difference of the two objects of a pair. The minimum is replaced by the smooth
     function :math:`-\mu \ln \sum_{CL} \exp(-u^T A u / \mu)`. The parameter mu is decreased by
-    factors of ten down to ``smoothing``, and each solution is the initial value for the next mu.
+    factors of ten down to a small value, and each solution is the initial value for the next mu.
     L-BFGS on a factor of A needs far fewer iterations than the Frank-Wolfe steps of the paper.
 
     The cannot-link with the smallest distance determines the result, so that one wrong cannot-link
@@ -317,9 +318,6 @@ class DMLEig(FullMetricLearner):
     ----------
     n_components : int, optional
         Number of features, those with the largest eigenvalues of A; by default n_features.
-    smoothing : float > 0, default=1e-3
-        Final value of mu, divided by the mean squared distance of the cannot-links under the
-        initial metric, in which the must-links have the same scatter in all directions.
     regularization : float > 0, default=1e-6
         Ridge on the scatter of the must-links, in units of its mean eigenvalue; see `MMC`.
     max_pairs : int, default=10000
@@ -340,7 +338,8 @@ class DMLEig(FullMetricLearner):
         Smoothed minimum of the squared distances of the cannot-links. The exact minimum is larger
         by at most mu ln(number of cannot-links).
     smoothing_ : float
-        Final value of mu.
+        Final value of mu, 0.001 times the mean squared distance of the cannot-links under the
+        initial metric, in which the must-links have the same scatter in all directions.
     history_, n_iter_, converged_
         Course of the optimization; see `MMC`.
 
@@ -361,13 +360,10 @@ class DMLEig(FullMetricLearner):
            [ 0.,  0.]])
     """
 
-    _rules = {**FullMetricLearner._rules, "smoothing": rule.real(0, open_low=True)}
-
     def __init__(
         self,
         n_components: int | None = None,
         *,
-        smoothing: float = 1e-3,
         regularization: float = 1e-6,
         max_pairs: int = 10_000,
         max_iter: int = 1000,
@@ -377,7 +373,6 @@ class DMLEig(FullMetricLearner):
         super().__init__(
             n_components, regularization, max_pairs, max_iter, tol, random_state
         )
-        self.smoothing = smoothing
 
     def _maximize(self, U: np.ndarray) -> Run[np.ndarray]:
         """Maximize the objective for decreasing degrees of smoothing."""
@@ -386,15 +381,13 @@ class DMLEig(FullMetricLearner):
             message = f"{(~different).sum()} cannot-links join identical objects and are ignored"
             warnings.warn(message, UserWarning, stacklevel=5)
             U = U[different]
-        self.smoothing_ = float(self.smoothing * np.vdot(U, U) / U.size)
-        first = max(_FIRST_SMOOTHING, self.smoothing)
-        n_steps = int(np.ceil(np.log10(first / self.smoothing)))
-        degrees = np.geomspace(first, self.smoothing, 1 + n_steps)
+        self.smoothing_ = float(_SMOOTHING[-1] * np.vdot(U, U) / U.size)
         run = Run(projector(U))
         history = []
-        for degree in degrees:
-            mu = self.smoothing_ * degree / self.smoothing
-            tol = self.tol if degree == degrees[-1] else max(self.tol, _ROUGH_TOL)
+        for degree in _SMOOTHING:
+            mu = self.smoothing_ * degree / _SMOOTHING[-1]
+            is_last = degree == _SMOOTHING[-1]
+            tol = self.tol if is_last else max(self.tol, _ROUGH_TOL)
             run = ascend(
                 partial(smoothed_minimum, U, mu), run.model, self.max_iter, tol
             )
