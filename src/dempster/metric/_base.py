@@ -34,6 +34,7 @@ from dempster._types import ArrayLike, Seed, TableLike
 from dempster.constraints import Constraints
 from dempster.constraints.constraints import validate_constraints
 from dempster.optimize.descent import Run
+from dempster.partition.credal_partition import encode_labels
 
 METRIC_RULES: Mapping[str, rule.Rule] = {
     "n_components": rule.choice(None) | rule.integer(1),
@@ -247,9 +248,14 @@ class PairMetricLearner(MetricLearner):
     ) -> Pairs:
         """Return the sorted constrained pairs, or up to ``max_pairs`` pairs of labeled rows."""
         if constraints is None:
-            constraints = _pairs_from_classes(
-                _encode_labels(data, y), len(data), self.max_pairs, rng
-            )
+            classes = _encode_labels(data, y)
+            labels = np.full(len(data), UNLABELED)
+            labels[classes.positions] = classes.codes
+            n = len(classes.positions)
+            if n * (n - 1) // 2 <= self.max_pairs:
+                constraints = Constraints.from_partial_labels(labels)
+            else:
+                constraints = Constraints.from_labels(labels, self.max_pairs, rng)
         elif y is not None:
             raise InvalidInputError(
                 "y and constraints must not be given together, because labels already imply pairs"
@@ -331,39 +337,20 @@ class KernelMetricLearner(MetricLearner):
         return features
 
 
-def _pairs_from_classes(
-    classes: Classes, n: int, max_pairs: int, rng: np.random.Generator
-) -> Constraints:
-    y = np.full(n, UNLABELED)
-    y[classes.positions] = classes.codes
-    n_labeled = len(classes.positions)
-    if n_labeled * (n_labeled - 1) // 2 <= max_pairs:
-        return Constraints.from_partial_labels(y)
-    return Constraints.from_labels(y, max_pairs, random_state=rng)
-
-
 def _encode_labels(data: np.ndarray, y: Any) -> Classes:
     with rule.validating_labels(y, "y"):
         labels = column_or_1d(y, warn=True)
         check_consistent_length(data, labels)
-    if any(map(rule.is_missing, labels.tolist())):
-        raise InvalidParameterError(
-            "y", must="not contain missing values; use -1 for unlabeled objects"
-        )
-    # NumPy converts -1 to "-1" in an array of names.
-    unlabeled = labels == (str(UNLABELED) if labels.dtype.kind == "U" else UNLABELED)
-    if labels.dtype == object:
-        unlabeled = unlabeled | (labels == str(UNLABELED))
-    positions = np.flatnonzero(~unlabeled)
-    with rule.validating_labels(y, "y"):
-        if len(positions):
-            check_classification_targets(labels[positions])
-        names, codes = np.unique(labels[positions], return_inverse=True)
+    codes = encode_labels(labels, "y", UNLABELED)[1]
+    positions = np.flatnonzero(codes >= 0)
+    names = np.unique(labels[positions])
     if len(names) < 2:
         must = "contain at least two classes besides -1 (unlabeled)"
         got = f"got {len(names)} in {len(positions)} labels"
         raise InvalidParameterError("y", must=f"{must}, {got}")
-    return Classes(positions, codes.reshape(-1), names)
+    with rule.validating_labels(y, "y"):
+        check_classification_targets(labels[positions])
+    return Classes(positions, codes[positions], names)
 
 
 def automatic_gamma(data: np.ndarray) -> float:
