@@ -60,6 +60,7 @@ class Mixture(DensityMixin, DocumentedEstimator, BaseEstimator):
     weights_: Annotated[np.ndarray, "g"]
     n_parameters_: int
     labels_: Annotated[np.ndarray, "n_samples"]
+    _advice: str  # what to do if no model can be fitted
 
     def _estimate(self, X: Any, sample_weight: Any) -> None:
         """Validate the arguments of `fit` and set all fitted attributes."""
@@ -117,7 +118,6 @@ class Mixture(DensityMixin, DocumentedEstimator, BaseEstimator):
         results: Mapping[tuple[int, str], EMResult],
         total: float,
         count_parameters: Callable[[int, str], int],
-        failure_message: Callable[[Any], str],
     ) -> EMResult:
         """Select a fit by BIC, set the common attributes, and return the fit.
 
@@ -147,7 +147,11 @@ class Mixture(DensityMixin, DocumentedEstimator, BaseEstimator):
                 best = row
         table = pd.DataFrame(rows).set_index(["n_components", "model"])
         if best is None:
-            raise InvalidInputError(failure_message(table))
+            first = rows[0]
+            raise InvalidInputError(
+                f"model {first['model']!r} with {first['n_components']} components cannot be "
+                f"fitted: {first['problem']}; {self._advice}"
+            )
         run = results[best["n_components"], best["model"]]
         self.bic_table_ = table
         self.n_components_ = best["n_components"]

@@ -188,8 +188,8 @@ def fit_em(
     )
     n_iter, converged, code, component = outcome.tolist()
     history = history[:n_iter] - w.sum() * d * np.log(unit)
-    if code != _NO_PROBLEM:
-        problem = _describe_problem(n_iter, code, component)
+    problem = _describe_problem(n_iter, code, component)
+    if problem is not None:
         return EMResult(problem=problem, history=history)
     orientation = axes if model in ("EVE", "VVE") else None
     parameters = GaussianParameters(
@@ -271,7 +271,7 @@ def refit_em(
         outcomes,
     )
     problems = [
-        None if code == _NO_PROBLEM else _describe_problem(n_iter, code, component)
+        _describe_problem(n_iter, code, component)
         for n_iter, _, code, component in outcomes.tolist()
     ]
     log_likelihood -= weights.sum(axis=1) * d * np.log(unit)
@@ -279,7 +279,9 @@ def refit_em(
     return Refits(parameters, log_likelihood, overlaps, problems)
 
 
-def _describe_problem(n_iter: int, code: int, component: int) -> str:
+def _describe_problem(n_iter: int, code: int, component: int) -> str | None:
+    if code == _NO_PROBLEM:
+        return None
     what = "it lost all its objects"
     if code == _SINGULAR:
         what = "its covariance matrix became singular"

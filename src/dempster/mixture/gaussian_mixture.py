@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -55,7 +55,11 @@ class MergeTree:
 
 
 def merge_tree(
-    X: Any, *, model: str = "VVV", sample_weight: Any = None, sphere: bool = True
+    X: np.ndarray,
+    *,
+    model: str = "VVV",
+    sample_weight: np.ndarray | None = None,
+    sphere: bool = True,
 ) -> MergeTree:
     """Compute a hierarchy of clusters by a Gaussian classification likelihood (Fraley, 1998).
 
@@ -65,14 +69,11 @@ def merge_tree(
     ``sphere`` is True, the data are standardized, rotated to their principal axes and divided by
     the square roots of the singular values (Scrucca and Raftery, 2015).
     """
-    data = np.asarray(X, dtype=np.float64)
-    weights = np.ones(len(data))
-    if sample_weight is not None:
-        weights = np.asarray(sample_weight, dtype=np.float64)
+    weights = np.ones(len(X)) if sample_weight is None else sample_weight
     used = np.flatnonzero(weights > 0)
     # The points are sorted and distinct, so that the result does not depend on the order of the
     # rows.
-    points, inverse = np.unique(data[used], axis=0, return_inverse=True)
+    points, inverse = np.unique(X[used], axis=0, return_inverse=True)
     inverse = inverse.reshape(-1)
     sizes = np.bincount(inverse, weights[used], minlength=len(points))
     if sphere:
@@ -91,7 +92,7 @@ def merge_tree(
         alpha,
         merges,
     )
-    point_of = np.full(len(data), -1)
+    point_of = np.full(len(X), -1)
     point_of[used] = inverse
     return MergeTree(merges, point_of)
 
@@ -244,10 +245,11 @@ class ParsimoniousGaussianMixture(Mixture):
     means_: Annotated[np.ndarray, "g n_features"]
     covariances_: Annotated[np.ndarray, "g n_features n_features"]
 
+    _advice = "use fewer components, a simpler model or reg_covar > 0"
     _rules = {
         **MIXTURE_RULES,
-        "model": rule.Rule("a name or 'auto'", lambda v: isinstance(v, str))
-        | rule.Rule("several names", several(lambda v: isinstance(v, str))),
+        "model": rule.kind(str, words="a name or 'auto'")
+        | rule.Rule("several names", several(rule.kind(str).test)),
         "init": rule.choice("hierarchical", "ward", "k-means")
         | rule.kind(GaussianParameters)
         | rule.array,
@@ -293,33 +295,30 @@ class ParsimoniousGaussianMixture(Mixture):
         used = data if weights is None else data[weights > 0]
         varying = (used != used[0]).any(axis=0)
         if not varying.any():
-            which = "all rows"
-            if len(used) < len(data):
-                which += " of positive sample_weight"
-            message = (
-                f"X must contain at least two different objects, but {which} are equal"
-            )
-            raise InvalidParameterError("X", message=message)
+            must = "contain at least two different objects of positive sample_weight"
+            raise InvalidParameterError("X", must=must)
         init = rule.reorder_like(self.init, rule.row_index(X))
-        starts = EMStarts(
-            data, weights, init, self.n_init, as_random_state(self.random_state)
-        )
+        settings = {
+            "tol": self.tol,
+            "max_iter": self.max_iter,
+            "regularization": self.reg_covar,
+            "scaled": self.convention == "scaled",
+        }
+        rng = as_random_state(self.random_state)
+        starts = EMStarts(data, weights, init, self.n_init, rng, settings)
         candidates, n_different = self._candidates(starts.n_components(), used)
         is_short = len(used) <= data.shape[1]
-        problems = {
-            c: self._find_problem(*c, n_different, ~varying, is_short)
+        results = {
+            c: EMResult(problem=self._find_problem(*c, n_different, ~varying, is_short))
             for c in candidates
         }
-        fitted = self._fit_all(starts, [c for c in candidates if problems[c] is None])
-        results = {
-            c: fitted.get(c) or EMResult(problem=problems[c]) for c in candidates
-        }
+        possible = [c for c in candidates if results[c].problem is None]
+        results.update(self._fit_all(starts, possible))
         total = float(len(data) if weights is None else weights.sum())
         run = self._select_model(
             results,
             total,
             lambda g, model: em.count_parameters(model, g, data.shape[1]),
-            lambda table: _failure_message(table, len(used), data.shape[1]),
         )
         assert run.responsibilities is not None
         self.labels_ = run.responsibilities.argmax(axis=1)
@@ -334,17 +333,16 @@ class ParsimoniousGaussianMixture(Mixture):
         The simplest pairs are first.
         """
         d = used.shape[1]
-        is_auto = isinstance(self.n_components, str)
         numbers = self._requested_numbers()
-        if is_auto and n_start is not None:
+        if n_start is not None:
+            if not isinstance(self.n_components, str) and numbers != [n_start]:
+                raise InvalidParameterError(
+                    "n_components", f"{n_start}, the number in init", self.n_components
+                )
             numbers = [n_start]
         n_different = _count_different(used, numbers[-1])
-        if n_start is None or not is_auto:
+        if n_start is None:
             numbers = self._possible_numbers(numbers, n_different)
-        if n_start is not None and numbers != [n_start]:
-            raise InvalidParameterError(
-                "n_components", f"{n_start}, the number in init", self.n_components
-            )
         names = [self.model] if isinstance(self.model, str) else list(self.model)
         if names == ["auto"]:
             names = list(em.MODELS if d > 1 else em.MODELS[:2])
@@ -377,16 +375,10 @@ class ParsimoniousGaussianMixture(Mixture):
         return None
 
     def _fit_all(self, starts: EMStarts, candidates) -> dict[tuple[int, str], EMResult]:
-        settings = {
-            "tol": self.tol,
-            "max_iter": self.max_iter,
-            "regularization": self.reg_covar,
-            "scaled": self.convention == "scaled",
-        }
         shared = {g: starts.create(g) for g in sorted({g for g, _ in candidates})}
 
         def fit_best(g: int, model: str) -> EMResult:
-            run = starts.fit_best(shared[g], model, **settings)
+            run = starts.fit_best(shared[g], model)
             advance(f"{g} components, {model}")
             return run
 
@@ -413,39 +405,14 @@ def _count_different(X: np.ndarray, enough: int) -> int:
     return len(np.unique(X, axis=0))
 
 
-def _failure_message(table: Any, n_used: int, d: int) -> str:
-    first = table.iloc[0]
-    g, model = table.index[0]
-    return (
-        f"model {model} with {g} component(s) cannot be fitted to {n_used} objects with {d} "
-        f"attributes: {first['problem']}; use fewer components, a simpler model (it has "
-        f"{first['n_parameters']} parameters) or reg_covar > 0"
-    )
-
-
 # ---- starts of EM --------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class EMStart:
-    """Initial parameters or responsibilities of EM.
-
-    ``data`` contains the rows of the responsibilities (None: all).
-    """
+class EMStart(NamedTuple):
+    """Initial parameters or responsibilities of EM."""
 
     state: np.ndarray | GaussianParameters
-    data: np.ndarray | None = None
-
-    def fit(
-        self, data: np.ndarray, weights: np.ndarray | None, model: str, **settings: Any
-    ) -> EMResult:
-        if self.data is None:
-            return em.fit_em(data, weights, self.state, model, **settings)
-        one_step = {**settings, "max_iter": 1}
-        first = em.fit_em(self.data, None, self.state, model, **one_step)
-        if first.parameters is None:
-            return first
-        return em.fit_em(data, weights, first.parameters, model, **settings)
+    sample: np.ndarray | None = None  # rows of the responsibilities (None: all)
 
 
 class EMStarts:
@@ -458,11 +425,13 @@ class EMStarts:
         init: Any,
         n_init: int,
         rng: Any,
+        settings: dict[str, Any],
     ):
         self.data = data
         self.weights = weights
         self.n_init = n_init
         self.rng = rng
+        self.settings = settings  # keyword arguments of `em.fit_em`
         if isinstance(init, GaussianParameters):
             if init.means.shape[1] != data.shape[1]:
                 raise InvalidParameterError(
@@ -498,9 +467,7 @@ class EMStarts:
             starts.append(self._run_k_means(n_components, _PARTITIONS))
         return starts
 
-    def fit_best(
-        self, starts: Sequence[EMStart], model: str, **settings: Any
-    ) -> EMResult:
+    def fit_best(self, starts: Sequence[EMStart], model: str) -> EMResult:
         """Run EM from several initial values and return the result with the largest likelihood.
 
         With ``init="k-means"``, complete runs are compared. Otherwise the runs from the merge tree
@@ -508,22 +475,39 @@ class EMStarts:
         collapses later, the other run is used.
         """
         if len(starts) == 1 or self.init == "k-means":
-            runs = [
-                start.fit(self.data, self.weights, model, **settings)
-                for start in starts
-            ]
+            runs = [self._fit(start, model) for start in starts]
             # Likelihoods are often equal up to rounding errors, which must not determine the
             # numbering of components.
             likelihoods = [run.log_likelihood for run in runs]
             total = float(self._in_order[2].sum())
             return runs[find_likeliest(likelihoods, total)[0]]
-        few = {**settings, "max_iter": min(_FIRST_ITERATIONS, settings["max_iter"])}
-        runs = [start.fit(self.data, self.weights, model, **few) for start in starts]
+        max_iter = self.settings["max_iter"]
+        few = min(_FIRST_ITERATIONS, max_iter)
+        runs = [self._fit(start, model, max_iter=few) for start in starts]
         runs.sort(key=lambda run: -run.log_likelihood)
-        ends = (
-            _continue(run, self.data, self.weights, model, **settings) for run in runs
-        )
-        return next((run for run in ends if run.problem is None), runs[0])
+        for run in runs:
+            if run.problem is not None:
+                continue
+            n_left = max_iter - len(run.history)
+            if run.converged or n_left == 0:
+                return run
+            rest = self._fit(EMStart(run.parameters), model, max_iter=n_left)
+            if rest.problem is None:
+                history = np.concatenate([run.history, rest.history])
+                return replace(rest, history=history)
+        return runs[0]
+
+    def _fit(self, start: EMStart, model: str, **changes: Any) -> EMResult:
+        """Run EM with the settings, except for the changes."""
+        settings = {**self.settings, **changes}
+        state = start.state
+        if start.sample is not None:
+            one_step = {**settings, "max_iter": 1}
+            first = em.fit_em(start.sample, None, state, model, **one_step)
+            if first.parameters is None:
+                return first
+            state = first.parameters
+        return em.fit_em(self.data, self.weights, state, model, **settings)
 
     @cached_property
     def _tree(self) -> tuple[MergeTree, np.ndarray | None]:
@@ -566,23 +550,6 @@ class EMStarts:
         return EMStart(one_hot(labels, n_components))
 
 
-def _continue(
-    run: EMResult,
-    data: np.ndarray,
-    weights: np.ndarray | None,
-    model: str,
-    **settings: Any,
-) -> EMResult:
-    max_iter = settings["max_iter"] - len(run.history)
-    if run.parameters is None or run.converged or max_iter == 0:
-        return run
-    rest = em.fit_em(
-        data, weights, run.parameters, model, **{**settings, "max_iter": max_iter}
-    )
-    history = np.concatenate([run.history, rest.history])
-    return replace(rest, history=history)
-
-
 def one_hot(labels: np.ndarray, n_components: int) -> np.ndarray:
     """Return the responsibilities of a hard partition, shape (n, g).
 
@@ -613,10 +580,9 @@ def _read_responsibilities(init: Any, n: int) -> np.ndarray:
                 rule.as_labels(init, "init"), return_inverse=True
             )
         return one_hot(labels, len(different))
-    array = rule.as_reals(init, "init").astype(np.float64)
-    is_valid = np.isfinite(array).all() and (array >= 0).all()
-    if not is_valid or not np.allclose(array.sum(axis=1), 1, atol=1e-6):
+    array = rule.as_numbers(init, "init", 0)
+    if not np.allclose(array.sum(axis=1), 1, atol=1e-6):
         raise InvalidParameterError(
-            "init", "responsibilities that are nonnegative and sum to one in every row"
+            "init", "responsibilities that sum to one in every row"
         )
     return array

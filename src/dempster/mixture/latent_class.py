@@ -148,6 +148,7 @@ class LatentClassModel(Mixture):
     categories_: list[np.ndarray]
 
     _encoder: CategoryEncoder
+    _advice = "use fewer components"
     _rules = {
         **MIXTURE_RULES,
         "smoothing": rule.real(0, open_low=True),
@@ -218,9 +219,7 @@ class LatentClassModel(Mixture):
                     result = self._fit_best(rows, counts, offsets, g, rng)
                 results[g, MODEL] = result
                 advance(f"{g} components")
-        run = self._select_model(
-            results, float(counts.sum()), count_parameters, _failure_message
-        )
+        run = self._select_model(results, float(counts.sum()), count_parameters)
         self.labels_ = log_joint(run.parameters, codes).argmax(axis=1)
         self.probabilities_ = [
             run.parameters.probabilities[:, a:b] for a, b in pairwise(offsets)
@@ -296,11 +295,6 @@ class LatentClassModel(Mixture):
             )
         n_categories = self.parameters_.probabilities.shape[1]
         self._encoder.check_categories(self.n_features_in_, n_categories)
-
-
-def _failure_message(table: Any) -> str:
-    model = f"a latent class model with {table.index[0][0]} components"
-    return f"{model} cannot be fitted: {table['problem'].iloc[0]}; use fewer components"
 
 
 # ---- EM ------------------------------------------------------------------------------------------
@@ -399,15 +393,14 @@ def run_em(
         total = Z.sum(axis=2)
         likelihood = (w * (np.log(total) + top)).sum(axis=0)
         objective = likelihood + (prior[:, :, None] * logs).sum(axis=(0, 2))
-        stops = np.zeros(len(left), dtype=bool)
+        stops = np.full(len(left), iteration == max_iter)
         if iteration > 0:
             for run, value in zip(left, objective, strict=True):
                 histories[run].append(float(value))
-            converged[left] = stops = (
-                objective - before <= absolute + relative * np.abs(objective)
-            )
-        if iteration == max_iter:
-            stops = np.ones(len(left), dtype=bool)
+            limit = absolute + relative * np.abs(objective)
+            converged[left] = objective - before <= limit
+            stops |= converged[left]
+        Z *= (w / total)[:, :, None]
         if stops.any():
             done = left[stops]
             proportions[done] = pi[stops]
@@ -419,11 +412,9 @@ def run_em(
             prior = prior[:, goes_on]
             objective = objective[goes_on]
             Z = Z[:, goes_on]
-            total = total[:, goes_on]
             if len(left) == 0:
                 break
         before = objective
-        Z *= (w / total)[:, :, None]
         pi = Z.sum(axis=0) / w.sum(axis=0)[:, None]
         counts = (data.transposed @ Z.reshape(len(Z), -1)).reshape(-1, len(left), g)
         theta = (counts + prior[:, :, None]) / (data.sum_categories(counts) + smoothing)
