@@ -27,37 +27,33 @@ from dempster.onnx.graph import (
 )
 
 
-def masses_of_classes(
-    squares: Value,
-    n_neighbors: int,
-    codes: np.ndarray,
-    gamma: np.ndarray,
-    reliability: float,
-) -> Value:
-    """Return the masses of `EKNNClassifier` on M classes and the frame, shape (n, M + 1)."""
-    n_classes = len(gamma)
-    nearest, which = squares.smallest(n_neighbors)
-    rates = take(np.square(gamma)[codes], which, squares.dtype)
-    supports = reliability * (-nearest * rates).exp()
-    is_class = take(np.eye(n_classes)[codes], which, squares.dtype)
-    logs = (1 - supports).log().reshape(0, n_neighbors, 1)
+def masses_of_classes(estimator: EKNNClassifier, nearest: Value, which: Value) -> Value:
+    """Return the masses of `EKNNClassifier` on M classes and the frame, shape (n, M + 1).
+
+    ``nearest`` and ``which`` are the squared distances and the positions of the neighbors.
+    """
+    codes = estimator._codes
+    n_classes = len(estimator.gamma_)
+    rates = take(np.square(estimator.gamma_)[codes], which, nearest.dtype)
+    supports = estimator._reliability * (-nearest * rates).exp()
+    is_class = take(np.eye(n_classes)[codes], which, nearest.dtype)
+    logs = (1 - supports).log().reshape(0, estimator.n_neighbors_, 1)
     weights = -(logs * is_class).sum().reshape(0, n_classes)
     top = weights.max()
     masses = concatenate((1 - (-weights).exp()) * (weights - top).exp(), (-top).exp())
     return masses / masses.sum()
 
 
-def masses_of_labels(
-    squares: Value, n_neighbors: int, labels: Any, gamma: float, reliability: float
-) -> Value:
+def masses_of_labels(estimator: EKNNClassifier, nearest: Value, which: Value) -> Value:
     """Return the masses of `EKNNClassifier` with soft labels on f focal sets, shape (n, f)."""
-    nearest, which = squares.smallest(n_neighbors)
-    supports = reliability * (nearest.double() * -(gamma**2)).exp()
+    labels: Any = estimator._soft
+    rate = float(estimator.gamma_[0]) ** 2
+    supports = estimator._reliability * (nearest.double() * -rate).exp()
     missing = take(labels.missing, which, np.float64)
-    commonalities = 1 - supports.reshape(0, n_neighbors, 1) * missing
+    commonalities = 1 - supports.reshape(0, estimator.n_neighbors_, 1) * missing
     logs = commonalities.log().sum().reshape(0, len(labels.family))
     masses = ((logs - logs.max()).exp() @ np.linalg.inv(labels._supersets).T).relu()
-    return (masses / masses.sum()).astype(squares.dtype)
+    return (masses / masses.sum()).astype(nearest.dtype)
 
 
 def responses(rows: Value, prototypes: np.ndarray, gamma: np.ndarray) -> Value:
@@ -65,20 +61,16 @@ def responses(rows: Value, prototypes: np.ndarray, gamma: np.ndarray) -> Value:
     return (squares_of(rows, prototypes) * (-0.5 * np.square(gamma))).exp()
 
 
-def network_masses(
-    rows: Value,
-    prototypes: np.ndarray,
-    gamma: np.ndarray,
-    alpha: np.ndarray,
-    u: np.ndarray,
-) -> Value:
+def network_masses(estimator: EvidentialNeuralNetworkClassifier, X: Value) -> Value:
     """Return the masses of `EvidentialNeuralNetworkClassifier`, shape (n, M + 1).
 
     They are on M classes and the frame. Let s_i be the mass that prototype i assigns to the
     classes. m({k}) is proportional to A_k - B and m(frame) to B, where A_k is the product of 1 -
     s_i (1 - u_ik) over the prototypes, and B the product of 1 - s_i.
     """
+    prototypes, gamma, alpha, u = estimator._network
     r, n_classes = u.shape
+    rows = center_rows(X, estimator._centre, estimator._unit)
     support = responses(rows, prototypes, gamma) * alpha
     logs_of_A = (
         (1 - support.reshape(0, r, 1) * (1 - u)).log().sum().reshape(0, n_classes)
@@ -124,23 +116,16 @@ def _log_masses(support: Value, opposition: Value, family: FocalSets) -> Value:
     every = support.sum()
     logs = against @ (1 - inside).T - opposition @ inside.T - every
     single = _log_complement(support) - (every - support) - opposition
-    agreement = _log_agreement(opposition, against, every, single)
+    # See `WeightsOfEvidence._log_agreement`.
+    terms = concatenate(against.cumsum(exclusive=True) - opposition - every, single)
+    largest = terms.max()
+    agreement = largest + (terms - largest).exp().sum().log()
     columns = np.zeros((inside.shape[1], len(family)))
     columns[np.arange(inside.shape[1]), family.singleton_index] = 1
     own = single @ columns + _LOG_ZERO * (1 - columns.sum(axis=0))
     top = maximum(logs, own)
     both = top + ((logs - top).exp() + (own - top).exp()).log()
     return maximum(both, _LOG_ZERO) - agreement
-
-
-def _log_agreement(
-    opposition: Value, against: Value, every: Value, single: Value
-) -> Value:
-    """Return log(1 - conflict); see `WeightsOfEvidence._log_agreement` in `dempster.classify`."""
-    before = against.cumsum(exclusive=True)
-    logs = concatenate(before - opposition - every, single)
-    top = logs.max()
-    return top + (logs - top).exp().sum().log()
 
 
 def _log_complement(weights: Value) -> Value:
@@ -162,22 +147,8 @@ def _export_neighbors(estimator: EKNNClassifier, X: Value) -> Value:
         raise InvalidParameterError(
             "metric", "'euclidean' or 'precomputed' to export", estimator.metric
         )
-    k = estimator.n_neighbors_
-    reliability = estimator._reliability
-    if estimator._soft is not None:
-        return masses_of_labels(
-            squares, k, estimator._soft, float(estimator.gamma_[0]), reliability
-        )
-    assert estimator._codes is not None
-    return masses_of_classes(
-        squares, k, estimator._codes, estimator.gamma_, reliability
-    )
-
-
-def _export_prototypes(estimator: EvidentialNeuralNetworkClassifier, X: Value) -> Value:
-    return network_masses(
-        center_rows(X, estimator._centre, estimator._unit), *estimator._network
-    )
+    combine = masses_of_classes if estimator._soft is None else masses_of_labels
+    return combine(estimator, *squares.smallest(estimator.n_neighbors_))
 
 
 def _export_radial_basis(estimator: EvidentialRBFClassifier, X: Value) -> Value:
@@ -216,7 +187,7 @@ def _features(estimator: Any, X: Value) -> Value:
 
 EXPORTED: Mapping[type, Callable[[Any, Value], Value]] = {
     EKNNClassifier: _export_neighbors,
-    EvidentialNeuralNetworkClassifier: _export_prototypes,
+    EvidentialNeuralNetworkClassifier: network_masses,
     EvidentialRBFClassifier: _export_radial_basis,
     EvidenceFromClassifier: _export_evidence,
 }

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import reduce
 from operator import add
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -46,27 +45,6 @@ from dempster.onnx.graph import (
 )
 from dempster.optimize.projection import linear_image, projection_hessian
 
-
-def layer_of_masses(
-    scores: Value, layer: Any, n_sets: int, unit: tuple[np.ndarray, Value] | None
-) -> Value:
-    """Return the masses of the last layer of `NNEVCLUS` on f focal sets, shape (n, f).
-
-    The layer is a softmax, with an optional outlier unit that gives mass to the empty set. ``unit``
-    contains the two coefficients of the outlier unit and the decision values of the outlier
-    detector, shape (n, 1), or is None.
-    """
-    masses = scores.softmax()
-    if unit is None:
-        return masses
-    coefficients, decision = unit
-    total = decision * coefficients[1] + coefficients[0]
-    eta = total.relu() + ((-total.abs()).exp() + 1).log()  # softplus, without overflow
-    numerator = eta if layer.convention == "program" else 1
-    share = (numerator / (eta + 1)).astype(scores.dtype)
-    return (1 - share) * masses + share * np.eye(n_sets)[layer.empty]
-
-
 # relative size of the term added to the diagonal of the Hessian, which may be singular
 _RIDGE = 1e-12
 # a variable at zero is freed if its derivative, relative to the coefficients, is below -1e-9
@@ -74,21 +52,16 @@ _ENTER = 1e-9
 _FAR = 1e300
 
 
-def matched_masses(
-    squares: Value,
-    masses: np.ndarray,
-    conflict: np.ndarray,
-    gamma: float,
-    weights: np.ndarray | None,
-) -> Value:
+def matched_masses(squares: Value, model: Any) -> Value:
     """Return masses whose conflicts with the reference objects best match 1 - exp(-gamma d^2).
 
     ``squares`` contains the squared distances d^2 from n rows to r reference objects, shape (n, r),
-    in double precision. ``masses`` and ``weights`` are those of the reference objects.
+    in double precision. ``model`` is the model of `EVCLUS`.
     """
-    H = projection_hessian(masses, conflict, weights)
-    delta = 1 - (squares * -gamma).exp()
-    linear = delta @ linear_image(masses, conflict, weights)
+    references = model.reference_masses, np.array(model.family.conflict), model.counts
+    H = projection_hessian(*references)
+    delta = 1 - (squares * -decay(model.d0)).exp()
+    linear = delta @ linear_image(*references)
     scale = float(np.abs(H).max()) or 1.0
     return simplex_minimisers(H / scale, linear / scale)
 
@@ -173,7 +146,12 @@ def prototype_masses(X: Value, model: PrototypeModel, n_features: int) -> Value:
     if metrics is None:
         costs = squared_distances(X, points)
     else:
-        costs = _adaptive_costs(X, points, np.moveaxis(metrics, 2, 0))
+        g, p = points.shape
+        middle = points.mean(axis=0)
+        maps = np.linalg.cholesky(np.moveaxis(metrics, 2, 0))
+        gaps = center_rows(X, middle) @ np.moveaxis(maps, 0, 1).reshape(p, g * p)
+        gaps = gaps - np.einsum("jd,jde->je", points - middle, maps).ravel()
+        costs = (gaps * gaps).reshape(0, g, p).sum(axis=2).reshape(0, g)
     if len(lifts):
         costs = costs + np.square(lifts).sum(axis=0)
     shares, empty, _ = mass_step(GraphOperations(X), costs, tuple(mass_arguments))
@@ -184,16 +162,6 @@ def prototype_masses(X: Value, model: PrototypeModel, n_features: int) -> Value:
         shares = concatenate(shares, empty)
         columns = np.append(columns, empty_column)
     return (shares / total).columns(np.argsort(columns))
-
-
-def _adaptive_costs(X: Value, points: np.ndarray, metrics: np.ndarray) -> Value:
-    """Return the squared distances from n rows to g points with their metrics, shape (n, g)."""
-    g, p = points.shape
-    middle = points.mean(axis=0)
-    maps = np.linalg.cholesky(metrics)
-    gaps = center_rows(X, middle) @ np.moveaxis(maps, 0, 1).reshape(p, g * p)
-    gaps = gaps - np.einsum("jd,jde->je", points - middle, maps).ravel()
-    return (gaps * gaps).reshape(0, g, p).sum(axis=2).reshape(0, g)
 
 
 def _export_prototypes(estimator: Any, X: Value) -> Value:
@@ -212,8 +180,8 @@ def _export_linked_prototypes(estimator: CECM, X: Value) -> Value:
     )
 
 
-def _export_mixture(estimator: EGMM, X: Value) -> Value:
-    model = estimator._model
+def mixture_masses(X: Value, model: EvidentialMixture) -> Value:
+    """Return the masses of `EGMM` on f focal sets, shape (n, f)."""
     objects = X.double()  # The exponents may be too large for single precision.
     found = mixture_logs(GraphOperations(objects), objects, model.round_components())
     empty = None
@@ -237,12 +205,11 @@ def _export_mixture(estimator: EGMM, X: Value) -> Value:
     return masses + empty * unit[model.components.empty_index]
 
 
-def _export_references(estimator: EVCLUS, X: Value) -> Value:
-    model = estimator._model
+def reference_masses(X: Value, model: Any) -> Value:
+    """Return the masses of `EVCLUS` on f focal sets, shape (n, f)."""
     source = model.references.source
-    if source is None or source.metric != "euclidean":
-        # The constraints of a fit can replace the metric.
-        metric = estimator.metric if source is None else source.metric
+    metric = "precomputed" if source is None else source.metric
+    if metric != "euclidean":
         raise InvalidParameterError("metric", "'euclidean' to export EVCLUS", metric)
     if not source.is_euclidean:
         raise InvalidInputError(
@@ -258,11 +225,7 @@ def _export_references(estimator: EVCLUS, X: Value) -> Value:
         masses = masses_from_plausibilities(operations, contour, model.family, outlying)
     else:  # The quadratic program amplifies rounding errors of single precision.
         squares = squared_distances(X.double(), source.objects)
-        conflict = np.array(model.family.conflict)
-        matched = matched_masses(
-            squares, model.reference_masses, conflict, decay(model.d0), model.counts
-        )
-        masses = matched.astype(X.dtype)
+        masses = matched_masses(squares, model).astype(X.dtype)
     radii = model.fit.radii if isinstance(model, DoubtModel) else model.radii
     known: Array = model.reference_masses
     if is_sparse(known):
@@ -281,8 +244,8 @@ def _export_network(estimator: NNEVCLUS, X: Value) -> Value:
     preparation = model.preparation
     network = model.network
     exact = center_rows(X.double(), preparation.mean, preparation.scale)
-    inputs = exact.astype(X.dtype)
-    unit = None
+    scores, layer = _scores(network, exact.astype(X.dtype), preparation.mean.shape)
+    masses = scores.softmax()
     if preparation.detector is not None:
         from dempster.onnx.layers import decision_values
 
@@ -298,9 +261,12 @@ def _export_network(estimator: NNEVCLUS, X: Value) -> Value:
             coefficients = network.weights[-2:]
         else:
             coefficients = to_host(network.coefficients)
-        unit = coefficients, decision
-    scores, layer = _scores(network, inputs, preparation.mean.shape)
-    masses = layer_of_masses(scores, layer, len(model.family), unit)
+        total = decision * coefficients[1] + coefficients[0]
+        # softplus, without overflow
+        eta = total.relu() + ((-total.abs()).exp() + 1).log()
+        numerator = eta if layer.convention == "program" else 1
+        share = (numerator / (eta + 1)).astype(X.dtype)
+        masses = (1 - share) * masses + share * np.eye(len(model.family))[layer.empty]
     return masses / masses.sum()
 
 
@@ -327,17 +293,16 @@ def _export_pool(estimator: CredalClustering, X: Value) -> Value:
     if estimator._input.unit is not None:
         X = X / estimator._input.unit
     if not isinstance(model, PooledModel):
-        return _export_references(estimator, X)
+        return reference_masses(X, model)
     parts: list[Value] = []
     outlying: list[Value] = []
     for one, weight, power, order in zip(
         model.models, model.weights, model.powers, model.orders, strict=True
     ):
-        part: Any = SimpleNamespace(_model=one, metric="euclidean")
         if isinstance(one, EvidentialMixture):
-            masses = _export_mixture(part, X)
+            masses = mixture_masses(X, one)
         else:
-            masses = _export_references(part, X)
+            masses = reference_masses(X, one)
         if one.family.empty_index is not None:
             outlying.append(masses.columns([one.family.empty_index]))
         plausibilities = masses @ one.family.membership[:, order].astype(float)
@@ -352,8 +317,8 @@ def _export_pool(estimator: CredalClustering, X: Value) -> Value:
 EXPORTED: Mapping[type, Callable[[Any, Value], Value]] = {
     **dict.fromkeys((BPEC, CCM, ECM, FuzzyCMeans, NoiseClustering), _export_prototypes),
     CECM: _export_linked_prototypes,
-    EGMM: _export_mixture,
-    EVCLUS: _export_references,
+    EGMM: lambda estimator, X: mixture_masses(X, estimator._model),
+    EVCLUS: lambda estimator, X: reference_masses(X, estimator._model),
     NNEVCLUS: _export_network,
     CredalClustering: _export_pool,
 }

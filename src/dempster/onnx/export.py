@@ -136,10 +136,6 @@ def _exporter(model: Any) -> Callable[[Any, Value], Value]:
 def _attributes(model: Any) -> tuple[tuple[int, ...], list[str] | None]:
     """Return the shape of a row of X, and the names of the features or None."""
     if type(model) is Pipeline:
-        if len(model.steps) == 0:
-            raise InvalidParameterError(
-                "estimator", must="have at least one step, got an empty pipeline"
-            )
         first = next(
             step
             for _, step in model.steps

@@ -51,6 +51,10 @@ def _reduction(kind: str) -> Callable[..., Value]:
     return reduce_axis
 
 
+def _place(kind: str) -> Callable[[Value], Value]:
+    return lambda value: value.graph.node(kind, value, dtype=_INDEX, axis=1, keepdims=0)
+
+
 class Value:
     """Output of an operator in a `Graph`."""
 
@@ -132,13 +136,9 @@ class Value:
     max = _reduction("ReduceMax")
     min = _reduction("ReduceMin")
 
-    def argmax(self) -> Value:
-        """Return for each row the index of the first column with the largest value, shape (n,)."""
-        return self.graph.node("ArgMax", self, dtype=_INDEX, axis=1, keepdims=0)
-
-    def argmin(self) -> Value:
-        """Return for each row the index of the first column with the smallest value, shape (n,)."""
-        return self.graph.node("ArgMin", self, dtype=_INDEX, axis=1, keepdims=0)
+    # for each row the index of the first column with the largest or smallest value, shape (n,)
+    argmax = _place("ArgMax")
+    argmin = _place("ArgMin")
 
     def smallest(self, k: int) -> tuple[Value, Value]:
         """Return the k smallest values of each row in increasing order, and their columns.
@@ -224,8 +224,6 @@ def minimum(value: Value, other: Any) -> Value:
 
 def concatenate(*values: Value, axis: int = 1) -> Value:
     """Return the values beside each other."""
-    if len(values) == 1:
-        return values[0]
     return values[0].graph.node("Concat", *values, axis=axis)
 
 

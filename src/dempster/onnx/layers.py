@@ -23,6 +23,7 @@ from sklearn.preprocessing import (
 from sklearn.svm import OneClassSVM
 
 from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster.classify.evidence import run_network
 from dempster.onnx.graph import (
     OPSET,
     Value,
@@ -122,15 +123,7 @@ def network_features(module: Any, inputs: Value, shape: tuple[int, ...]) -> Valu
             self.last = last
 
         def forward(self, x: Any) -> Any:
-            inputs: list[Any] = []
-            handle = self.last.register_forward_pre_hook(
-                lambda layer, args: inputs.append(args[0])
-            )
-            try:
-                self.network(x)
-            finally:
-                handle.remove()
-            return inputs[-1]
+            return run_network(self.network, self.last, x)[0]
 
     return network_outputs(Before(), inputs, shape)
 
