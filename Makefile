@@ -34,8 +34,8 @@ $(BIN)/python:
 # are compiled when they are first imported, because most installed modules are never used.
 REQUIREMENTS := import tomllib; project = tomllib.load(open("pyproject.toml", "rb")); \
 	print("editables", *project["build-system"]["requires"], *project["project"]["dependencies"], sep="\n")
-$(VENV)/.installed: pyproject.toml hatch_build.py
-	@$(PYTHON) src/dempster/_native/build.py 2>/dev/null & compiling=$$!; \
+$(VENV)/.installed: pyproject.toml hatch_build.py build_kernels.py
+	@$(PYTHON) build_kernels.py 2>/dev/null & compiling=$$!; \
 	$(PYTHON) -m venv $(VENV) && $(BIN)/python -c '$(REQUIREMENTS)' >$(VENV)/requirements.txt && \
 	$(BIN)/python -m pip install --quiet --no-compile -r $(VENV)/requirements.txt; installed=$$?; \
 	wait $$compiling && here=--no-build-isolation; [ $$installed = 0 ] && \
@@ -55,7 +55,7 @@ $(VENV)/.installed-docs: $(VENV)/.installed-all pyproject.toml
 	@touch $@
 
 kernels: $(VENV)/.installed
-	@$(BIN)/python src/dempster/_native/build.py
+	@$(BIN)/python build_kernels.py
 
 demo: $(VENV)/.installed kernels
 	mkdir -p demo
@@ -63,8 +63,8 @@ demo: $(VENV)/.installed kernels
 	$(BIN)/dempster cluster demo/flowers.csv --index flower --plot demo/flowers.png --report demo/flowers.html
 
 lint: $(VENV)/.installed-all
-	$(BIN)/ruff check src tests benchmarks docs examples reproduce tools
-	$(BIN)/ruff format --check src tests benchmarks docs examples reproduce tools
+	$(BIN)/ruff check src tests benchmarks docs examples reproduce tools build_kernels.py
+	$(BIN)/ruff format --check src tests benchmarks docs examples reproduce tools build_kernels.py
 	$(BIN)/mypy
 
 # Some tests use a real browser, which no Python package installs. Without a browser they are skipped with a message.
@@ -89,7 +89,7 @@ test: $(VENV)/.installed-all kernels
 SANITIZED := build/sanitized
 KERNEL_TESTS := tests/native tests/optimize $(wildcard tests/cluster/*kernels.py tests/cluster/evclus/test_kernels.py)
 test-sanitized: $(VENV)/.installed-all
-	$(BIN)/python src/dempster/_native/build.py --sanitize $(SANITIZED)
+	$(BIN)/python build_kernels.py --sanitize $(SANITIZED)
 	DEMPSTER_KERNELS=$(CURDIR)/$(SANITIZED)/kernels.so LD_PRELOAD=$$($${CC:-cc} -print-file-name=libasan.so) \
 	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 $(BIN)/python -m pytest -q -p no:cacheprovider $(KERNEL_TESTS)
 
@@ -141,7 +141,7 @@ docs-quick: $(VENV)/.installed-all kernels
 # zig compiles for all platforms; only the wheel of this platform can be tested here.
 wheels: $(BIN)/python
 	$(BIN)/python -m pip install --quiet hatchling ziglang
-	for target in $$($(BIN)/python src/dempster/_native/build.py --targets); do \
+	for target in $$($(BIN)/python build_kernels.py --targets); do \
 	    DEMPSTER_TARGET=$$target $(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist . || exit 1; \
 	done
 	@ls dist

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import platform
 import shutil
@@ -14,22 +13,8 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-_BUILD = Path(__file__).parent / "src" / "dempster" / "_native" / "build.py"
-
-
-def _load_build() -> Any:
-    """Load `dempster._native.build` without its package, whose dependencies are not installed yet.
-    """
-    spec = importlib.util.spec_from_file_location("build_kernels", _BUILD)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-build = _load_build()
+sys.path.insert(0, str(Path(__file__).parent))
+import build_kernels as build
 
 
 class Kernels(BuildHookInterface):

@@ -89,6 +89,7 @@ def _check_contents(wheel: Path, sdist: Path) -> None:
     for needed in (
         "pyproject.toml",
         "hatch_build.py",
+        "build_kernels.py",
         "LICENSE",
         "README.md",
         "src/dempster/_native/library.c",

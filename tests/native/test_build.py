@@ -5,10 +5,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import build_kernels as build
 import pytest
+from build_kernels import BuildTarget, Compiler
 
-from dempster._native import build
-from dempster._native.build import BuildTarget, Compiler
+from dempster._native import binding
 
 X86 = BuildTarget("linux", "x86_64")
 ARM = BuildTarget("linux", "aarch64")
@@ -71,7 +72,6 @@ def test_compiler_of_the_environment(monkeypatch):
 def test_compiler_for_another_processor(monkeypatch, tmp_path, triple, machine):
     """The name of the wheel and the flags are those of the processor of the compiler."""
     pytest.importorskip("hatchling")
-    monkeypatch.syspath_prepend(str(Path(build.__file__).parents[3]))
     import hatch_build
 
     compiler = tmp_path / "cc"
@@ -96,8 +96,6 @@ def test_other_platforms_need_zig(monkeypatch):
 
 def test_hook_requires_zig_without_a_compiler(no_compiler, monkeypatch):
     pytest.importorskip("hatchling")
-    root = Path(build.__file__).parents[3]
-    monkeypatch.syspath_prepend(str(root))
     from hatch_build import Kernels
 
     hook = Kernels.__new__(Kernels)
@@ -159,15 +157,14 @@ def test_missing_library(tmp_path):
 
 
 def test_library_of_other_sources(monkeypatch):
-    from dempster._native.binding import _check_age, library
-
-    monkeypatch.setattr(build, "fingerprint", lambda: None)
-    _check_age(library())  # an installed wheel has no sources to compare with
-    monkeypatch.setattr(build, "fingerprint", lambda: "0" * 16)
+    # An installed wheel has no sources to compare with.
+    monkeypatch.setattr(binding, "fingerprint", lambda: None)
+    binding._check_age(binding.library())
+    monkeypatch.setattr(binding, "fingerprint", lambda: "0" * 16)
     with pytest.raises(
         ImportError, match="C sources of dempster have changed .* `make kernels`"
     ):
-        _check_age(library())
+        binding._check_age(binding.library())
 
 
 def test_library_contains_the_digest_of_its_sources():
@@ -206,11 +203,9 @@ def test_library_for_another_processor(monkeypatch, tmp_path):
 
 
 def _chosen(monkeypatch, folder, there, faster):
-    from dempster._native import binding
-
     monkeypatch.delenv("DEMPSTER_KERNELS", raising=False)
-    monkeypatch.setattr(build, "HERE", folder)
-    monkeypatch.setattr(build.BuildTarget, "this_machine", lambda: X86)
+    monkeypatch.setattr(binding, "FOLDER", folder)
+    monkeypatch.setattr(binding, "_SUFFIX", ".so")
     monkeypatch.setattr(binding, "_load", lambda path: Loaded(path, faster))
     monkeypatch.setattr(binding, "_check_age", lambda kernels: None)
     for name in there:

@@ -5,7 +5,8 @@ import re
 
 import pytest
 
-from dempster._native import Kernel, build
+from dempster._native import Kernel
+from dempster._native.fingerprint import PACKAGE, headers, sources
 
 HEAD = re.compile(r"^KERNEL (?:TYPED\()?(\w+)\)?\(([^{]*)\) \{", re.M)
 TYPES = {
@@ -23,11 +24,9 @@ TYPES = {
 
 def declared():
     """Return every kernel of the package by name."""
-    root = build.PACKAGE.parent
+    root = PACKAGE.parent
     files = [
-        file
-        for file in build.PACKAGE.rglob("*.py")
-        if "import kernel\n" in file.read_text()
+        file for file in PACKAGE.rglob("*.py") if "import kernel\n" in file.read_text()
     ]
     modules = [".".join(file.relative_to(root).with_suffix("").parts) for file in files]
     found = [
@@ -41,7 +40,7 @@ def declared():
 def written():
     """Return types and names of the arguments of every kernel in C."""
     heads = {}
-    for file in [*build.sources(), *build.headers()]:
+    for file in [*sources(), *headers()]:
         for name, arguments in HEAD.findall(file.read_text()):
             pairs = [
                 re.fullmatch(r"(?:const )?(\w+) (\**)(\w+)", each.strip())

@@ -35,14 +35,16 @@ import functools
 import operator
 import os
 import re
+import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from dempster._native import build
+from dempster._native.fingerprint import fingerprint
 
 Result = TypeVar("Result")
 Sizes = dict[str | None, int]
@@ -82,6 +84,8 @@ _address: Callable[[Any], Any] = (ctypes.c_char * 0).from_buffer
 
 # ---- the library ---------------------------------------------------------------------------------
 
+FOLDER = Path(__file__).parent
+_SUFFIX = {"darwin": ".dylib", "win32": ".dll"}.get(sys.platform, ".so")
 _REMEDY = (
     "install dempster again (`pip install .` compiles "
     "it) or, in a checkout, run `make kernels`"
@@ -94,22 +98,22 @@ def library() -> ctypes.CDLL:
     chosen = os.environ.get("DEMPSTER_KERNELS")
     if chosen:
         return _load(chosen)
-    names = build.library_names(build.BuildTarget.this_machine())
-    there = [name for name in names if (build.HERE / name).exists()] or names[:1]
-    kernels = _load(str(build.HERE / there[0]))
-    if there[-1] != names[0]:  # the AVX2 version
+    baseline = FOLDER / f"kernels{_SUFFIX}"
+    faster = FOLDER / f"kernels-avx2{_SUFFIX}"
+    kernels = _load(baseline if baseline.exists() or not faster.exists() else faster)
+    if faster.exists():
         if kernels.library_has_avx2():
-            kernels = _load(str(build.HERE / there[-1]))
-        elif len(there) == 1:
+            kernels = _load(faster)
+        elif not baseline.exists():
             reason = "were compiled for another processor"
             raise ImportError(f"the kernels of dempster {reason}: {_REMEDY}")
     _check_age(kernels)
     return kernels
 
 
-def _load(path: str) -> ctypes.CDLL:
+def _load(path: str | Path) -> ctypes.CDLL:
     try:
-        return ctypes.CDLL(path)
+        return ctypes.CDLL(str(path))
     except OSError as error:
         reason = f"cannot be loaded ({error})"
         raise ImportError(
@@ -119,7 +123,7 @@ def _load(path: str) -> ctypes.CDLL:
 
 def _check_age(kernels: ctypes.CDLL) -> None:
     """Raise ImportError if the C sources have changed since the library was compiled."""
-    present = build.fingerprint()
+    present = fingerprint()
     if present is None:
         return
     found = ctypes.create_string_buffer(17)

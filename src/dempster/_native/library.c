@@ -11,7 +11,7 @@
 
 /* ---- the library ---------------------------------------------------------------------------------------------- */
 
-/* Write the hash of the C sources (`build.fingerprint`), 16 characters and a zero, to `result`. */
+/* Write the hash of the C sources (`fingerprint.py`), 16 characters and a zero, to `result`. */
 KERNEL library_fingerprint(char *result) {
     strncpy(result, FINGERPRINT, 17);
     return DONE;

@@ -1,10 +1,10 @@
-"""Compile all C files of the package into one shared library in the folder of this file.
+"""Compile all C files of the package into one shared library in ``src/dempster/_native``.
 
-    python src/dempster/_native/build.py                       compile changed files
-    python src/dempster/_native/build.py --sanitize FOLDER     compile with sanitizers
+    python build_kernels.py                       compile changed files
+    python build_kernels.py --sanitize FOLDER     compile with sanitizers
 
-The build hook of the package calls this module during installation. It imports only the standard
-library, because it runs before any dependency is installed.
+The build hook of the package (``hatch_build.py``) calls this module during installation. It imports
+only the standard library, because it runs before any dependency is installed.
 
 The compiler is the value of the environment variable ``CC``, the C compiler of the system, or that
 of the Python package ``ziglang``, in this order. ``CC`` may compile for another processor. A wheel
@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import argparse
 import ctypes
-import hashlib
 import importlib.util
 import os
 import platform
@@ -31,10 +30,12 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-HERE = Path(__file__).resolve().parent
-PACKAGE = HERE.parent
-CACHE = PACKAGE.parents[1] / "build" / "kernels"  # object files of a checkout
+ROOT = Path(__file__).resolve().parent
+PACKAGE = ROOT / "src" / "dempster"
+NATIVE = PACKAGE / "_native"
+CACHE = ROOT / "build" / "kernels"  # object files of a checkout
 
 # errno and floating-point traps can be disabled without changing the results, because no code uses
 # them.
@@ -76,6 +77,20 @@ _TRIAL = """\
 #include <stdlib.h>
 double f(double x) { return exp(x); }
 """
+
+
+def _load_fingerprint() -> Any:
+    """Load `dempster._native.fingerprint` without its package."""
+    path = NATIVE / "fingerprint.py"
+    spec = importlib.util.spec_from_file_location("fingerprint", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+_native = _load_fingerprint()
 
 
 @dataclass(frozen=True)
@@ -173,7 +188,7 @@ def names_here(compiler: Compiler) -> list[str]:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         probe = Path(folder, names[0])
         command = _command(compiler, target, probe)
-        _run(_link_command(command, [HERE / "library.c"], probe))
+        _run(_link_command(command, [NATIVE / "library.c"], probe))
         if ctypes.CDLL(str(probe)).library_has_avx2():
             return names[1:]
         return names[:1]
@@ -199,28 +214,12 @@ def find_compiler(cross: bool = False) -> Compiler:
     )
 
 
-def sources() -> list[Path]:
-    return sorted(PACKAGE.rglob("*.c"))
-
-
-def headers() -> list[Path]:
-    return sorted(PACKAGE.rglob("*.h"))
-
-
-def fingerprint() -> str | None:
-    """Return a hash of all C sources, or None if there are none (in an installed wheel)."""
-    files = [*sources(), *headers()]
-    if files:
-        return _hash(*(file.read_bytes() for file in files))
-    return None
-
-
 def is_current() -> bool:
     """Return whether the libraries in this folder were compiled from the current C sources."""
-    libraries = [HERE / name for name in library_names(BuildTarget.this_machine())]
+    libraries = [NATIVE / name for name in library_names(BuildTarget.this_machine())]
     there = [library.read_bytes() for library in libraries if library.exists()]
     return bool(there) and all(
-        str(fingerprint()).encode() in library for library in there
+        str(_native.fingerprint()).encode() in library for library in there
     )
 
 
@@ -229,12 +228,12 @@ def build_here(cache: Path | None = None) -> None:
     compiler = find_compiler()
     kept = build(compiler=compiler, names=names_here(compiler), cache=cache)
     for name in library_names(BuildTarget.this_machine()):
-        if HERE / name not in kept:
-            (HERE / name).unlink(missing_ok=True)
+        if NATIVE / name not in kept:
+            (NATIVE / name).unlink(missing_ok=True)
 
 
 def build(
-    folder: Path = HERE,
+    folder: Path = NATIVE,
     compiler: Compiler | None = None,
     target: BuildTarget | None = None,
     extra: Sequence[str] = (),
@@ -253,7 +252,7 @@ def build(
             [*_command(compiler, target, library), *extra] for library in libraries
         ]
         compiled = [
-            pool.map(lambda s, c=command: _object(c, s, objects), sources())
+            pool.map(lambda s, c=command: _object(c, s, objects), _native.sources())
             for command in commands
         ]
         for library, command, parts in zip(libraries, commands, compiled, strict=True):
@@ -291,23 +290,18 @@ def _command(compiler: Compiler, target: BuildTarget, library: Path) -> list[str
 def _object(command: list[str], source: Path, folder: Path) -> Path:
     """Return the object file of a source file, compiled if the sources or flags have changed."""
     flags = list(command)
-    if source.parent == HERE:
-        flags.append(f'-DFINGERPRINT="{fingerprint()}"')
-    files = [source, *headers()]
-    key = _hash("\0".join(flags).encode(), *(file.read_bytes() for file in files))
+    if source.parent == NATIVE:
+        flags.append(f'-DFINGERPRINT="{_native.fingerprint()}"')
+    files = [source, *_native.headers()]
+    key = _native.hash_parts(
+        "\0".join(flags).encode(), *(file.read_bytes() for file in files)
+    )
     compiled = folder / f"{source.stem}-{key}.o"
     if not compiled.exists():
         partial = folder / f"{compiled.stem}-{os.getpid()}.o"
         _run([*flags, "-c", str(source), "-o", str(partial)])
         partial.replace(compiled)
     return compiled
-
-
-def _hash(*parts: bytes) -> str:
-    digest = hashlib.sha256()
-    for part in parts:
-        digest.update(hashlib.sha256(part).digest())
-    return digest.hexdigest()[:16]
 
 
 def _replace(new: Path, old: Path) -> None:
@@ -329,6 +323,7 @@ def _run(command: list[str]) -> str:
 
 
 def main() -> None:
+    """Compile the kernels, or list the platforms of the wheels."""
     parser = argparse.ArgumentParser(description="Compile the kernels of dempster.")
     parser.add_argument(
         "--sanitize",
