@@ -191,6 +191,13 @@ def freeze(array: Array) -> Array:
     return array
 
 
+def set_frozen_state(owner: Any, state: dict[str, Any]) -> None:
+    """Restore the attributes of a copied or unpickled object, whose arrays became writable."""
+    vars(owner).update(state)
+    for value in state.values():
+        freeze(value)
+
+
 def divide(values: Array, by: Array, otherwise: float) -> Array:
     """Return ``values / by`` where ``by`` is positive, and ``otherwise`` elsewhere.
 
@@ -214,6 +221,11 @@ def multiply(values: Array, table: np.ndarray) -> Array:
     return values.to(wider) @ there.to(wider)
 
 
+def row_slices(n: int, size: int) -> list[slice]:
+    """Divide n rows into blocks of ``size`` rows; the last block may be smaller."""
+    return [slice(start, start + size) for start in range(0, n, size)]
+
+
 def multiply_rows(rows: Array, table: np.ndarray) -> Array:
     """Return the matrix product in the precision of the rows, in blocks that fit into the cache."""
     if is_tensor(rows):
@@ -222,8 +234,7 @@ def multiply_rows(rows: Array, table: np.ndarray) -> Array:
     if is_sparse(rows):
         return rows @ there
     out = np.empty((len(rows), there.shape[1]), dtype=rows.dtype)
-    for start in range(0, len(rows), _ROWS_PER_BLOCK):
-        block = slice(start, start + _ROWS_PER_BLOCK)
+    for block in row_slices(len(rows), _ROWS_PER_BLOCK):
         np.matmul(rows[block], there, out=out[block])
     return out
 
@@ -330,9 +341,9 @@ def row_products(left: Array, form: np.ndarray, right: Array) -> Array:
     library = library_of(left)
     size = max(1, _BLOCK_CELLS // max(left.shape[1], 1))
     products = []
-    for start in range(0, max(left.shape[0], 1), size):
-        one = decompress(left[start : start + size])
-        other = decompress(right[start : start + size])
+    for block in row_slices(max(left.shape[0], 1), size):
+        one = decompress(left[block])
+        other = decompress(right[block])
         products.append(library.einsum("if,if->i", one @ there, other))
     return library.concatenate(products)
 

@@ -8,6 +8,7 @@ need not parse the message.
 
 from __future__ import annotations
 
+import copyreg
 from typing import Any
 
 _NOT_GIVEN: Any = object()
@@ -55,7 +56,7 @@ class InvalidParameterError(InvalidInputError):
         super().__init__(message)
 
     def __reduce__(self) -> Any:
-        return _rebuild, (type(self), self.args, vars(self))
+        return copyreg.__newobj__, (type(self), *self.args), vars(self)
 
 
 class MissingExtraError(ImportError):
@@ -69,7 +70,7 @@ class MissingExtraError(ImportError):
         )
 
     def __reduce__(self) -> Any:
-        return _rebuild, (type(self), self.args, vars(self))
+        return copyreg.__newobj__, (type(self), *self.args), vars(self)
 
 
 def format_value(value: Any) -> str:
@@ -78,12 +79,3 @@ def format_value(value: Any) -> str:
     if len(text) <= MAX_VALUE_CHARACTERS:
         return text
     return f"{text[: MAX_VALUE_CHARACTERS - 3]}..."
-
-
-def _rebuild(
-    cls: type[Exception], args: tuple[Any, ...], attributes: dict[str, Any]
-) -> Exception:
-    error = cls.__new__(cls)
-    error.args = args
-    vars(error).update(attributes)
-    return error

@@ -110,7 +110,7 @@ def integer(low: int, high: int | None = None) -> Rule:
     words = f"an integer of at least {low}"
     if high is not None:
         words += f" and at most {high:,}"
-    most = high or _MAX_INTEGER
+    most = _MAX_INTEGER if high is None else high
     return Rule(words, lambda value: is_integer(value) and low <= value <= most)
 
 
@@ -543,11 +543,8 @@ def check_masses(masses: Array) -> Array:
 
 # ---- X and weights -------------------------------------------------------------------------------
 
-PARTIAL_METRICS = (
-    "euclidean",
-    "l2",
-    "sqeuclidean",
-)  # metrics that support missing="partial"
+# metrics that are computed as |a|^2 - 2 ab + |b|^2, and that support missing="partial"
+SQUARED_METRICS = ("euclidean", "l2", "sqeuclidean")
 
 
 def validate_features(
@@ -579,8 +576,7 @@ def validate_features(
             ensure_all_finite="allow-nan",
             **options,
         )
-    if has_missing(values):
-        check_missing(values, X, missing_value_advice(estimator), learning=reset)
+    check_missing(values, X, missing_value_advice(estimator), learning=reset)
     (check_scale if reset else check_size)(values, "X")
     return values
 
@@ -690,7 +686,7 @@ def missing_value_advice(estimator: Any, metric: Any = None) -> str | None:
     """Return advice about missing values, or None if they are accepted."""
     if metric is None:
         metric = getattr(estimator, "metric", "euclidean")
-    if isinstance(metric, str) and metric == "precomputed":
+    if metric == "precomputed":
         return "a dissimilarity matrix must be complete"
     if "missing" not in vars(estimator):
         name = type(estimator).__name__
@@ -698,7 +694,7 @@ def missing_value_advice(estimator: Any, metric: Any = None) -> str | None:
             f"{name} does not accept them; impute them, or "
             "use ECM or EVCLUS with missing='partial'"
         )
-    if not (isinstance(metric, str) and metric in PARTIAL_METRICS):
+    if metric not in SQUARED_METRICS:
         return (
             f"metric={metric!r} does not accept them; impute them, "
             "or set metric='euclidean' and missing='partial'"

@@ -22,7 +22,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from dempster._arrays import is_graph, module_of, row_mean
+from dempster._arrays import column_bounds, divide, is_graph, module_of, row_mean
 from dempster._errors import InvalidParameterError
 from dempster._random import as_generator
 from dempster._types import Seed
@@ -58,8 +58,7 @@ class Moments:
     ) -> Moments:
         """Compute the moments of rows, with the full scatter matrix if ``products`` is True."""
         values = X.astype(float)
-        low = np.fmin.reduce(values, axis=0)
-        high = np.fmax.reduce(values, axis=0)
+        low, high = column_bounds(values)
         if len(weights) == 0 and not has_missing(values):
             mean = row_mean(values)
             gap = values - mean
@@ -76,7 +75,7 @@ class Moments:
         shares = is_present * weights[:, None]
         present = shares.sum(axis=0)
         sums = np.einsum("ij,ij->j", shares, np.where(is_present, values, 0.0))
-        mean = sums / np.where(present > 0, present, 1.0)
+        mean = divide(sums, present, 0)
         mean = np.fmax(np.fmin(mean, high), low)
         gap = np.where(is_present, values - mean, 0.0)
         if products:
@@ -89,7 +88,7 @@ class Moments:
         gap = other.mean - self.mean
         weight = self.weight + other.weight
         present = self.present + other.present
-        share = other.present / np.where(present > 0, present, 1.0)
+        share = divide(other.present, present, 0)
         if self.scatter.ndim == 1:
             between = gap * gap * (self.present * share)
         elif weight > 0:
@@ -112,7 +111,7 @@ class Moments:
         squares = self.scatter
         if squares.ndim == 2:
             squares = np.diagonal(squares)
-        return float((squares / np.where(self.present > 0, self.present, 1.0)).sum())
+        return float(divide(squares, self.present, 0).sum())
 
 
 BlockFunction = Callable[[np.ndarray, Any, Apply], Any]
@@ -177,9 +176,9 @@ class Blocks(ABC):
         must write the same content.
         """
 
-    @abstractmethod
     def to_lazy(self) -> Any:
         """Return a Dask array if X is a Dask collection, otherwise these blocks."""
+        return self
 
     @property
     def row_shape(self) -> tuple[int, ...]:

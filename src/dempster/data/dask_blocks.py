@@ -180,7 +180,7 @@ def _compute(tasks: Sequence[Any]) -> list[Any]:
         ) from error
 
 
-def open_dask_blocks(X: Any, *, missing: bool = False) -> DaskBlocks:
+def open_dask_blocks(X: Any, *, missing: bool) -> DaskBlocks:
     """Open a Dask array or DataFrame."""
     sample: Any
     lengths = None

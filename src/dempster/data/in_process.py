@@ -34,12 +34,10 @@ class Columns:
     n: int  # number of columns
     names: tuple[str, ...] | None  # None for arrays
     dtype: np.dtype  # float32 or float64
-    missing: bool = False  # whether NaN is allowed
+    missing: bool  # whether NaN is allowed
 
     @classmethod
-    def from_block(
-        cls, block: Any, number: int = 0, *, missing: bool = False
-    ) -> Columns:
+    def from_block(cls, block: Any, number: int = 0, *, missing: bool) -> Columns:
         """Return the columns of a block."""
         values, names = _to_floats(block, number)
         return cls(values.shape[1], names, values.dtype, missing)
@@ -137,9 +135,9 @@ def _to_floats(block: Any, number: int) -> tuple[np.ndarray, tuple[str, ...] | N
 def _table_to_floats(table: Any, number: int, library: str) -> np.ndarray:
     for name, dtype in zip(table.columns, table.dtypes, strict=True):
         if library == "pandas":
-            from pandas.api.types import is_bool_dtype, is_numeric_dtype
+            from pandas.api.types import is_numeric_dtype
 
-            is_numeric = is_numeric_dtype(dtype) or is_bool_dtype(dtype)
+            is_numeric = is_numeric_dtype(dtype)  # also for Booleans
         else:
             is_numeric = dtype.is_numeric() or str(dtype) == "Boolean"
         if not is_numeric or "complex" in str(dtype):
@@ -297,20 +295,23 @@ class Tiles(Blocks):
         return type(self)(self._positions, None, np.int64)
 
     def _positions(self) -> Iterator[np.ndarray]:
-        start = 0
-        for tile in self.blocks():
+        for _, start, tile in self._numbered_tiles():
             yield start + np.flatnonzero(tile)
+
+    def _numbered_tiles(self) -> Iterator[tuple[int, int, np.ndarray]]:
+        """Yield the number of each tile, the number of its first row, and the tile."""
+        start = 0
+        for number, tile in enumerate(self.blocks()):
+            yield number, start, tile
             start += len(tile)
 
     def take(self, rows: np.ndarray) -> np.ndarray:
         parts = []
-        start = 0
-        for tile in self.blocks():
+        for _, start, tile in self._numbered_tiles():
             here = rows[
                 np.searchsorted(rows, start) : np.searchsorted(rows, start + len(tile))
             ]
             parts.append(tile[here - start])
-            start += len(tile)
         return np.concatenate(parts)
 
     def count_rows(self) -> int:
@@ -323,15 +324,10 @@ class Tiles(Blocks):
     def map_numbered(
         self, function: Callable[[np.ndarray, int, int, Any], Any], shared: Any
     ) -> list[Any]:
-        results = []
-        start = 0
-        for number, tile in enumerate(self.blocks()):
-            results.append(function(tile, start, number, shared))
-            start += len(tile)
-        return results
-
-    def to_lazy(self) -> Tiles:
-        return self
+        return [
+            function(tile, start, number, shared)
+            for number, start, tile in self._numbered_tiles()
+        ]
 
 
 def pairwise_sum(terms: Iterable[Any]) -> Any:

@@ -17,6 +17,7 @@ from dempster._arrays import (
     column_bounds,
     is_tensor,
     library_of,
+    row_slices,
     to_device_of,
     to_host,
 )
@@ -80,8 +81,7 @@ class Rows:
                 sampling.mean_of_objects(np.square(X - mean), self.weights).sum()
             )
         total = 0.0
-        for start in range(0, len(X), BLOCK_ROWS):
-            block = slice(start, start + BLOCK_ROWS)
+        for block in row_slices(len(X), BLOCK_ROWS):
             gap = X[block] - mean
             squared = np.einsum("ij,ij->i", gap, gap)
             if len(self.weights):
@@ -195,8 +195,7 @@ class _DeviceRows(Rows):
     def _pieces(self) -> Any:
         """Yield blocks of rows in double precision, and their weights as a column or a number."""
         step = max(1024, MAX_DEVICE_CELLS // self.values.shape[1])
-        for start in range(0, len(self.values), step):
-            block = slice(start, start + step)
+        for block in row_slices(len(self.values), step):
             weights = 1.0 if self._there is None else self._there[block, None]
             yield self.values[block].double(), weights
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dempster._arrays import clip_to_range, row_mean
+from dempster._arrays import clip_to_range, row_mean, row_slices
 from dempster._validation import has_missing
 
 SAMPLE_SIZE = (
@@ -39,8 +39,7 @@ def order_along_line(X: np.ndarray) -> np.ndarray:
     # The direction depends only on the number of columns.
     projection = np.zeros(len(X))
     direction = np.random.RandomState(0).normal(size=X.shape[1:])
-    for start in range(0, len(X), _BLOCK_ROWS):
-        block = slice(start, start + _BLOCK_ROWS)
+    for block in row_slices(len(X), _BLOCK_ROWS):
         for column, factor in zip(X[block].T, direction, strict=True):
             # A matrix product may give equal rows different projections.
             projection[block] += factor * column

@@ -36,8 +36,6 @@ def row_blocks(
     Return the start and end of each block.
     """
     size = rows if most is None else max(rows, -(-n // most))
-    if 0 < n <= size:
-        return [(0, n)]
     return [(start, min(start + size, n)) for start in range(0, n, size)]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dempster._arrays import Array, precision_of
+from dempster._arrays import Array, precision_of, row_slices
 from dempster.data.device import allocate_rows, copy_into, import_torch, to_tensor
 from dempster.optimize.projection import (
     SHARE_TOLERANCE,
@@ -57,8 +57,8 @@ def project_euclidean(
     shift = torch.as_tensor(centre, dtype=dtype, device=device)
     out = allocate_rows(rows, masses.shape[1])
     size = max(1024, _CONFLICTS_PER_BLOCK // max(len(references), 1))
-    for start in range(0, len(rows), size):
-        A = to_tensor(rows[start : start + size], device)
+    for block in row_slices(len(rows), size):
+        A = to_tensor(rows[block], device)
         S = torch.addmm(square.neg(), A - shift, B.T, alpha=2)
         S -= ((A - shift) ** 2).sum(dim=1, keepdim=True)
         S.clamp_(max=0)
@@ -66,7 +66,7 @@ def project_euclidean(
         S.mul_(gamma).expm1_().neg_()
         X = simplex_qp_torch(H, S @ image).to(dtype)
         approach_known_rows(X, masses, A, references, nearest, radii)
-        copy_into(X, out[start : start + size])
+        copy_into(X, out[block])
     return out
 
 
