@@ -301,7 +301,7 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
         self.min_delta_ = peaks.min_delta
         self.min_prominence_ = peaks.min_prominence
         self.neighbors_ = find.kind
-        if not (self._input.is_precomputed or self._input.is_gower):
+        if self._input.metric not in ("precomputed", "gower"):
             self.cluster_centers_ = self._input.attributes(self, X, peaks.indices)
 
     def __sklearn_tags__(self) -> Any:

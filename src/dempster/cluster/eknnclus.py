@@ -40,7 +40,6 @@ from dempster.cluster.explanation import ClusterEvidence
 from dempster.dissimilarity.graphs import GraphInput, GraphSource, read_graph
 from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput, mark_tags
 from dempster.dissimilarity.neighbors import (
-    ExactFinder,
     Finder,
     Neighbors,
     ReferenceFinder,
@@ -431,7 +430,7 @@ class NeighborMethod(Method[LabelStart, LabelResult]):
             return stored, None
         find = make_finder(self.source, self.params.neighbors, seed, self.params.n_jobs)
         nearest = neighbor_distances(find, self.n, self.n_neighbors)
-        return nearest, find.order if isinstance(find, ExactFinder) else None
+        return nearest, find.order
 
     # ---- starts ----------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from sklearn.utils.validation import validate_data
 
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._types import TableLike
-from dempster._validation import to_supported_type, validating_labels, validating_table
+from dempster._validation import to_supported_type, validating_table
 from dempster.dissimilarity.gower import MISSING, GowerEncoder
 
 ABSENT = -1  # number of an unknown category or of a missing value
@@ -45,10 +45,6 @@ class CategoryEncoder:
             table = _validate_table(estimator, X, reset=reset)
             if not reset:
                 return self.encode(table, unknown=unknown)
-        return self.fit_encode(table)
-
-    def fit_encode(self, table: TableLike) -> np.ndarray:
-        """Learn the categories of a table and return its category numbers, shape (n, p)."""
         self.names = list(
             table.columns if hasattr(table, "columns") else range(table.shape[1])
         )
@@ -145,15 +141,12 @@ def _validate_table(estimator: Any, X: TableLike, *, reset: bool) -> TableLike:
             )
         return X
     if not hasattr(X, "dtype") and not hasattr(X, "__array__"):
-        with validating_labels(X, "X"):
-            X = np.asarray(
-                X, dtype=object
-            )  # Other types convert numbers to text in mixed columns.
+        # Other types convert numbers to text in mixed columns.
+        X = np.asarray(X, dtype=object)
     # The encoder checks missing values by column.
-    with validating_labels(X, "X"):
-        return validate_data(
-            estimator, X, reset=reset, dtype=None, ensure_all_finite="allow-nan"
-        )
+    return validate_data(
+        estimator, X, reset=reset, dtype=None, ensure_all_finite="allow-nan"
+    )
 
 
 def find_distinct_rows(

@@ -132,21 +132,19 @@ def _read_edges(X: Any) -> sparse.csr_array:
         adjacency.sum_duplicates()
         return adjacency
     try:
-        if hasattr(X, "vs"):
-            ends = np.array(X.get_edgelist(), dtype=np.int64).reshape(-1, 2)
-            weights = X.es["weight"] if X.is_weighted() else np.ones(len(ends))
-        else:
-            position = {name: i for i, name in enumerate(X)}
-            edges = X.edges(data="weight", default=1.0)
-            rows = [(position[start], position[end], w) for start, end, w in edges]
-            table = np.array(rows, dtype=float).reshape(-1, 3)
-            ends = table[:, :2].astype(np.int64)
-            weights = table[:, 2]
+        if not hasattr(X, "vs"):
+            import networkx  # not a dependency
+
+            if X.number_of_edges() == 0:
+                return sparse.csr_array((len(X), len(X)))
+            return sparse.csr_array(networkx.to_scipy_sparse_array(X, dtype=float))
+        ends = np.array(X.get_edgelist(), dtype=np.int64).reshape(-1, 2)
+        weights = X.es["weight"] if X.is_weighted() else np.ones(len(ends))
         values = np.array(weights, dtype=float)
     except (TypeError, ValueError) as error:
         must = f"have numbers as the attribute 'weight' of its edges: {error}"
         raise InvalidParameterError("X", must=must) from error
-    n = len(_node_names(X))
+    n = X.vcount()
     adjacency = sparse.coo_array((values, tuple(ends.T)), shape=(n, n))
     if not X.is_directed():
         adjacency = adjacency + adjacency.T

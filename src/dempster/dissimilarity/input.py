@@ -27,6 +27,7 @@ from dempster._arrays import row_mean
 from dempster._errors import InvalidParameterError
 from dempster._types import Metric, TableLike
 from dempster._validation import (
+    SQUARED_METRICS,
     check_missing,
     check_scale,
     check_size,
@@ -40,7 +41,6 @@ from dempster._validation import (
 )
 from dempster.dissimilarity.gower import GowerData, GowerEncoder, present_cells
 from dempster.dissimilarity.sources import (
-    FROM_SQUARES,
     AttributeSource,
     DissimilaritySource,
     GowerSource,
@@ -118,21 +118,17 @@ class DissimilarityInput:
 
     def __post_init__(self) -> None:
         self.symmetrize = bool(self.symmetrize)
-        self.centered = self.centered and self.metric in FROM_SQUARES
+        self.centered = self.centered and self.metric in SQUARED_METRICS
 
     @property
     def is_precomputed(self) -> bool:
         return self.metric == "precomputed"
 
-    @property
-    def is_gower(self) -> bool:
-        return self.metric == "gower"
-
     def training(
         self, estimator: BaseEstimator, X: TableLike
     ) -> DissimilaritySource | SparseSource:
         """Validate the training objects, store the names of their columns, and return a source."""
-        if self.is_gower:
+        if self.metric == "gower":
             self.encoder = GowerEncoder()
             encoded = self._encode(estimator, X, self.encoder.fit_transform)
             estimator.n_features_in_ = encoded.numeric.shape[1] + encoded.codes.shape[1]
@@ -170,7 +166,7 @@ class DissimilarityInput:
 
         Return attributes, encoded rows or dissimilarities (to ``or_width`` references).
         """
-        if self.is_gower:
+        if self.metric == "gower":
             assert self.encoder is not None
             encoded = self._encode(estimator, X, self.encoder.transform)
             if len(encoded) == 0:
@@ -329,10 +325,10 @@ def check_metric(source: AttributeSource) -> None:
 
 def mark_tags(tags: Any, metric: Metric, *, sparse: bool = False) -> Any:
     """Set the scikit-learn tags of an estimator that uses `DissimilarityInput`."""
-    precomputed = isinstance(metric, str) and metric == "precomputed"
+    precomputed = metric == "precomputed"
     tags.input_tags.pairwise = tags.input_tags.positive_only = precomputed
     tags.input_tags.sparse = precomputed and sparse
-    if isinstance(metric, str) and metric == "gower":
+    if metric == "gower":
         tags.input_tags.allow_nan = tags.input_tags.categorical = (
             tags.input_tags.string
         ) = True

@@ -9,13 +9,15 @@ functions.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
 import numpy as np
 
+from dempster._arrays import row_slices
 from dempster._errors import InvalidParameterError, MissingExtraError
 from dempster._native import kernel
 from dempster._random import as_random_state
@@ -55,10 +57,32 @@ def needs_blocks(source: DissimilaritySource) -> bool:
     return not isinstance(source, MatrixSource)
 
 
-class BlockFinder:
-    """Brute-force search for nearest neighbors; equally near objects are sorted by index."""
+class Finder(ABC):
+    """Search for the training objects nearest to given training objects.
 
-    kind = "exact"
+    Each object is its own nearest neighbor.
+    """
+
+    kind = "exact"  # or "approximate"
+    # indices of the objects in the order in which queries are fastest; None for any order
+    order: np.ndarray | None = None
+
+    @abstractmethod
+    def __call__(self, rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the indices and distances of the k objects nearest to the objects in ``rows``."""
+
+    def others(self, rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the indices and distances of neighbors, excluding each object itself."""
+        index, distance = self(rows, k + 1)
+        is_self = index == rows[:, None]
+        # Duplicates may have replaced the object itself.
+        is_self[:, -1] |= ~is_self.any(axis=1)
+        kept = np.arange(k + 1) != is_self.argmax(axis=1)[:, None]
+        return index[kept].reshape(-1, k), distance[kept].reshape(-1, k)
+
+
+class BlockFinder(Finder):
+    """Brute-force search for nearest neighbors; equally near objects are sorted by index."""
 
     def __init__(self, source: DissimilaritySource, n_jobs: int | None = None):
         self._source = source
@@ -66,7 +90,6 @@ class BlockFinder:
         self._n_jobs = 1 if callable(source.metric) else n_jobs
 
     def __call__(self, rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the indices and distances of the k objects nearest to the objects in ``rows``."""
         blocks = row_blocks(len(rows), rows_at_once(len(self._source)), most=None)
         with block_map(self._n_jobs) as apply:
             parts = apply(
@@ -102,7 +125,8 @@ def nearest_columns(block: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
     return index[rows, order], values[rows, order]
 
 
-_METRICS = ("euclidean", "cityblock", "chebyshev", "minkowski")
+# numbers of the metrics in point_tree.c, by their powers; 3 for other powers
+_METRICS = {2.0: 0, 1.0: 1, np.inf: 2}
 _POWERS = {
     "euclidean": 2.0,
     "minkowski": 2.0,
@@ -145,9 +169,6 @@ class PointTree:
         self.points = np.ascontiguousarray(X, dtype=np.float64)
         self.p = float(p)
         self.n_jobs = n_jobs
-        name = {1.0: "cityblock", 2.0: "euclidean", np.inf: "chebyshev"}.get(
-            p, "minkowski"
-        )
         n, d = self.points.shape
         leaves = 1
         while leaves * _LEAF_SIZE < n:
@@ -159,7 +180,7 @@ class PointTree:
             np.empty((leaves, 2), np.int64),
         )
         _build(self.points, *tree)
-        self._tree = (*tree, _METRICS.index(name), float(p))
+        self._tree = (*tree, _METRICS.get(p, 3), float(p))
 
     def __len__(self) -> int:
         return len(self.points)
@@ -171,11 +192,9 @@ class PointTree:
         return positions[positions < len(self)]
 
     def kneighbors(
-        self, X: np.ndarray | None = None, n_neighbors: int = 1
+        self, X: np.ndarray, n_neighbors: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return sorted distances and indices of the points nearest to X, or to the points."""
-        if X is None:
-            return self.neighbors_of(np.arange(len(self)), n_neighbors)
+        """Return the sorted distances and the indices of the points nearest to X."""
         return self._nearest(X, None, n_neighbors, len(self))
 
     def neighbors_of(
@@ -208,19 +227,6 @@ class PointTree:
 
 
 # ---- selection of the algorithm ------------------------------------------------------------------
-
-
-class Finder(Protocol):
-    """Search for the training objects nearest to given training objects.
-
-    Each object is its own nearest neighbor.
-    """
-
-    kind: str  # "exact" or "approximate"
-
-    def __call__(self, rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the indices and distances of the k objects nearest to the objects in ``rows``."""
-        ...
 
 
 def make_finder(
@@ -258,40 +264,29 @@ def _pays_to_approximate(source: DissimilaritySource) -> bool:
     return source.objects.shape[1] > dimensions and find_spec("pynndescent") is not None
 
 
-class ExactFinder:
+class ExactFinder(Finder):
     """Exact search for nearest neighbors by a tree or by brute force."""
 
-    kind = "exact"
-
-    def __init__(self, source: DissimilaritySource, n_jobs: int | None = -1):
+    def __init__(self, source: DissimilaritySource, n_jobs: int | None):
         self._table = (
             source.matrix if isinstance(source, MatrixSource) else source.objects
         )
         self._index = exact_index(source, n_jobs)
-
-    @property
-    def has_tree(self) -> bool:
-        """Whether the search uses a `PointTree`."""
-        return isinstance(self._index, PointTree)
-
-    @property
-    def order(self) -> np.ndarray:
-        """Indices of the objects in the order in which queries are fastest."""
-        if self.has_tree:
-            return self._index.order
-        return np.arange(len(self._table))
+        if isinstance(self._index, PointTree):
+            self.order = self._index.order
 
     def __call__(self, rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         distance, index = self._index.kneighbors(self._table[rows], n_neighbors=k)
         return index, distance
 
     def others(self, rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the indices and distances of neighbors, excluding each object itself."""
+        if not isinstance(self._index, PointTree):
+            return super().others(rows, k)
         distance, index = self._index.neighbors_of(rows, k)
         return index, distance
 
 
-class ApproximateFinder:
+class ApproximateFinder(Finder):
     """Approximate search by nearest-neighbor descent.
 
     Objects with too few neighbors are searched exactly.
@@ -302,8 +297,8 @@ class ApproximateFinder:
     def __init__(
         self,
         source: AttributeSource,
-        random_state: Any = None,
-        n_jobs: int | None = None,
+        random_state: Any,
+        n_jobs: int | None,
     ):
         try:
             from pynndescent import NNDescent
@@ -377,16 +372,11 @@ class Neighbors:
         kept = cls(
             np.empty((n, n_neighbors), dtype=np.int32), np.empty((n, n_neighbors))
         )
-        order = find.order if isinstance(find, ExactFinder) else np.arange(n)
-        for start, stop in row_blocks(n, _QUERY_ROWS, most=None):
-            rows = order[start:stop]
-            if isinstance(find, ExactFinder) and find.has_tree:
-                index, distance = find.others(rows, n_neighbors)
-                check_neighbors(index, distance, n)
-            else:
-                index, distance = find(rows, n_neighbors + 1)
-                check_neighbors(index, distance, n)
-                index, distance = _remove_self(rows, index, distance)
+        order = np.arange(n) if find.order is None else find.order
+        for block in row_slices(n, _QUERY_ROWS):
+            rows = order[block]
+            index, distance = find.others(rows, n_neighbors)
+            check_neighbors(index, distance, n)
             kept.index[rows] = index
             kept.distance[rows] = distance
         return kept
@@ -413,16 +403,6 @@ def check_neighbors(index: np.ndarray, distance: np.ndarray, n: int) -> None:
             "metric",
             must="satisfy the triangle inequality; the search for neighbors failed",
         )
-
-
-def _remove_self(
-    objects: np.ndarray, index: np.ndarray, distance: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Remove each object from its K + 1 neighbors, or the last one if duplicates replaced it."""
-    kept = index != objects[:, None]
-    kept[kept.all(axis=1), -1] = False
-    k = index.shape[1] - 1
-    return index[kept].reshape(-1, k), distance[kept].reshape(-1, k)
 
 
 # ---- neighbors of new objects --------------------------------------------------------------------

@@ -18,9 +18,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dempster._arrays import clip_to_range
+from dempster._arrays import clip_to_range, row_slices
 from dempster._validation import has_missing
-from dempster.optimize.blocks import row_blocks
 
 _MAX_DONORS = 1000  # maximum number of rows from which values are imputed
 _MAX_CELLS = 4_000_000  # maximum number of squared distances in memory
@@ -103,17 +102,16 @@ def impute_missing(X: np.ndarray) -> np.ndarray:
     variances = _column_means(np.square(X - means))
     out = X.copy()
     incomplete = np.flatnonzero(np.isnan(X).any(axis=1))
-    for start, stop in row_blocks(
-        len(incomplete), max(1, _MAX_CELLS // len(donors)), most=None
-    ):
-        rows = X[incomplete[start:stop]]
+    for block in row_slices(len(incomplete), max(1, _MAX_CELLS // len(donors))):
+        which = incomplete[block]
+        rows = X[which]
         squares = partial_squares(rows, donors, variances)
         for d in np.flatnonzero(np.isnan(rows).any(axis=0)):
             missing = np.flatnonzero(np.isnan(rows[:, d]))
             observed = np.flatnonzero(~np.isnan(donors[:, d]))
             values = donors[observed, d] - means[d]
             imputed = _mean_of_nearest(squares[np.ix_(missing, observed)], values, near)
-            out[incomplete[start + missing], d] = means[d] + imputed
+            out[which[missing], d] = means[d] + imputed
     return out
 
 

@@ -19,7 +19,7 @@ from functools import cached_property
 
 import numpy as np
 from scipy import sparse
-from scipy.spatial.distance import squareform
+from scipy.spatial.distance import cdist, squareform
 
 _CORE_NEIGHBORS = 5  # neighbors that define the density around an object
 # neighbors whose mean replaces an object
@@ -144,8 +144,6 @@ class PathMetric:
     @classmethod
     def from_objects(cls, X: np.ndarray) -> PathMetric:
         """Draw the landmarks, and compute their path distances."""
-        from scipy.spatial.distance import cdist  # slow to import
-
         X = np.unique(X, axis=0)
         if len(X) > _MAX_LANDMARKS:
             X = X[
@@ -159,8 +157,6 @@ class PathMetric:
 
     def block(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         """Return the path distances between all objects A and all objects B."""
-        from scipy.spatial.distance import cdist  # slow to import
-
         a, first = self._attach(A)
         b, second = self._attach(B)
         steps = np.maximum(

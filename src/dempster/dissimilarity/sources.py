@@ -17,11 +17,20 @@ from typing import Annotated, Any
 
 import numpy as np
 from scipy import sparse
+from scipy.spatial.distance import cdist
 
-from dempster._arrays import Array, precision_of, row_mean, to_device_of, to_host
+from dempster._arrays import (
+    Array,
+    divide,
+    precision_of,
+    row_mean,
+    row_slices,
+    to_device_of,
+    to_host,
+)
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._types import Metric
-from dempster._validation import SMALLEST, check_size, has_missing
+from dempster._validation import SMALLEST, SQUARED_METRICS, check_size, has_missing
 from dempster.dissimilarity.gower import (
     MISSING,
     GowerData,
@@ -33,9 +42,7 @@ from dempster.dissimilarity.gower import (
 )
 from dempster.dissimilarity.partial import pair_squares, partial_squares
 from dempster.dissimilarity.paths import DensityTree, PathMetric
-from dempster.optimize.blocks import row_blocks
 
-FROM_SQUARES = ("euclidean", "l2", "sqeuclidean")  # computed as |a|^2 - 2 ab + |b|^2
 _DISTANT_NUMBER = (
     1e6  # a number far from those of `GowerData`, which are between 0 and 1
 )
@@ -77,12 +84,16 @@ class DissimilaritySource(ABC):
         """Whether these are Euclidean distances between objects without missing values."""
         return self.objects is not None and self.metric == "euclidean"
 
-    @abstractmethod
-    def __len__(self) -> int: ...
+    def __len__(self) -> int:
+        return len(self.objects)
 
-    @abstractmethod
+    def rows(self, which: Any) -> Any:
+        """Return the objects at the positions ``which``."""
+        return self.objects[which]
+
     def block(self, rows: Any, columns: Any) -> np.ndarray:
         """Return the dissimilarities between r objects and c objects, shape (r, c)."""
+        return self.between(self.rows(rows), self.rows(columns))
 
     @abstractmethod
     def pairs(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
@@ -101,7 +112,7 @@ class DissimilaritySource(ABC):
 
     def keys(self, A: Any) -> list[bytes]:
         """Return a key for each object; equal objects have equal keys."""
-        raise InvalidInputError("a dissimilarity matrix cannot compare new objects")
+        return _row_keys(A)
 
     def fill_missing(self, A: Any) -> Any:
         """Replace missing values by a value that is far from all others; A if none is missing."""
@@ -145,7 +156,7 @@ class AttributeSource(DissimilaritySource):
         self.metric = metric
         self.within = within
         self.parameters = parameters
-        self.dtype = X.dtype
+        self.dtype = precision_of(X)
 
     @property
     def is_euclidean(self) -> bool:
@@ -155,30 +166,18 @@ class AttributeSource(DissimilaritySource):
     def lacks_cells(self) -> bool:
         return self.within is not None and has_missing(self.objects)
 
-    def __len__(self) -> int:
-        return len(self.objects)
-
-    def block(self, rows: Any, columns: Any) -> np.ndarray:
-        return self.between(self.rows(rows), self.rows(columns))
-
-    def rows(self, which: Any) -> np.ndarray:
-        """Return the objects at the positions ``which`` as a NumPy array."""
-        return self.objects[which]
-
     def between(
         self, A: np.ndarray, B: np.ndarray, *, exact: bool = False
     ) -> np.ndarray:
         if self.within is not None and (has_missing(A) or has_missing(B)):
             return self._partial(A, B, exact=exact)
         if exact and self.metric == "euclidean":
-            from scipy.spatial.distance import cdist
-
             return check_values(cdist(A, B), "metric")
         if self.metric == "path":
             return PathMetric(**self.parameters).block(A, B).astype(self.dtype)
         from sklearn.metrics import pairwise_distances
 
-        if self.metric in FROM_SQUARES:
+        if self.metric in SQUARED_METRICS:
             # Sums of squares would be inaccurate far from the origin.
             center = row_mean(B, dtype=None)
             A = A - center
@@ -205,9 +204,6 @@ class AttributeSource(DissimilaritySource):
     def _from_squares(self, squares: np.ndarray) -> np.ndarray:
         return squares if self.metric == "sqeuclidean" else np.sqrt(squares)
 
-    def keys(self, A: np.ndarray) -> list[bytes]:
-        return _row_keys(A)
-
     def fill_missing(self, A: np.ndarray) -> np.ndarray:
         if not has_missing(A):
             return A
@@ -217,8 +213,7 @@ class AttributeSource(DissimilaritySource):
     def pairs(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         out = np.empty(len(i), dtype=self.dtype)
         if self.lacks_cells or self.metric == "euclidean":
-            for start in range(0, len(i), 65536):
-                some = slice(start, start + 65536)
+            for some in row_slices(len(i), 65536):
                 A = self.rows(i[some])
                 B = self.rows(j[some])
                 if self.within is not None and self.lacks_cells:
@@ -252,13 +247,6 @@ class TensorSource(AttributeSource):
 
     objects: Array
 
-    def __init__(self, X: Array):
-        self.objects = X
-        self.metric = "euclidean"
-        self.within = None
-        self.parameters = {}
-        self.dtype = precision_of(X)
-
     def rows(self, which: Any) -> np.ndarray:
         if isinstance(which, np.ndarray):
             which = to_device_of(which, self.objects)
@@ -280,12 +268,6 @@ class GowerSource(DissimilaritySource):
         self.usual = usual
         self.metric = "gower"
         self.dtype = np.dtype(float)
-
-    def __len__(self) -> int:
-        return len(self.objects)
-
-    def block(self, rows: Any, columns: Any) -> np.ndarray:
-        return self.between(self.objects[rows], self.objects[columns])
 
     def between(self, A: GowerData, B: GowerData, *, exact: bool = False) -> np.ndarray:
         if self.usual is not None:
@@ -555,28 +537,24 @@ class References:
         missing value is compared as a value that differs from all others.
         """
         source = self.source
-        if source is None:
-            raise InvalidInputError(
-                "objects with precomputed dissimilarities have no attributes to compare"
-            )
+        assert source is not None
         rows = source.fill_missing(values)
         points = self._filled
         nearest = np.empty(len(rows), np.int64)
         distance = np.empty(len(rows), source.dtype)
         is_known = D is not None and self.are_complete(values)
         size = len(rows) if is_known else max(1, _MAX_DISSIMILARITIES // len(self))
-        for start, stop in row_blocks(len(rows), size, most=None):
-            block = rows[start:stop]
+        for block in row_slices(len(rows), size):
             if not is_known:
-                D = source.between(block, points, exact=True)
+                D = source.between(rows[block], points, exact=True)
             assert D is not None
             which = D.argmin(axis=1)
-            nearest[start:stop] = which
-            if isinstance(source, AttributeSource) and source.metric in FROM_SQUARES:
+            nearest[block] = which
+            if isinstance(source, AttributeSource) and source.metric in SQUARED_METRICS:
                 # Matrix products lose half of the digits.
-                distance[start:stop] = source.compare_rows(block, points[which])
+                distance[block] = source.compare_rows(rows[block], points[which])
             else:
-                distance[start:stop] = D[np.arange(len(D)), which]
+                distance[block] = D[np.arange(len(D)), which]
         return nearest, distance
 
     def are_complete(self, values: Any) -> bool:
@@ -611,15 +589,15 @@ def separations(
         objects = source.fill_missing(objects)
     out = np.empty(len(positions))
     size = max(1, _MAX_DISSIMILARITIES // len(source))
-    for start, stop in row_blocks(len(positions), size, most=None):
-        rows = positions[start:stop]
+    for block in row_slices(len(positions), size):
+        rows = positions[block]
         if objects is None:
             D = source.block(rows, slice(None))
         else:
             D = source.between(objects[rows], objects, exact=True)
         is_equal = rounding(D.dtype) * np.median(D, axis=1, keepdims=True) >= D
         is_equal[np.arange(len(rows)), rows] = True
-        out[start:stop] = np.where(is_equal, np.inf, D).min(axis=1)
+        out[block] = np.where(is_equal, np.inf, D).min(axis=1)
     return out
 
 
@@ -664,7 +642,7 @@ def normalize_shares(terms: np.ndarray) -> np.ndarray:
     terms = np.where(known, terms, 0)
     total = terms.sum(axis=1, keepdims=True)
     equal = known / np.maximum(known.sum(axis=1, keepdims=True), 1)
-    return np.where(total > 0, terms / np.where(total > 0, total, 1), equal)
+    return np.where(total > 0, divide(terms, total, 0), equal)
 
 
 def _terms(source: AttributeSource, x: np.ndarray, Y: np.ndarray) -> np.ndarray:
@@ -676,10 +654,7 @@ def _terms(source: AttributeSource, x: np.ndarray, Y: np.ndarray) -> np.ndarray:
     if metric in _OF_DIFFERENCES:
         return np.abs(gaps)
     if metric == "seuclidean":
-        variances = source.parameters["V"]
-        return np.divide(
-            gaps**2, variances, out=np.zeros_like(gaps), where=variances > 0
-        )
+        return divide(gaps**2, source.parameters["V"], 0)
     if metric == "mahalanobis":
         return gaps * (gaps @ source.parameters["VI"])
     if metric == "canberra":
@@ -697,11 +672,10 @@ def _losses(source: AttributeSource, x: np.ndarray, Y: np.ndarray) -> np.ndarray
     size = 1 if callable(source.metric) else _BLOCK_PAIRS
     terms = np.empty(Y.shape)
     for d in range(Y.shape[1]):
-        for start in range(0, len(Y), size):
-            some = Y[start : start + size]
-            mixed = np.repeat(x[None], len(some), axis=0)
-            mixed[:, d] = some[:, d]
-            terms[start : start + size, d] = np.diagonal(source.between(mixed, some))
+        for rows in row_slices(len(Y), size):
+            mixed = np.repeat(x[None], len(Y[rows]), axis=0)
+            mixed[:, d] = Y[rows, d]
+            terms[rows, d] = np.diagonal(source.between(mixed, Y[rows]))
     return np.maximum(whole[:, None] - terms, 0)
 
 

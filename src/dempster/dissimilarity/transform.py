@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from dempster._arrays import row_slices
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._native import kernel
 from dempster._validation import as_reals, check, real
@@ -173,14 +174,12 @@ def random_pairs(
     follower[cycle] = np.roll(cycle, -1)
     partner = np.empty((n, k), dtype=np.int64)
     partner[:, 0] = follower
-    for start in range(0, n, 4096):
-        objects = np.arange(start, min(start + 4096, n))
-        partner[objects, 1:] = _distinct_partners(
-            n, objects, follower[objects], k - 1, rng
+    objects = np.arange(n)
+    for block in row_slices(n, 4096):
+        partner[block, 1:] = _distinct_partners(
+            n, objects[block], follower[block], k - 1, rng
         )
-    pairs = np.sort(
-        np.column_stack([np.repeat(np.arange(n), k), partner.ravel()]), axis=1
-    )
+    pairs = np.sort(np.column_stack([np.repeat(objects, k), partner.ravel()]), axis=1)
     code, count = np.unique(pairs[:, 0] * n + pairs[:, 1], return_counts=True)
     return np.column_stack([code // n, code % n]), count.astype(float)
 
