@@ -138,7 +138,7 @@ def test_pairs_and_labels_without_header(header, tmp_path):
         (None, "0,1,1\n4,5,0\n"),
     ):
         (tmp_path / "pairs.csv").write_text(header + pairs)
-        found = read_constraints(tmp_path / "pairs.csv", objects, n_objects=6)
+        found = read_constraints(tmp_path / "pairs.csv", objects)
         assert (found.must_link.tolist(), found.cannot_link.tolist()) == (
             [[0, 1]],
             [[4, 5]],

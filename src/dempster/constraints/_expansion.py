@@ -10,18 +10,12 @@ import numpy as np
 from sklearn.utils import check_array
 
 from dempster._validation import validating
-from dempster.dissimilarity.neighbors import (
-    PointTree,
-    minkowski_power,
-    nearest_columns,
-    rows_at_once,
-)
+from dempster.dissimilarity.neighbors import BlockFinder, PointTree, minkowski_power
 from dempster.dissimilarity.sources import (
     AttributeSource,
     MatrixSource,
     check_square,
 )
-from dempster.optimize.blocks import row_blocks
 
 Neighborhoods = dict[int, dict[int, float]]
 """Distances from each constrained object to itself and to its neighbors."""
@@ -36,7 +30,7 @@ def find_neighborhoods(
     check: Callable[[int], None],
 ) -> tuple[Neighborhoods, int]:
     """Return the k nearest neighbors of the given objects, and the total number of objects."""
-    is_matrix = isinstance(metric, str) and metric == "precomputed"
+    is_matrix = metric == "precomputed"
     with validating(data, "D"):
         # A callable metric might modify the attributes.
         D = check_array(
@@ -61,23 +55,12 @@ def find_neighborhoods(
     if power is not None:
         distances, neighbors = PointTree(D, power).neighbors_of(objects, k)
     else:
-        blocks = row_blocks(len(objects), rows_at_once(n), most=None)
-        parts = [_nearest(source, objects[a:b], k) for a, b in blocks]
-        neighbors, distances = map(np.concatenate, zip(*parts, strict=True))
+        neighbors, distances = BlockFinder(source).others(objects, k)
     for i, row, others in zip(
         near, distances.tolist(), neighbors.tolist(), strict=True
     ):
         near[i] |= zip(others, row, strict=True)
     return near, n
-
-
-def _nearest(
-    source: MatrixSource | AttributeSource, rows: np.ndarray, k: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the k nearest other objects of the objects in ``rows``, and their distances."""
-    values = source.block(rows, slice(None))
-    values[np.arange(len(rows)), rows] = np.inf
-    return nearest_columns(values, k)
 
 
 def expand_pairs(

@@ -24,6 +24,7 @@ from dempster._validation import (
     check,
     check_memory,
     integer,
+    kind,
     row_positions,
 )
 from dempster.constraints._expansion import expand_pairs, find_neighborhoods
@@ -127,9 +128,6 @@ class Contradiction:
     cannot_link: tuple[int, int]
     chain: tuple[int, ...]
 
-    def __repr__(self) -> str:
-        return self.describe()
-
     def describe(self, names: Sequence[Any] | None = None) -> str:
         """Return a sentence about the objects.
 
@@ -149,6 +147,8 @@ class Contradiction:
             f"{chain[0]} and {chain[-1]} are in different clusters, "
             f"but {' - '.join(chain)} are in the same cluster"
         )
+
+    __repr__ = describe
 
 
 class ContradictionError(InvalidInputError):
@@ -199,39 +199,6 @@ def must_link_components(must_link: np.ndarray, n: int) -> np.ndarray:
     return connected_components(_adjacency(must_link, n), directed=False)[1].astype(
         np.int64
     )
-
-
-def compute_closure(
-    must_link: np.ndarray, cannot_link: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the must-links and the cannot-links of the closure.
-
-    Pairs that are given and implied occur twice.
-    """
-    if len(must_link) == 0:
-        return must_link, cannot_link
-    graph = _Graph(must_link, cannot_link)
-    if graph.broken.any():
-        broken = np.flatnonzero(graph.broken)
-        message = (
-            f"constraints contradict each other: {graph.contradictions(broken[:1])[0]}"
-        )
-        if len(broken) > 1:
-            message += f" ({len(broken)} contradictions in total; see contradictions())"
-        raise ContradictionError(message)
-    apart = np.unique(np.sort(graph.component[graph.cannot_link], axis=1), axis=0)
-    sizes = np.bincount(graph.component).astype(
-        object
-    )  # Python integers do not overflow.
-    pairs = sum(sizes * (sizes - 1)) // 2 + sum(sizes[apart[:, 0]] * sizes[apart[:, 1]])
-    check_memory(
-        8 * 16 * int(pairs),
-        f"the closure, {int(pairs):,} pairs,",
-        "use the constraints as they are",
-    )
-    within = graph.objects[_pairs_within(graph.component)]
-    between = graph.objects[pairs_between(graph.component, apart)]
-    return np.concatenate([must_link, within]), np.concatenate([cannot_link, between])
 
 
 def _adjacency(pairs: np.ndarray, n: int) -> csr_array:
@@ -659,8 +626,36 @@ class Constraints:
         ContradictionError
             If the constraints contradict each other; see `contradictions`.
         """
-        must, cannot = compute_closure(self._must_link, self._cannot_link)
-        return Constraints(must, cannot, n_objects=self._n_objects)
+        must = self._must_link
+        cannot = self._cannot_link
+        if len(must) == 0:
+            return self
+        graph = _Graph(must, cannot)
+        if graph.broken.any():
+            broken = np.flatnonzero(graph.broken)
+            message = f"constraints contradict each other: {graph.contradictions(broken[:1])[0]}"
+            if len(broken) > 1:
+                message += (
+                    f" ({len(broken)} contradictions in total; see contradictions())"
+                )
+            raise ContradictionError(message)
+        apart = np.unique(np.sort(graph.component[graph.cannot_link], axis=1), axis=0)
+        # Python integers do not overflow.
+        sizes = np.bincount(graph.component).astype(object)
+        between = sum(sizes[apart[:, 0]] * sizes[apart[:, 1]])
+        n_pairs = int(sum(sizes * (sizes - 1)) // 2 + between)
+        check_memory(
+            8 * 16 * n_pairs,
+            f"the closure, {n_pairs:,} pairs,",
+            "use the constraints as they are",
+        )
+        implied = graph.objects[_pairs_within(graph.component)]
+        implied_apart = graph.objects[pairs_between(graph.component, apart)]
+        return Constraints(
+            np.concatenate([must, implied]),
+            np.concatenate([cannot, implied_apart]),
+            n_objects=self._n_objects,
+        )
 
     def contradictions(self) -> list[Contradiction]:
         """Return the cannot-links that a chain of must-links contradicts, with the shortest chains.
@@ -794,8 +789,7 @@ def validate_constraints(
     """
     if constraints is None:
         return Constraints()
-    if not isinstance(constraints, Constraints):
-        raise InvalidParameterError("constraints", "a Constraints object", constraints)
+    check(constraints, "constraints", kind(Constraints))
     constraints.check(n)
     contradictions = constraints.contradictions()
     direct = [c for c in contradictions if len(c.chain) == 2]

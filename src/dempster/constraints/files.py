@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._validation import as_list
+from dempster._errors import InvalidInputError
+from dempster._validation import as_list, check, kind
 from dempster.constraints.constraints import Constraints
 from dempster.io.atomic import as_file, as_path, atomic_write
 from dempster.io.partitions import decode_cell, encode_cell
@@ -24,9 +24,7 @@ DIFFERENT = {"different", "cannot", "cannot-link", "cannot_link", "cl"} | _NO
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 
 
-def read_constraints(
-    path: str | os.PathLike[str], index: Any = None, *, n_objects: int | None = None
-) -> Constraints:
+def read_constraints(path: str | os.PathLike[str], index: Any = None) -> Constraints:
     r"""Read must-link and cannot-link constraints from a file.
 
     Parameters
@@ -38,8 +36,6 @@ def read_constraints(
         read, too.
     index : sequence, optional
         Names of the objects. By default the table contains indices, starting at 0.
-    n_objects : int, optional
-        Number of objects; ignored if ``index`` is given.
 
     Returns
     -------
@@ -63,6 +59,7 @@ def read_constraints(
     ([[0, 1]], [[0, 2]])
     """
     file = as_path(path)
+    n_objects = None
     if index is not None:
         index = as_list(index, "index", "the names of the objects")
         n_objects = len(index)
@@ -141,8 +138,7 @@ def write_constraints(
     import pandas as pd
 
     file = as_path(path)
-    if not isinstance(constraints, Constraints):
-        raise InvalidParameterError("constraints", "Constraints", constraints)
+    check(constraints, "constraints", kind(Constraints))
     suffix = file.suffix.lower()
     if suffix not in _SEPARATORS:
         raise InvalidInputError(
@@ -151,11 +147,10 @@ def write_constraints(
     pairs = np.concatenate([constraints.must_link, constraints.cannot_link])
     table = pd.DataFrame(pairs, columns=["object", "other"])
     if index is not None:
-        listing = as_list(index, "index", "the names of the objects")
-        constraints.check(len(listing))
-        cells = pd.Series(listing, dtype=object)
-        cells = cells.map(lambda one: encode_cell(one) if isinstance(one, str) else one)
-        table = table.apply(lambda column: column.map(cells))
+        names = as_list(index, "index", "the names of the objects")
+        constraints.check(len(names))
+        cells = [encode_cell(one) if isinstance(one, str) else one for one in names]
+        table = table.map(cells.__getitem__)
     is_same = np.arange(len(pairs)) < len(constraints.must_link)
     table["answer"] = np.where(is_same, "same", "different")
     with atomic_write(file) as temporary:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from dempster._errors import InvalidParameterError
-from dempster._random import as_generator
+from dempster._arrays import divide
+from dempster._validation import check, kind
 from dempster.constraints.constraints import (
     Constraints,
     must_link_components,
@@ -23,7 +22,6 @@ def suggest_pairs(
     n: int,
     *,
     constraints: Constraints | None = None,
-    random_state: Any = None,
 ) -> np.ndarray:
     """Return the n most useful pairs of objects to ask an expert about.
 
@@ -49,7 +47,7 @@ def suggest_pairs(
     Must-linked objects are treated as one object, which has the masses of the most certain of these
     objects (largest mass on a single cluster). Clusters with a cannot-link between the object and
     the representative are excluded. The constraints therefore do not imply the answer to any
-    question.
+    question. Ties are resolved by the lowest index.
 
     Parameters
     ----------
@@ -59,8 +57,6 @@ def suggest_pairs(
         Number of pairs.
     constraints : Constraints, optional
         Known constraints, which may contradict each other.
-    random_state : int, numpy Generator or RandomState, optional
-        If set, ties are resolved at random; by default by the lowest index.
 
     Returns
     -------
@@ -90,12 +86,9 @@ def suggest_pairs(
     n_pairs = validate_count(n, "n")
     if constraints is None:
         constraints = Constraints()
-    if not isinstance(constraints, Constraints):
-        raise InvalidParameterError(
-            "constraints", "a Constraints object or None", constraints
-        )
+    check(constraints, "constraints", kind(Constraints))
     constraints.check(len(credal))
-    groups = _Groups.from_partition(credal, constraints, random_state)
+    groups = _Groups(credal, constraints)
     # The first pair of an object precedes all pairs of less uncertain objects, and only
     # representatives and objects with constraints may lack it. Therefore n_pairs objects plus the
     # number of these exceptions are sufficient.
@@ -103,34 +96,11 @@ def suggest_pairs(
     return groups.select_pairs(n_pairs, np.arange(enough))
 
 
-@dataclass
 class _Groups:
     """Groups of must-linked objects (or single objects), sorted by decreasing uncertainty."""
 
-    member: np.ndarray  # Most certain object of each group, shape (g,).
-    uncertainty: np.ndarray  # Nonspecificity and entropy of each group, shape (g, 2).
-    plausible: (
-        np.ndarray
-    )  # Normalized plausibilities of the clusters for each group, shape (g, c).
-    # Groups sorted by their most plausible cluster, then by decreasing certainty, shape (g,).
-    ranked: np.ndarray
-    start: (
-        np.ndarray
-    )  # Position in ``ranked`` of the first group of each cluster, shape (c,).
-    size: np.ndarray  # Number of groups of each cluster, shape (c,).
-    apart: np.ndarray  # Codes of the pairs of groups with a cannot-link.
-
-    def __len__(self) -> int:
-        return len(self.member)
-
-    @classmethod
-    def from_partition(
-        cls, credal: CredalPartition, constraints: Constraints, random_state: Any
-    ) -> _Groups:
+    def __init__(self, credal: CredalPartition, constraints: Constraints):
         n = len(credal)
-        turn = np.arange(n)
-        if random_state is not None:
-            turn = as_generator(random_state).permutation(n)
         sizes = np.maximum(credal.focal_sets.cardinality, 1)
         nonspecificity = credal.stored_masses.astype(float) @ np.log2(sizes)
         probabilities = credal.pignistic().astype(float)
@@ -140,37 +110,42 @@ class _Groups:
         own = credal.singleton_belief.astype(float)
         surest = own.max(axis=1, initial=0)
         component = must_link_components(constraints.must_link, n)
-        order = np.lexsort((turn, entropy, nonspecificity, -surest, component))
+        order = np.lexsort((entropy, nonspecificity, -surest, component))
         # The most certain object of every component.
         member = order[np.unique(component[order], return_index=True)[1]]
-        member = member[
-            np.lexsort((turn[member], -entropy[member], -nonspecificity[member]))
-        ]
+        member = member[np.lexsort((member, -entropy[member], -nonspecificity[member]))]
         group = np.empty(len(member), dtype=np.int64)
         group[component[member]] = np.arange(len(member))
         cannot = group[component[constraints.cannot_link]]
         label = credal.labels[member]
         sure = own[member, label]
         possible = credal.contour[member, label]
-        size = np.bincount(label, minlength=credal.n_clusters)
-        return cls(
-            member=member,
-            uncertainty=np.column_stack([nonspecificity, entropy])[member],
-            plausible=credal.plausibility_transform().astype(float)[member],
-            ranked=np.lexsort(
-                (
-                    turn[member],
-                    entropy[member],
-                    nonspecificity[member],
-                    -possible,
-                    -sure,
-                    label,
-                )
-            ),
-            start=np.cumsum(size) - size,
-            size=size,
-            apart=np.unique(pair_codes(cannot, len(member))),
+        # Most certain object of each group, shape (g,).
+        self.member = member
+        # Nonspecificity and entropy of each group, shape (g, 2).
+        self.uncertainty = np.column_stack([nonspecificity, entropy])[member]
+        # Normalized plausibilities of the clusters for each group, shape (g, c).
+        self.plausible = credal.plausibility_transform().astype(float)[member]
+        # Groups sorted by their most plausible cluster, then by decreasing certainty, shape (g,).
+        self.ranked = np.lexsort(
+            (
+                member,
+                entropy[member],
+                nonspecificity[member],
+                -possible,
+                -sure,
+                label,
+            )
         )
+        # Number of groups of each cluster, shape (c,).
+        self.size = np.bincount(label, minlength=credal.n_clusters)
+        # Position in ``ranked`` of the first group of each cluster, shape (c,).
+        self.start = np.cumsum(self.size) - self.size
+        # Codes of the pairs of groups with a cannot-link.
+        self.apart = np.unique(pair_codes(cannot, len(member)))
+
+    def __len__(self) -> int:
+        return len(self.member)
 
     def select_pairs(self, n_pairs: int, who: np.ndarray) -> np.ndarray:
         """Return at most ``n_pairs`` pairs of objects.
@@ -197,7 +172,7 @@ class _Groups:
             possible[:, k] &= ~np.isin(codes, self.apart)
         plausible = np.where(possible, self.plausible[who], 0)
         total = plausible.sum(axis=1, keepdims=True)
-        plausible = np.divide(plausible, total, out=plausible, where=total > 0)
+        plausible = divide(plausible, total, 0)
         cluster = np.argsort(-np.where(possible, plausible, -1), axis=1, kind="stable")
         plausible = np.take_along_axis(plausible, cluster, axis=1)
         needed = np.clip(1 - (np.cumsum(plausible, axis=1) - plausible), 0, 1)
