@@ -243,10 +243,6 @@ _OPERATIONS: dict[str, Operation] = {
     "distance, Jousselme": Operation(
         lambda x: x.fresh().distance(x.second), _row_error(_jousselme)
     ),
-    "distance, belief": Operation(
-        lambda x: x.fresh().distance(x.second, "belief"),
-        lambda values, given: f"from {values.min():.2f} to {values.max():.2f}",
-    ),
     "discount": Operation(
         lambda x: x.fresh().discount(_RATE),
         _mass_error(

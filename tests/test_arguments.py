@@ -68,7 +68,6 @@ CHOICES = {
     "rule of decide": lambda v: M.decide(v),
     "rule of decide_sets": lambda v: M.decide_sets(rule=v),
     "rule of expected_losses": lambda v: M.expected_losses(v),
-    "rule of distance": lambda v: M.distance(M, v),
     "rule of normalize": lambda v: M.normalize(v),
     "kind of from_function": lambda v: MassFunctions.from_function(
         np.eye(4), FAMILY, v

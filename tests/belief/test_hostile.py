@@ -28,12 +28,6 @@ def combine(family, rule="dempster", n=2):
     return random_masses(family, n).combine(random_masses(family, n, seed=1), rule=rule)
 
 
-def belief_distance(c):
-    return random_masses(FocalSets.simple(c)).distance(
-        random_masses(FocalSets.simple(c), seed=1), "belief"
-    )
-
-
 # ---- sizes ---------------------------------------------------------------------------------------
 
 FAST = {
@@ -42,7 +36,6 @@ FAST = {
         FocalSets.full(16), "disjunctive"
     ),
     "combine all pairs of 60": lambda: combine(FocalSets.pairs(60)),
-    "belief distance of 18": lambda: belief_distance(18),
     "all sets of 17": lambda: FocalSets.full(17),
     "cautious rule of 15": lambda: combine(FocalSets.simple(15), "cautious"),
     "sets of at most 5 of 20 answers": lambda: random_masses(
@@ -56,7 +49,6 @@ TOO_LARGE = {
         max_size=15
     ),
     "cautious rule of 30": lambda: combine(FocalSets.simple(30), "cautious", n=1),
-    "belief distance of 30": lambda: belief_distance(30),
     "a partition of 100,000 clusters": lambda: CredalPartition.from_hard(
         np.arange(100_000)
     ),

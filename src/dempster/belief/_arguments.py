@@ -19,7 +19,6 @@ from dempster._arrays import (
 from dempster._errors import InvalidParameterError
 from dempster._validation import (
     are_labels_equal,
-    as_boolean,
     as_floats,
     as_list,
     as_reals,
@@ -35,7 +34,7 @@ SUM_TOLERANCE = 1e-6
 
 
 def parse_set(
-    clusters: Any, frame: tuple[Hashable, ...], argument: str = "sets"
+    clusters: Any, frame: tuple[Hashable, ...], argument: str
 ) -> tuple[int, ...]:
     """Return the sorted indices, in the frame, of the answers of a set.
 
@@ -84,7 +83,7 @@ def membership_rows(
             raise InvalidParameterError(
                 name, must=f"have {c} answers, got {sets.shape[1]}"
             )
-        return as_boolean(sets, name), False
+        return sets, False
     if getattr(sets, "ndim", 0) > 0:
         raise InvalidParameterError(
             name,

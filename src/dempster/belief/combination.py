@@ -26,6 +26,7 @@ from dempster._arrays import (
     library_of,
     move_columns,
     precision_of,
+    row_slices,
     scale_rows,
     select_columns,
     to_device_of,
@@ -102,10 +103,6 @@ def _on_host(sources: Sequence[Source], rule: str) -> Source:
     return to_device_of(masses, sources[0][0]), family
 
 
-def _blocks(n: int) -> list[slice]:
-    return [slice(start, start + _BLOCK_ROWS) for start in range(0, n, _BLOCK_ROWS)]
-
-
 # ---- joining focal sets pair by pair -------------------------------------------------------------
 
 Join = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -137,7 +134,7 @@ def _join(first: Sets, second: Sets, join: Join) -> Sets:
         return out, rows
     target = target.reshape(len(rows_a), len(rows_b))
     out = np.zeros((len(a), len(rows)), dtype=np.result_type(a, b))
-    for block in _blocks(len(a)):
+    for block in row_slices(len(a), _BLOCK_ROWS):
         columns_a = np.ascontiguousarray(a[block].T)
         columns_b = np.ascontiguousarray(b[block].T)
         total = np.zeros((len(rows), columns_a.shape[1]), dtype=out.dtype)
@@ -160,10 +157,8 @@ def _sum_products(a: Array, b: Array, target: np.ndarray, n_sets: int) -> Array:
     where = to_device_of(target, a)
     size = max(1, _TENSOR_CELLS // len(target))
     parts = []
-    for start in range(0, max(len(a), 1), size):
-        products = torch.einsum(
-            "if,ig->ifg", a[start : start + size], b[start : start + size]
-        ).flatten(1)
+    for block in row_slices(max(len(a), 1), size):
+        products = torch.einsum("if,ig->ifg", a[block], b[block]).flatten(1)
         parts.append(
             products.new_zeros((len(products), n_sets)).index_add(1, where, products)
         )
@@ -346,7 +341,7 @@ def _pcr6(sources: Sequence[Source]) -> Source:
     dtype = np.result_type(*(masses for masses, _ in sources))
     out = np.empty((len(sources[0][0]), len(wider)), dtype=dtype)
     tiny = np.finfo(dtype).tiny
-    for rows in _blocks(len(out)):
+    for rows in row_slices(len(out), _BLOCK_ROWS):
         columns = [np.ascontiguousarray(masses[rows].T) for masses, _ in sources]
         total = np.zeros((len(wider), columns[0].shape[1]), dtype=dtype)
         for choice, where in zip(choices, target, strict=True):
@@ -399,14 +394,14 @@ def _minimize_weights(sources: Sequence[Source], complemented: bool) -> Source:
     _check_power_set(len(sources[0][0]), c)
     family = FocalSets.full(c)
     out = np.empty((len(sources[0][0]), 1 << c))
-    for rows in _blocks(len(out)):
+    for rows in row_slices(len(out), _BLOCK_ROWS):
         logs = [
             _minus_log_weights(masses[rows], f.codes ^ flip, c) for masses, f in sources
         ]
         largest = reduce(np.maximum, logs)
-        transforms.sweep_columns(largest, 0, 1)
+        transforms.sweep_sets(largest, 0, 1)
         commonality = np.exp(largest - largest[0])
-        transforms.sweep_columns(commonality, 0, -1)
+        transforms.sweep_sets(commonality, 0, -1)
         out[rows] = commonality[family.codes ^ flip].T
     return np.clip(out, 0, None, out=out), family
 
@@ -418,9 +413,9 @@ def _minus_log_weights(masses: np.ndarray, codes: np.ndarray, c: int) -> np.ndar
     """
     columns = np.zeros((1 << c, len(masses)))
     columns[codes] = masses.T
-    transforms.sweep_columns(columns, 0, 1)
+    transforms.sweep_sets(columns, 0, 1)
     np.log(columns, out=columns)
-    transforms.sweep_columns(columns, 0, -1)
+    transforms.sweep_sets(columns, 0, -1)
     columns[-1] = 0
     return columns
 

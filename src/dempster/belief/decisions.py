@@ -13,7 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from dempster._arrays import Array, library_of, look_up, multiply, precision_of, zeros
+from dempster._arrays import (
+    Array,
+    library_of,
+    look_up,
+    multiply,
+    precision_of,
+    row_slices,
+    zeros,
+)
 from dempster._errors import InvalidParameterError
 from dempster._validation import as_numbers, check, check_choice, choice, integer, real
 from dempster.belief.focal_sets import FocalSets
@@ -65,16 +73,13 @@ def decide_sets(
     """Choose sets of answers for normalized masses; see `MassFunctions.decide_sets`."""
     candidates, utilities = candidate_sets(family, tolerance, max_size)
     rows = max(1, _MAX_LOSSES // (10 * len(candidates)))
-    blocks = [
-        masses[start : start + rows]
-        for start in range(0, max(masses.shape[0], 1), rows)
-    ]
     # In a tie the smaller set is chosen, then the set with the lower index.
     acts = [
         _choose_acts(
-            expected_losses(block, family, 1.0 - utilities, rule, optimism), None
+            expected_losses(masses[block], family, 1.0 - utilities, rule, optimism),
+            None,
         )
-        for block in blocks
+        for block in row_slices(max(masses.shape[0], 1), rows)
     ]
     return look_up(candidates.membership, library_of(masses).concatenate(acts))
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dempster._arrays import freeze
+from dempster._arrays import divide, freeze, set_frozen_state
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._validation import (
     as_boolean,
@@ -132,16 +132,10 @@ class FocalSets:
         -------
         FocalSets
         """
-        c = _check_n_clusters(n_clusters)
-        if c > _MAX_POWER_SET:
-            raise InvalidParameterError(
-                "n_clusters",
-                must=f"be at most {_MAX_POWER_SET} for FocalSets.full, got {c} (2^{c} sets); use "
-                "FocalSets.pairs or FocalSets.simple",
-            )
-        check_flags(empty=empty, omega=omega)
-        largest = c if omega or c == 1 else c - 1
-        return cls.max_cardinality(c, largest, empty=empty, omega=omega)
+        check(n_clusters, "n_clusters", integer(1, _MAX_POWER_SET))
+        check_flags(omega=omega)
+        largest = n_clusters if omega or n_clusters == 1 else n_clusters - 1
+        return cls.max_cardinality(n_clusters, largest, empty=empty, omega=omega)
 
     @classmethod
     def max_cardinality(
@@ -164,9 +158,9 @@ class FocalSets:
         """
         c = _check_n_clusters(n_clusters)
         check(size, "size", integer(1))
-        size = int(size)
+        sizes = range(1, min(int(size), c) + 1)
         count = 0
-        for k in range(1, min(size, c) + 1):
+        for k in sizes:
             count += comb(c, k)
             if count > _MAX_SETS:
                 raise InvalidParameterError(
@@ -177,7 +171,7 @@ class FocalSets:
         _check_family_fits(count, c)
         check_flags(empty=empty, omega=omega)
         parts = [np.zeros((int(empty), c), dtype=bool)]
-        for k in range(1, min(size, c) + 1):
+        for k in sizes:
             members = np.array(list(combinations(range(c), k)))
             sets = np.zeros((len(members), c), dtype=bool)
             np.put_along_axis(sets, members, True, axis=1)
@@ -298,9 +292,7 @@ class FocalSets:
         rows = self._membership.astype(float)
         common = rows @ rows.T
         union = self.cardinality[:, None] + self.cardinality[None, :] - common
-        return freeze(
-            np.divide(common, union, out=np.ones_like(common), where=union > 0)
-        )
+        return freeze(divide(common, union, 1))
 
     @cached_property
     def empty_index(self) -> int | None:
@@ -346,11 +338,7 @@ class FocalSets:
             "use a family of fewer sets, such as FocalSets.pairs",
         )
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        # Copying and unpickling make the arrays writable, so they are frozen again.
-        self.__dict__.update(state)
-        for value in state.values():
-            freeze(value)
+    __setstate__ = set_frozen_state
 
     def find(self, membership: np.ndarray) -> np.ndarray:
         """Return the index of each row of a membership array, or -1 for a set outside the family.

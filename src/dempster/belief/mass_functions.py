@@ -12,7 +12,6 @@ import numpy as np
 from dempster._arrays import (
     Array,
     cast_like,
-    decompress,
     divide,
     freeze,
     is_sparse,
@@ -24,10 +23,11 @@ from dempster._arrays import (
     precision_of,
     row_products,
     select_columns,
+    set_frozen_state,
     to_host,
     zeros,
 )
-from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster._errors import InvalidParameterError
 from dempster._text import format_count, printable
 from dempster._validation import (
     as_list,
@@ -75,11 +75,6 @@ from dempster.belief.focal_sets import FocalSets, is_subset, validate_family
 if TYPE_CHECKING:
     import pandas as pd
 
-_BLOCK_CELLS = 1 << 20  # Maximum number of beliefs in one block.
-_MAX_BELIEFS = (
-    1_000_000_000  # Maximum number of beliefs for a distance (about twenty seconds).
-)
-_MAX_FRAME = 20
 _MAX_TEXT_ROWS = 5
 _MAX_TEXT_SETS = 6
 _MAX_TEXT_ANSWERS = 8
@@ -190,11 +185,7 @@ class MassFunctions:
         self._set(masses, focal_sets, index, frame, **more)
         return self
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        # Copying and unpickling make the arrays writable, so they are frozen again.
-        self.__dict__.update(state)
-        for value in state.values():
-            freeze(value)
+    __setstate__ = set_frozen_state
 
     # ---- constructors ----------------------------------------------------------------------------
 
@@ -852,28 +843,24 @@ class MassFunctions:
         size[size == 0] = self.n_clusters
         return self._masses @ cast_like(np.log2(size), self._masses)
 
-    def distance(self, other: MassFunctions, rule: str = "jousselme") -> Array:
-        """Return the distance between each row and the matching row of ``other`` (see `combine`).
+    def distance(self, other: MassFunctions) -> Array:
+        """Return the Jousselme distance between each row and the matching row of ``other``.
+
+        It is a metric with values up to 1. Rows match as in `combine`.
 
         Parameters
         ----------
         other : MassFunctions
             Mass functions on the same frame.
-        rule : {"jousselme", "belief"}, default="jousselme"
-            "jousselme" is a metric with values up to 1. "belief" is half the sum of the absolute
-            differences of the beliefs in all sets.
 
         Returns
         -------
         array of shape (n,)
         """
-        check_choice(rule, "rule", ("jousselme", "belief"))
         other = self._matched(other)
         family = self.focal_sets.union(other.focal_sets)
         rows, others = _broadcast_rows(self.to_family(family), other.to_family(family))
         difference = rows - others
-        if rule == "belief":
-            return _belief_distance(difference, family)
         # sqrt(d' J d / 2) for each row d, with Jaccard indices J (Jousselme et al., 2001)
         squared = row_products(difference, family.jaccard, difference)
         library = library_of(squared)
@@ -1342,10 +1329,6 @@ class MassFunctions:
         array of shape (n, 2^c)
             Bit k of the column index is 1 if answer k is in the set.
         """
-        if self.n_clusters > _MAX_FRAME:
-            raise InvalidInputError(
-                f"the power set of {self.n_clusters} answers is too large for a dense array"
-            )
         n_bytes = len(self) * self.dtype.itemsize << self.n_clusters
         what = f"{len(self):,} rows of 2^{self.n_clusters} masses"
         check_memory(n_bytes, what, "convert fewer rows at once")
@@ -1502,30 +1485,6 @@ def _broadcast_rows(m: MassFunctions, other: MassFunctions) -> tuple[Array, Arra
         repeated = np.zeros(len(m), int) if len(other) == 1 else slice(None)
         return kind(rows), kind(others)[repeated]
     return rows, library_of(others).broadcast_to(others, (len(m), others.shape[1]))
-
-
-def _belief_distance(difference: Array, family: FocalSets) -> Array:
-    """Return half the sum of |bel1(A) - bel2(A)| over all 2^c sets A (Denoeux et al., 2018)."""
-    c = family.n_clusters
-    n = difference.shape[0]
-    if c > _MAX_FRAME or (n << c) > _MAX_BELIEFS:
-        raise InvalidInputError(
-            f"rule='belief' needs all 2^{c} sets of {c} answers for each of {n:,} "
-            f"rows (at most 2^{_MAX_FRAME}, and {_MAX_BELIEFS:,} in all); use rule='jousselme', or "
-            "fewer rows at once"
-        )
-    total = zeros((n,), difference)
-    rows = max(1, _BLOCK_CELLS >> c)
-    for start in range(0, n, rows):
-        d = decompress(difference[start : start + rows])
-        dense = transforms.to_dense(d, family)
-        dense[:, 0] = (
-            0  # The belief in a set does not include the mass of the empty set.
-        )
-        total[start : start + rows] = abs(transforms.mass_to_implicability(dense)).sum(
-            axis=1
-        )
-    return total / 2
 
 
 def _row_text(m: MassFunctions, i: int) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dempster._arrays import divide
 from dempster._errors import InvalidParameterError
 from dempster._validation import as_reals, check_memory
 from dempster.belief import transforms
@@ -42,7 +43,7 @@ def goodman_intervals(
     quantile = chdtri(
         1, (1 - confidence) / counts.shape[1]
     )  # of the chi-squared distribution
-    variance = counts * (total - counts) / np.where(total > 0, total, 1)
+    variance = divide(counts * (total - counts), total, 0)
     middle = quantile + 2 * counts
     width = np.sqrt(quantile * (quantile + 4 * variance))
     scale = 2 * (total + quantile)

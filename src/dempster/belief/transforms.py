@@ -30,26 +30,10 @@ def to_dense(masses: Array, family: FocalSets) -> Array:
     return out
 
 
-def _frame_size(values: Array) -> int:
-    size = values.shape[-1] if values.ndim else 0
-    c = size.bit_length() - 1
-    if size < 2 or size != 1 << c:
-        raise InvalidInputError(
-            f"the last axis must have length 2^c for a frame of c >= 1 elements, got {size}"
-        )
-    return c
-
-
 def _sweep(values: Array, target: int, sign: int) -> Array:
-    """Add or subtract, for each bit, the values with the opposite bit where it is ``target``."""
-    out = _copy(values)
-    for k in range(_frame_size(out)):
-        # The second to last axis is bit k.
-        view = out.reshape(out.shape[:-1] + (out.shape[-1] >> (k + 1), 2, 1 << k))
-        if sign > 0:
-            view[..., target, :] += view[..., 1 - target, :]
-        else:
-            view[..., target, :] -= view[..., 1 - target, :]
+    """Return the result of `sweep_sets` for the last axis."""
+    out = _copy(as_array(values))
+    sweep_sets(out[..., None], target, sign)
     return out
 
 
@@ -66,37 +50,45 @@ def _reversed(values: Array) -> Array:
     return library_of(values).flip(values, (-1,))
 
 
-def sweep_columns(columns: np.ndarray, target: int, sign: int) -> None:
-    """Apply `_sweep` in place to the n columns of an array of shape (2^c, n).
+def sweep_sets(values: Array, target: int, sign: int) -> None:
+    """Add or subtract, for each bit, the values with the opposite bit where it is ``target``.
 
-    This is faster than `_sweep` for many mass functions if the array fits in the cache.
+    The second to last axis of the contiguous array, which changes in place, has length 2^c. For
+    many mass functions, this is fastest if they are columns, and if the array fits in the cache.
     """
-    for k in range(_frame_size(columns[:, 0])):
-        view = columns.reshape(-1, 2, 1 << k, columns.shape[1])
+    *lead, size, n = values.shape if values.ndim > 1 else (0, 0)
+    c = size.bit_length() - 1
+    if size < 2 or size != 1 << c:
+        raise InvalidInputError(
+            f"the last axis must have length 2^c for a frame of c >= 1 elements, got {size}"
+        )
+    for k in range(c):
+        # The third to last axis is bit k.
+        view = values.reshape(*lead, size >> (k + 1), 2, 1 << k, n)
         if sign > 0:
-            view[:, target] += view[:, 1 - target]
+            view[..., target, :, :] += view[..., 1 - target, :, :]
         else:
-            view[:, target] -= view[:, 1 - target]
+            view[..., target, :, :] -= view[..., 1 - target, :, :]
 
 
 def mass_to_commonality(mass: Array) -> Array:
     """Return the commonalities q(A), the sums of m(B) over all sets B that contain A."""
-    return _sweep(as_array(mass), 0, 1)
+    return _sweep(mass, 0, 1)
 
 
 def commonality_to_mass(commonality: Array) -> Array:
     """Invert `mass_to_commonality`."""
-    return _sweep(as_array(commonality), 0, -1)
+    return _sweep(commonality, 0, -1)
 
 
 def mass_to_implicability(mass: Array) -> Array:
     """Return the implicabilities b(A), the sums of m(B) over all subsets B of A."""
-    return _sweep(as_array(mass), 1, 1)
+    return _sweep(mass, 1, 1)
 
 
 def implicability_to_mass(implicability: Array) -> Array:
     """Invert `mass_to_implicability`."""
-    return _sweep(as_array(implicability), 1, -1)
+    return _sweep(implicability, 1, -1)
 
 
 def plausibility_to_mass(plausibility: Array) -> Array:
@@ -199,7 +191,14 @@ KINDS = ("belief", *_INVERSES)
 
 def masses_from_function(values: Any, family: FocalSets, kind: str) -> np.ndarray:
     """Return the masses, shape (n, f), from the values of a set function for the f sets."""
-    values = _validate_values(values, validate_family(family, "focal_sets"))
+    validate_family(family, "focal_sets")
+    values = np.atleast_2d(as_floats(values, "values"))
+    if values.ndim != 2 or values.shape[1] != len(family) or len(values) == 0:
+        raise InvalidParameterError(
+            "values",
+            must=f"have at least one row and one column per set ({len(family)}), "
+            f"got shape {values.shape}",
+        )
     if kind == "belief":
         if family.omega_index is None:
             raise InvalidParameterError(
@@ -257,14 +256,3 @@ def sort_sets(masses: Array, rows: np.ndarray) -> tuple[Array, FocalSets]:
     family = FocalSets(rows)
     ordered = family.sorted()
     return masses[:, family.find(ordered.membership)], ordered
-
-
-def _validate_values(values: Any, family: FocalSets) -> np.ndarray:
-    values = np.atleast_2d(as_floats(values, "values"))
-    if values.ndim != 2 or values.shape[1] != len(family) or len(values) == 0:
-        raise InvalidParameterError(
-            "values",
-            must=f"have at least one row and one column per set ({len(family)}), "
-            f"got shape {values.shape}",
-        )
-    return values

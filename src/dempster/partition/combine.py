@@ -274,16 +274,15 @@ def _transfer_masses(source: CredalPartition, family: FocalSets) -> np.ndarray:
     order = np.argsort(family.cardinality, kind="stable")
     masses = np.zeros((len(source), len(family)))
     for column, row in zip(source.masses.T, padded, strict=True):
-        contains = (family.membership | ~row).all(axis=1) & (
+        is_superset = (family.membership | ~row).all(axis=1) & (
             family.membership.any(axis=1) == row.any()
         )
-        supersets = [j for j in order if contains[j]]
-        singletons = [
-            j
-            for j in order
-            if family.cardinality[j] == 1 and (family.membership[j] & row).any()
-        ]
-        targets = supersets[:1] or singletons or list(range(len(family)))
+        is_part = (family.cardinality == 1) & (family.membership & row).any(axis=1)
+        targets = order[is_superset[order]][:1]
+        if len(targets) == 0:
+            targets = np.flatnonzero(is_part)
+        if len(targets) == 0:
+            targets = order
         masses[:, targets] += column[:, None] / len(targets)
     return masses
 

@@ -15,6 +15,7 @@ import dempster._validation as validation
 from dempster._arrays import (
     Array,
     copy_array,
+    divide,
     freeze,
     is_sparse,
     library_of,
@@ -166,7 +167,23 @@ class CredalPartition(FitRecord, MassFunctions):
         -------
         CredalPartition
         """
-        masses, family, names = _masses_from_hard(labels, noise)
+        names, codes = encode_labels(labels, "labels", noise)
+        if len(names) == 0:
+            raise InvalidParameterError(
+                "labels", must="contain at least one object that belongs to a cluster"
+            )
+        c = len(names)
+        is_noise = codes < 0
+        validation.check_memory(
+            8 * (len(codes) + c) * (c + 1),
+            f"a partition into {c:,} clusters",
+            "labels are names of clusters",
+        )
+        family = FocalSets.simple(c, empty=bool(is_noise.any()), omega=False)
+        masses = np.zeros((len(codes), len(family)))
+        masses[np.flatnonzero(~is_noise), family.singleton_index[codes[~is_noise]]] = 1
+        if is_noise.any():
+            masses[is_noise, family.empty_index] = 1
         if index is None:
             index = validation.row_index(labels)
         return cls(masses, family, index, frame=names)
@@ -329,10 +346,7 @@ class CredalPartition(FitRecord, MassFunctions):
         validation.check_flags(keep_outliers=keep_outliers)
         if rule == "max_mass":
             return look_up(self.focal_sets.membership, self.best_set)
-        assigned = (
-            self.contour
-            >= library_of(self.contour).amax(self.singleton_belief, 1)[:, None]
-        )
+        assigned = self.contour >= row_max(self.singleton_belief)[:, None]
         # Clusters with plausibility 0 are removed, unless all plausibilities are 0.
         assigned &= (self.contour > 0) | ~(self.contour > 0).any(axis=1)[:, None]
         if not keep_outliers:
@@ -612,28 +626,6 @@ def compute_labels(partition: CredalPartition, apply: Apply) -> None:
 # ---- masses from other partitions ----------------------------------------------------------------
 
 
-def _masses_from_hard(labels: Any, noise: Any) -> tuple[np.ndarray, FocalSets, list]:
-    """Return the masses (0 or 1), the family of focal sets and the names of the clusters."""
-    names, codes = encode_labels(labels, "labels", noise)
-    if len(names) == 0:
-        raise InvalidParameterError(
-            "labels", must="contain at least one object that belongs to a cluster"
-        )
-    c = len(names)
-    is_noise = codes < 0
-    validation.check_memory(
-        8 * (len(codes) + c) * (c + 1),
-        f"a partition into {c:,} clusters",
-        "labels are names of clusters",
-    )
-    family = FocalSets.simple(c, empty=bool(is_noise.any()), omega=False)
-    masses = np.zeros((len(codes), len(family)))
-    masses[np.flatnonzero(~is_noise), family.singleton_index[codes[~is_noise]]] = 1
-    if is_noise.any():
-        masses[is_noise, family.empty_index] = 1
-    return masses, family, names
-
-
 def encode_labels(labels: Any, name: str, noise: Any) -> tuple[list, np.ndarray]:
     """Return the distinct labels in increasing order, and the index of each label among them.
 
@@ -671,11 +663,9 @@ def _masses_from_soft(u: np.ndarray) -> tuple[np.ndarray, FocalSets]:
     total = u.sum(axis=1)
     certain = np.minimum(total, 1)
     certain[np.abs(total - 1) <= _ROUNDING] = 1
-    share = np.divide(
-        np.maximum(u, 0), total[:, None], out=np.zeros_like(u), where=total[:, None] > 0
-    )
+    share = divide(np.maximum(u, 0), total[:, None], 0)
     top = share.max(axis=1, keepdims=True)
-    contour = np.divide(share, top, out=np.ones_like(share), where=top > 0)
+    contour = divide(share, top, 1)
     order, nested = transforms.consonant_from_contour(contour)
     # Moving the mass of larger sets to the frame decreases no plausibility.
     nested[:, c] += nested[:, _MAX_SOFT_SET + 1 : c].sum(axis=1)
@@ -755,7 +745,7 @@ class PartitionSummary:
         lines = [f"{'':{width}}  certain  possible  typical object"]
         for k in shown:
             name = f"cluster {self.names[k]}"
-            typical = self._typical_name(k) or "-"
+            typical = "-" if self.typical[k] is None else printable(self.typical[k])
             lines.append(
                 f"{name:{width}}  {self.certain[k]:7d}  {self.possible[k]:8d}  {typical}"
             )
@@ -770,8 +760,9 @@ class PartitionSummary:
         )
         if not self.is_separated:
             lines.append(NOT_SEPARATED)
-        for text in self._shown_choices():
-            lines += _wrap("chosen: ", text)
+        for name, why in self.choices.items():
+            if self.verbose or name in _ALWAYS_SHOWN:
+                lines += _wrap("chosen: ", f"{name} = {printable(why)}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -781,11 +772,6 @@ class PartitionSummary:
         most = len(self.names) if self.verbose else _MAX_LISTED_CLUSTERS
         largest = np.argsort(-self.possible, kind="stable")[:most]
         return sorted(largest.tolist())
-
-    def _typical_name(self, k: int) -> str:
-        if self.typical[k] is None:
-            return ""
-        return printable(self.typical[k])
 
     def _other_objects(self) -> list[tuple[str, int, str]]:
         """Return the name, number and description of the ambiguous objects and of the outliers."""
@@ -806,13 +792,6 @@ class PartitionSummary:
         return [
             ("ambiguous", n_ambiguous, "; ".join(map(_unbreakable, parts))),
             ("outliers", self.n_outliers, named),
-        ]
-
-    def _shown_choices(self) -> list[str]:
-        return [
-            f"{name} = {printable(why)}"
-            for name, why in self.choices.items()
-            if self.verbose or name in _ALWAYS_SHOWN
         ]
 
     __repr__ = __str__

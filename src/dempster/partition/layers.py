@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from dempster._arrays import divide
+
 MIN_SIMILARITY = 1e-6  # smaller similarities of clusters are regarded as equal
 _MAX_LAYERS = 3
 _ROUNDING = 1e-9
@@ -20,7 +22,7 @@ def merge_clusters(overlaps: np.ndarray) -> np.ndarray:
 
     size = np.sqrt(np.diagonal(overlaps))
     scale = np.outer(size, size)
-    cosines = np.divide(overlaps, scale, out=np.zeros(scale.shape), where=scale > 0)
+    cosines = divide(overlaps, scale, 0)
     first, second = np.triu_indices(len(overlaps), 1)
     if len(first) == 0:
         return np.empty((0, 4))

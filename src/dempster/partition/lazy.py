@@ -12,7 +12,7 @@ import numpy as np
 
 from dempster._arrays import Array, concatenate_rows, largest_in_rows
 from dempster._errors import InvalidParameterError
-from dempster._validation import check, choice, integer, is_integer
+from dempster._validation import check, choice, integer, kind
 from dempster.belief import FocalSets
 from dempster.data.blocks import BlockFunction, Blocks
 from dempster.optimize.blocks import Apply, block_map
@@ -105,27 +105,27 @@ class LazyCredalPartition(FitRecord):
     @property
     def masses(self) -> Any:
         """Masses, shape (n, f)."""
-        return self._map("masses", len(self.focal_sets), self.dtype).to_lazy()
+        return self._map("masses", len(self.focal_sets), self.dtype)
 
     @property
     def labels(self) -> Any:
         """Index of the cluster with the largest plausibility for each object, shape (n,)."""
-        return self._map("labels", None, np.int64).to_lazy()
+        return self._map("labels", None, np.int64)
 
     @property
     def labels_with_outliers(self) -> Any:
         """`labels`, but -1 for outliers."""
-        return self._map("labels_with_outliers", None, np.int64).to_lazy()
+        return self._map("labels_with_outliers", None, np.int64)
 
     @property
     def best_set(self) -> Any:
         """Index in `focal_sets` of the set with the largest mass for each object, shape (n,)."""
-        return self._map("best_set", None, np.int64).to_lazy()
+        return self._map("best_set", None, np.int64)
 
     @property
     def contour(self) -> Any:
         """Plausibilities of the clusters, shape (n, c)."""
-        return self._map("contour", self.n_clusters, self._rows.dtype).to_lazy()
+        return self._map("contour", self.n_clusters, self.dtype)
 
     def pignistic(self, *, normalized: bool = True) -> Any:
         """Return the pignistic probabilities; see `MassFunctions.pignistic`.
@@ -140,34 +140,8 @@ class LazyCredalPartition(FitRecord):
         lazy array of shape (n, c)
         """
         return self._map(
-            "pignistic", self.n_clusters, self._rows.dtype, normalized=normalized
-        ).to_lazy()
-
-    def nonspecificity(self) -> Any:
-        """Return the nonspecificity of each object, from 0 (precise) to log2 c (vacuous).
-
-        Returns
-        -------
-        lazy array of shape (n,)
-        """
-        return self._map("nonspecificity", None, self._rows.dtype).to_lazy()
-
-    def assignment(self, rule: str = "max_mass", *, keep_outliers: bool = True) -> Any:
-        """Return the clusters that each object is assigned to; see `CredalPartition.assignment`.
-
-        Parameters
-        ----------
-        rule : {"max_mass", "interval_dominance"}, default="max_mass"
-            Rule of assignment; see `CredalPartition.assignment`.
-        keep_outliers : bool, default=True
-            Whether ``rule="interval_dominance"`` assigns outliers to clusters.
-
-        Returns
-        -------
-        lazy Boolean array of shape (n, c)
-        """
-        options = {"keep_outliers": keep_outliers}
-        return self._map("assignment", self.n_clusters, bool, rule, **options).to_lazy()
+            "pignistic", self.n_clusters, self.dtype, normalized=normalized
+        )
 
     # ---- row indices, lazy -----------------------------------------------------------------------
 
@@ -314,8 +288,7 @@ class LazyCredalPartition(FitRecord):
         list of Path
         """
         check(top, "top", choice(None) | integer(1))
-        if not isinstance(folder, str | os.PathLike):
-            raise InvalidParameterError("folder", "a string or a Path", folder)
+        check(folder, "folder", kind(str, os.PathLike, words="a path"))
         target = Path(folder).absolute()
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
             raise InvalidParameterError(
@@ -344,13 +317,11 @@ class LazyCredalPartition(FitRecord):
         name: str,
         width: int | None,
         dtype: np.dtype | type,
-        *arguments: Any,
         **options: Any,
-    ) -> Blocks:
+    ) -> Any:
         """Evaluate an attribute or method of `CredalPartition` with a row per object, by blocks."""
-        return self._rows.map(
-            _compute_summary, (self._recipe, name, arguments, options), width, dtype
-        )
+        request = self._recipe, name, (), options
+        return self._rows.map(_compute_summary, request, width, dtype).to_lazy()
 
     def _find(self, name: str, *arguments: Any) -> Any:
         """Evaluate an attribute or method of `CredalPartition` with row indices, by blocks."""
@@ -360,10 +331,7 @@ class LazyCredalPartition(FitRecord):
         return mask.positions().to_lazy()
 
     def _check_cluster(self, cluster: int) -> int:
-        if not is_integer(cluster) or not 0 <= cluster < self.n_clusters:
-            raise InvalidParameterError(
-                "cluster", f"an integer from 0 to {self.n_clusters - 1}", cluster
-            )
+        check(cluster, "cluster", integer(0, self.n_clusters - 1))
         return int(cluster)
 
 

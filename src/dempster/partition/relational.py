@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from dempster._arrays import decompress, row_products
+from dempster._arrays import decompress, row_products, row_slices
 from dempster._errors import InvalidParameterError
 from dempster._random import as_generator
-from dempster._validation import check_memory, is_integer, validating
+from dempster._validation import check, check_memory, is_integer, kind, validating
 from dempster.belief import FocalSets, MassFunctions
 
 _PAIRS_PER_BLOCK = 1 << 18  # Number of pairs that are processed together.
@@ -56,8 +56,7 @@ class RelationalPartition:
     """
 
     def __init__(self, partition: MassFunctions, pairs: Any = None):
-        if not isinstance(partition, MassFunctions):
-            raise InvalidParameterError("partition", "a CredalPartition", partition)
+        check(partition, "partition", kind(MassFunctions))
         self.partition = partition = partition.to_numpy()
         self._forms = pair_forms(partition.focal_sets).astype(partition.dtype)
         if pairs is not None:
@@ -110,12 +109,12 @@ class RelationalPartition:
         pairs = check_pair_indices(pairs, self.n_objects)
         masses = self.partition.stored_masses
         out = np.empty((len(pairs), 4), dtype=masses.dtype)
-        for start in range(0, len(pairs), _PAIRS_PER_BLOCK):
-            i, j = pairs[start : start + _PAIRS_PER_BLOCK].T
+        for block in row_slices(len(pairs), _PAIRS_PER_BLOCK):
+            i, j = pairs[block].T
             left = masses[i]
             right = masses[j]
             for k, form in enumerate(self._forms):
-                out[start : start + len(i), k] = row_products(left, form, right)
+                out[block, k] = row_products(left, form, right)
         return out
 
     def blocks(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
