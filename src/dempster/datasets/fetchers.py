@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import zipfile
-from dataclasses import dataclass, field
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
@@ -24,28 +23,15 @@ from dempster.datasets.bundled import to_bunch
 from dempster.datasets.catalogue import (
     CATALOGUE,
     DatasetRecord,
-    Shape,
     describe_shape,
 )
 
 FOLDER_VARIABLE = "DEMPSTER_SHARED"
-PER_OBJECT_EXTRAS = ("train", "speaker", "mouse")
+_PER_OBJECT_EXTRAS = ("train", "speaker", "mouse")
 
 
 class DatasetNotAvailableError(OSError):
     """Error for a dataset that has no local copy and cannot be downloaded from OpenML."""
-
-
-@dataclass(frozen=True)
-class RawData:
-    """Dataset as read from a local copy or from OpenML."""
-
-    matrix: np.ndarray  # attributes or dissimilarities
-    target: np.ndarray | None  # codes 0, 1, ... of the classes
-    target_names: list[str] | None
-    feature_names: list[str] | None
-    source: str
-    extras: dict[str, np.ndarray] = field(default_factory=dict)  # additional arrays
 
 
 def fetch_dataset(
@@ -93,22 +79,22 @@ def fetch_dataset(
         raise InvalidParameterError(
             "as_frame", f"False for dataset {name!r}, a matrix of dissimilarities", True
         )
-    raw = read_dataset(record)
-    data: np.ndarray | None = raw.matrix
-    extras = raw.extras
+    path = None
+    if folder := os.environ.get(FOLDER_VARIABLE):
+        path = Path(folder) / "data" / record.file_name
+    if path is not None and path.is_file():
+        found = _read_local(record, path)
+    else:
+        found = _read_openml(record, path)
+    _check_shape(record, found["data"], found["target"], found["source"])
     if record.dissimilarities and not return_X_y:
-        data = None
-        extras = {"dissimilarities": raw.matrix, **raw.extras}
+        found["dissimilarities"] = found["data"]
+        found["data"] = None
     return to_bunch(
-        data,
-        raw.target,
+        **found,
         description=_describe(record),
-        target_names=raw.target_names,
-        feature_names=raw.feature_names,
         return_X_y=return_X_y,
         as_frame=as_frame,
-        source=raw.source,
-        **extras,
     )
 
 
@@ -124,46 +110,30 @@ def _describe(record: DatasetRecord) -> str:
 # ---- sources -------------------------------------------------------------------------------------
 
 
-def read_dataset(record: DatasetRecord) -> RawData:
-    """Read the original version of a dataset from a local copy or OpenML, and check its size."""
-    path = None
-    if folder := os.environ.get(FOLDER_VARIABLE):
-        path = Path(folder) / "data" / record.file_name
-    if path is not None and path.is_file():
-        raw = _read_local(record, path)
-    elif record.openml_id is None:
-        raise DatasetNotAvailableError(_not_available_message(record, path))
-    else:
-        raw = _read_openml(record, path)
-    check_size(raw, record.shape, record.name)
-    return raw
-
-
-def check_size(raw: RawData, expected: Shape, name: str) -> None:
+def _check_shape(
+    record: DatasetRecord, data: np.ndarray, target: np.ndarray | None, source: str
+) -> None:
     """Raise an error if the numbers of objects, attributes or classes are not as expected."""
-    dataset = f"dataset {name!r} from {raw.source}"
-    if raw.matrix.ndim != 2:
-        raise InvalidInputError(
-            f"{dataset} must be a matrix, got {raw.matrix.ndim} axes"
-        )
-    n_rows, n_columns = raw.matrix.shape
+    dataset = f"dataset {record.name!r} from {source}"
+    n_rows, n_columns = data.shape
     n_classes = 0
-    if raw.target is not None:
-        n_classes = len(np.unique(raw.target))
-        if len(raw.target) != n_rows:
+    if target is not None:
+        n_classes = len(np.unique(target))
+        if len(target) != n_rows:
             raise InvalidInputError(
-                f"{dataset} has {n_rows} objects and {len(raw.target)} labels"
+                f"{dataset} has {n_rows} objects and {len(target)} labels"
             )
-    if expected[1] == 0 and n_rows == n_columns:
+    if record.dissimilarities and n_rows == n_columns:
         n_columns = 0
     shape = (n_rows, n_columns, n_classes)
-    if shape != expected:
+    if shape != record.shape:
         raise InvalidInputError(
-            f"{dataset} must have {describe_shape(expected)}, got {describe_shape(shape)}"
+            f"{dataset} must have {describe_shape(record.shape)}, got {describe_shape(shape)}"
         )
 
 
-def _read_local(record: DatasetRecord, path: Path) -> RawData:
+def _read_local(record: DatasetRecord, path: Path) -> dict[str, Any]:
+    """Return the arguments of `to_bunch`."""
     target = None
     target_names = None
     feature_names = None
@@ -183,23 +153,25 @@ def _read_local(record: DatasetRecord, path: Path) -> RawData:
         target_names = [str(name) for name in data.get("names", default)]
     if "columns" in data:
         feature_names = [str(name) for name in data["columns"]]
-    return RawData(
-        matrix=matrix,
-        target=target,
-        target_names=target_names,
-        feature_names=feature_names,
-        source=str(path),
-        extras={key: data[key] for key in PER_OBJECT_EXTRAS if key in data},
-    )
+    return {
+        "data": matrix,
+        "target": target,
+        "target_names": target_names,
+        "feature_names": feature_names,
+        "source": str(path),
+        **{key: data[key] for key in _PER_OBJECT_EXTRAS if key in data},
+    }
 
 
-def _read_openml(record: DatasetRecord, path: Path | None) -> RawData:
+def _read_openml(record: DatasetRecord, path: Path | None) -> dict[str, Any]:
+    """Return the arguments of `to_bunch`."""
+    if record.openml_id is None:
+        raise DatasetNotAvailableError(_not_available_message(record, path))
     from sklearn.datasets import fetch_openml
 
-    data_id = record.openml_id
     try:
         bunch = fetch_openml(
-            data_id=data_id,
+            data_id=record.openml_id,
             as_frame=True,
             n_retries=1,
             parser="auto",
@@ -213,13 +185,13 @@ def _read_openml(record: DatasetRecord, path: Path | None) -> RawData:
         "number"
     )  # The dataset vowel also has nominal columns.
     target, names = _encode_labels(record, bunch.target)
-    return RawData(
-        matrix=numeric.to_numpy(dtype=float),
-        target=target,
-        target_names=names,
-        feature_names=[str(name) for name in numeric.columns],
-        source=f"OpenML (data_id {data_id})",
-    )
+    return {
+        "data": numeric.to_numpy(dtype=float),
+        "target": target,
+        "target_names": names,
+        "feature_names": [str(name) for name in numeric.columns],
+        "source": f"OpenML (data_id {record.openml_id})",
+    }
 
 
 def _encode_labels(record: DatasetRecord, labels: Any) -> tuple[np.ndarray, list[str]]:
