@@ -62,19 +62,19 @@ def unaligned(shape):
             np.zeros((3, 1)),
             np.zeros(3),
             ValueError,
-            r"old must have shape \(f,\), got \(3, 1\)",
+            r"old must have shape \[f\] with .*, got \(3, 1\)",
         ),
         (
             np.zeros(()),
             np.zeros(3),
             ValueError,
-            r"old must have shape \(f,\), got \(\)",
+            r"old must have shape \[f\] with .*, got \(\)",
         ),
         (
             np.zeros(3),
             np.zeros(4),
             ValueError,
-            r"x must have shape \(f,\) with f = 3, got \(4,\)",
+            r"x must have shape \[f\] with .*f = 3, got \(4,\)",
         ),
         (np.zeros(6)[::2], np.zeros(3), ValueError, "old must be C-contiguous"),
         (np.zeros(3), np.zeros(6)[::-2], ValueError, "x must be C-contiguous"),
@@ -193,11 +193,11 @@ def test_compressed_rows():
         ),
         (
             {"indptr": np.array([0, 0, 1, 2])},
-            r"indptr must have shape \(n \+ 1,\) with n = 4, got \(4,\)",
+            r"indptr must have shape \[n \+ 1\] with .*n = 4.*, got \(4,\)",
         ),
         (
             {"coefficients": np.ones(3)},
-            r"coefficients must have shape \(e,\) with e = 2, got \(3,\)",
+            r"coefficients must have shape \[e\] with .*e = 2.*, got \(3,\)",
         ),
     ],
 )
@@ -325,7 +325,7 @@ def test_checked_and_repeated_calls_agree():
     ],
 )
 def test_invalid_declarations(wrong):
-    with pytest.raises((SyntaxError, KeyError)):
+    with pytest.raises((SyntaxError, KeyError, TypeError)):
         Kernel(wrong)
 
 

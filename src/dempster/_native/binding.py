@@ -38,6 +38,7 @@ import re
 import sys
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -55,10 +56,6 @@ _SHORT = {
     "int16": "i16",
     "int32": "i32",
     "int64": "i64",
-}
-_DTYPES = {
-    name: np.dtype(name)
-    for name in [*_SHORT, "bool", "uint8", "uint16", "uint32", "uint64", "int8"]
 }
 _VARIABLES = {"real": ("float32", "float64"), "integer": ("int32", "int64")}
 _NUMBERS: dict[str, Any] = {
@@ -147,21 +144,16 @@ def interruptible(function: Callable[..., Result], *arguments: Any) -> Result:
     """
     if threading.current_thread() is not threading.main_thread():
         return function(*arguments)
-    results: list[Result] = []
-    errors: list[BaseException] = []
+    future: Future[Result] = Future()
 
     def call() -> None:
         try:
-            results.append(function(*arguments))
+            future.set_result(function(*arguments))
         except BaseException as error:
-            errors.append(error)
+            future.set_exception(error)
 
-    thread = threading.Thread(target=call, daemon=True)
-    thread.start()
-    thread.join()
-    if errors:
-        raise errors[0]
-    return results[0]
+    threading.Thread(target=call, daemon=True).start()
+    return future.result()
 
 
 # ---- arguments -----------------------------------------------------------------------------------
@@ -218,9 +210,9 @@ class _Number(_Argument):
 class _Array(_Argument):
     dtype: np.dtype | None
     variable: str | None  # type variable, such as real, real1 or integer
-    lengths: tuple[
-        tuple[str | None, int], ...
-    ]  # each length is a name (or None) plus a number
+    shape: str  # as declared
+    # each length is a name (or None) plus a number
+    lengths: tuple[tuple[str | None, int], ...]
     out: bool
     optional: bool
     ctype: ClassVar = ctypes.c_void_p
@@ -244,8 +236,9 @@ class _Array(_Argument):
             length < more or sizes.setdefault(name, length - more) != length - more
             for (name, more), length in zip(self.lengths, value.shape, strict=True)
         ):
-            shape = self._shape_text(sizes)
-            raise ValueError(f"{self.name} must have shape {shape}, got {value.shape}")
+            agreed = [f"{name} = {size}" for name, size in sizes.items() if name]
+            expected = f"shape [{self.shape}] with {', '.join(agreed)}"
+            raise ValueError(f"{self.name} must have {expected}, got {value.shape}")
         if not value.flags.c_contiguous:
             found = f"shape {value.shape} and strides {value.strides}"
             raise ValueError(f"{self.name} must be C-contiguous, got {found}")
@@ -270,20 +263,6 @@ class _Array(_Argument):
         wrong = value[(value < self.first) | (value >= beyond)]
         raise ValueError(f"{self.name} must be {self.range_text(end)}, got {wrong[0]}")
 
-    def _shape_text(self, sizes: Sizes) -> str:
-        lengths = []
-        agreed = {}
-        for name, more in self.lengths:
-            terms = [str(term) for term in (name, more) if term]
-            lengths.append(" + ".join(terms))
-            if name in sizes and name is not None:
-                agreed[name] = sizes[name]
-        text = f"({', '.join(lengths)}{',' * (len(lengths) == 1)})"
-        if agreed:
-            where = ", ".join(f"{name} = {size}" for name, size in agreed.items())
-            text += f" with {where}"
-        return text
-
 
 def _place(value: np.ndarray) -> Any:
     """Return the address of an array."""
@@ -294,12 +273,7 @@ def _place(value: np.ndarray) -> Any:
 def _rule(kind: str, dtype: str) -> Callable:
     """Return the C function that checks the values of an array of the given type."""
     function = getattr(library(), f"{kind}_{_SHORT[dtype]}")
-    function.argtypes = [
-        ctypes.c_void_p,
-        ctypes.c_int64,
-        ctypes.c_int64,
-        ctypes.c_int64,
-    ]
+    function.argtypes = [ctypes.c_void_p] + [ctypes.c_int64] * 3
     return function
 
 
@@ -313,9 +287,18 @@ def _parse_argument(text: str) -> _Number | _Array:
         return _Number(name, rule, bound, first, kind)
     variable = kind if re.fullmatch(r"(real|integer)\d?", kind) else None
     lengths = tuple(_parse_length(each.strip()) for each in shape.split(","))
-    dtype = None if variable else _DTYPES[kind]
+    dtype = None if variable else np.dtype(kind)
     return _Array(
-        name, rule, bound, first, dtype, variable, lengths, bool(out), bool(optional)
+        name,
+        rule,
+        bound,
+        first,
+        dtype,
+        variable,
+        shape,
+        lengths,
+        bool(out),
+        bool(optional),
     )
 
 
