@@ -15,6 +15,12 @@ _NOT_GIVEN: Any = object()
 MAX_VALUE_CHARACTERS = 80
 
 
+def _reduce_error(error: Any) -> Any:
+    """Return how to copy or unpickle an error without calling its constructor."""
+    create = copyreg.__newobj__  # type: ignore[attr-defined]
+    return create, (type(error), *error.args), vars(error)
+
+
 class InvalidInputError(ValueError, TypeError):
     """Error for invalid input, which is both a ValueError and a TypeError as in scikit-learn."""
 
@@ -55,8 +61,7 @@ class InvalidParameterError(InvalidInputError):
                 message += f", got {format_value(value)}"
         super().__init__(message)
 
-    def __reduce__(self) -> Any:
-        return copyreg.__newobj__, (type(self), *self.args), vars(self)
+    __reduce__ = _reduce_error
 
 
 class MissingExtraError(ImportError):
@@ -69,8 +74,7 @@ class MissingExtraError(ImportError):
             f"{what} needs {package}: pip install 'dempster[{extra}]'", name=package
         )
 
-    def __reduce__(self) -> Any:
-        return copyreg.__newobj__, (type(self), *self.args), vars(self)
+    __reduce__ = _reduce_error
 
 
 def format_value(value: Any) -> str:

@@ -138,7 +138,12 @@ class Views:
 
     def _select_rows(self, which: Any = slice(None)) -> list[TableLike]:
         places = zip(self.tables, self._places, strict=True)
-        return [_rows(table, place[which]) for table, place in places]
+        return [
+            _safe_indexing(
+                table if hasattr(table, "shape") else np.asarray(table), place[which]
+            )
+            for table, place in places
+        ]
 
     # ---- joined views ----------------------------------------------------------------------------
 
@@ -166,12 +171,6 @@ class Views:
             names = names or default_feature_names(np.shape(table)[1])
             out += [f"{view}: {printable(name)}" for name in names]
         return out
-
-
-def _rows(table: TableLike, which: np.ndarray) -> TableLike:
-    return _safe_indexing(
-        table if hasattr(table, "shape") else np.asarray(table), which
-    )
 
 
 def square_part(D: TableLike, which: np.ndarray) -> TableLike:

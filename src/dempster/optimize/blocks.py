@@ -102,9 +102,7 @@ class _Threads:
     def __call__(
         self, function: Callable[..., Result], arguments: Sequence[tuple[Any, ...]], /
     ) -> list[Result]:
-        if len(arguments) == 1:
-            return [function(*arguments[0])]
-        if self.n == 1:
+        if self.n == 1 or len(arguments) == 1:
             return [function(*a) for a in arguments]
         if self.pool is None:
             self.pool = ThreadPoolExecutor(self.n)
