@@ -13,6 +13,7 @@ from sklearn.mixture import GaussianMixture
 
 import dempster
 from dempster import (
+    CredalPartition,
     _random,
     apps,
     classify,
@@ -27,7 +28,7 @@ from dempster import (
 )
 from dempster._errors import InvalidInputError
 from dempster.apps import recipe, report
-from dempster.constraints import Constraints
+from dempster.constraints import Constraints, suggest_pairs
 from tests.limits import by_thirds, third_of
 
 X, y = make_blobs(60, 2, centers=3, cluster_std=1.5, random_state=0)
@@ -160,6 +161,9 @@ CASES = {
     ).fit_transform(D),
     "constraints.Constraints.from_labels": lambda state: (
         Constraints.from_labels(y, 9, state).cannot_link
+    ),
+    "constraints.suggest_pairs": lambda state: suggest_pairs(
+        CredalPartition.from_fuzzy(np.full((60, 3), 1 / 3)), 9, random_state=state
     ),
     "datasets.make_bananas": lambda state: datasets.make_bananas(9, random_state=state)[
         0

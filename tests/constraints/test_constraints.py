@@ -693,6 +693,11 @@ def test_suggestions_are_new(c, family, wanted, seed):
     assert len(as_set(groups[asked])) == len(asked) == min(wanted, open_questions(c, 9))
     # more only adds at the end
     np.testing.assert_array_equal(asked, suggest_pairs(cp, 100, constraints=c)[:wanted])
+    seeded = suggest_pairs(cp, wanted, constraints=c, random_state=seed)
+    np.testing.assert_array_equal(
+        seeded, suggest_pairs(cp, wanted, constraints=c, random_state=seed)
+    )
+    assert len(seeded) == len(asked)
 
 
 @given(SEEDS)
@@ -779,6 +784,10 @@ def test_suggestions_for_fuzzy_and_hard_partitions():
     everything = suggest_pairs(labels, 10_000)
     assert len(everything) == len(as_set(everything)) == 30 * 29 // 2
     assert suggest_pairs(labels, 3).tolist() == [[1, 0], [2, 0], [3, 0]]
+    assert (
+        suggest_pairs(labels, 8, random_state=0).tolist()
+        != suggest_pairs(labels, 8, random_state=1).tolist()
+    )
 
 
 @pytest.mark.parametrize("labels", [[], [0], [0, 0], [-1, -1, 0]])

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dempster._arrays import divide
+from dempster._random import as_generator
 from dempster._validation import check, kind
 from dempster.constraints.constraints import (
     Constraints,
@@ -22,6 +23,7 @@ def suggest_pairs(
     n: int,
     *,
     constraints: Constraints | None = None,
+    random_state: Any = None,
 ) -> np.ndarray:
     """Return the n most useful pairs of objects to ask an expert about.
 
@@ -47,7 +49,7 @@ def suggest_pairs(
     Must-linked objects are treated as one object, which has the masses of the most certain of these
     objects (largest mass on a single cluster). Clusters with a cannot-link between the object and
     the representative are excluded. The constraints therefore do not imply the answer to any
-    question. Ties are resolved by the lowest index.
+    question.
 
     Parameters
     ----------
@@ -57,6 +59,8 @@ def suggest_pairs(
         Number of pairs.
     constraints : Constraints, optional
         Known constraints, which may contradict each other.
+    random_state : int, numpy Generator or RandomState, optional
+        If set, ties are resolved at random; by default by the lowest index.
 
     Returns
     -------
@@ -88,7 +92,7 @@ def suggest_pairs(
         constraints = Constraints()
     check(constraints, "constraints", kind(Constraints))
     constraints.check(len(credal))
-    groups = _Groups(credal, constraints)
+    groups = _Groups(credal, constraints, random_state)
     # The first pair of an object precedes all pairs of less uncertain objects, and only
     # representatives and objects with constraints may lack it. Therefore n_pairs objects plus the
     # number of these exceptions are sufficient.
@@ -99,8 +103,13 @@ def suggest_pairs(
 class _Groups:
     """Groups of must-linked objects (or single objects), sorted by decreasing uncertainty."""
 
-    def __init__(self, credal: CredalPartition, constraints: Constraints):
+    def __init__(
+        self, credal: CredalPartition, constraints: Constraints, random_state: Any
+    ):
         n = len(credal)
+        turn = np.arange(n)
+        if random_state is not None:
+            turn = as_generator(random_state).permutation(n)
         sizes = np.maximum(credal.focal_sets.cardinality, 1)
         nonspecificity = credal.stored_masses.astype(float) @ np.log2(sizes)
         probabilities = credal.pignistic().astype(float)
@@ -110,10 +119,12 @@ class _Groups:
         own = credal.singleton_belief.astype(float)
         surest = own.max(axis=1, initial=0)
         component = must_link_components(constraints.must_link, n)
-        order = np.lexsort((entropy, nonspecificity, -surest, component))
+        order = np.lexsort((turn, entropy, nonspecificity, -surest, component))
         # The most certain object of every component.
         member = order[np.unique(component[order], return_index=True)[1]]
-        member = member[np.lexsort((member, -entropy[member], -nonspecificity[member]))]
+        member = member[
+            np.lexsort((turn[member], -entropy[member], -nonspecificity[member]))
+        ]
         group = np.empty(len(member), dtype=np.int64)
         group[component[member]] = np.arange(len(member))
         cannot = group[component[constraints.cannot_link]]
@@ -129,7 +140,7 @@ class _Groups:
         # Groups sorted by their most plausible cluster, then by decreasing certainty, shape (g,).
         self.ranked = np.lexsort(
             (
-                member,
+                turn[member],
                 entropy[member],
                 nonspecificity[member],
                 -possible,
