@@ -60,14 +60,14 @@ def test_neighbors_without_the_point_itself(name):
     D = distances_before_the_root(X, X, 2.0)
     np.fill_diagonal(D, np.nan)  # sorted to the end
     k = min(6, len(X) - 1)
-    _, index = PointTree(X).neighbors_of(np.arange(len(X)), k)
+    _, index = PointTree(X).kneighbors(n_neighbors=k)
     np.testing.assert_array_equal(index, np.argsort(D, axis=1, kind="stable")[:, :k])
 
 
 def test_many_equal_points():
     """Every query has thousands of neighbors at distance zero and returns the first few."""
     X = np.repeat([[0.0, 0.0], [1.0, 0.0], [0.0, 3.0]], 20_000, axis=0)
-    _, index = PointTree(X).neighbors_of(np.arange(len(X)), 3)
+    _, index = PointTree(X).kneighbors(n_neighbors=3)
     np.testing.assert_array_equal(
         index[[0, 1, 2, 3, 59_999]],
         [[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2], [*range(40_000, 40_003)]],
@@ -93,7 +93,7 @@ def test_not_enough_points():
     tree = PointTree(np.zeros((4, 1)))
     assert tree.kneighbors(np.zeros((2, 1)), 4)[1].tolist() == [[0, 1, 2, 3]] * 2
     with pytest.raises(ValueError, match="n_neighbors must"):
-        tree.neighbors_of(np.arange(4), 4)
+        tree.kneighbors(n_neighbors=4)
     with pytest.raises(ValueError, match="n_neighbors must"):
         tree.kneighbors(np.zeros((2, 1)), 5)
 

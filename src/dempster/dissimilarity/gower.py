@@ -57,7 +57,10 @@ class GowerData:
         return self.numeric.dtype
 
     def __getitem__(self, rows: Any) -> GowerData:
-        return GowerData(self.numeric[rows], self.codes[rows], self.positions[rows])
+        positions = self.positions[rows]
+        if positions.ndim != 1:
+            raise InvalidParameterError("rows", "a slice or an array", rows)
+        return GowerData(self.numeric[rows], self.codes[rows], positions)
 
     def _parts(self) -> tuple[np.ndarray, np.ndarray]:
         """Return ``numeric`` and ``codes`` as contiguous arrays."""

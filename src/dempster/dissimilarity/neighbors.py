@@ -192,9 +192,11 @@ class PointTree:
         return positions[positions < len(self)]
 
     def kneighbors(
-        self, X: np.ndarray, n_neighbors: int
+        self, X: np.ndarray | None = None, n_neighbors: int = 1
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the sorted distances and the indices of the points nearest to X."""
+        """Return sorted distances and indices of the points nearest to X, or to the points."""
+        if X is None:
+            return self.neighbors_of(np.arange(len(self)), n_neighbors)
         return self._nearest(X, None, n_neighbors, len(self))
 
     def neighbors_of(
