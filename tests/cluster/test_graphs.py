@@ -319,7 +319,7 @@ def test_tuples_are_names(tmp_path):
 def test_init():
     A, y = planted()
     model = EKNNClus(init=y % 2 * 7).fit(A)
-    assert len(model.objectives_found_) == 1
+    assert len(model.n_clusters_found_) == 1
     assert EKNNClus(init=5, n_init=3, random_state=0).fit(A).n_clusters_ == 3
     with pytest.raises(ValueError, match="init='sample' needs attributes"):
         EKNNClus(init="sample").fit(A)

@@ -313,8 +313,6 @@ class CommunityModel:
     labels: Annotated[np.ndarray, "n:int"]  # communities of the nodes of `fit`
     totals: Annotated[np.ndarray, "c"]  # sums of the strengths of the nodes
     evidence: EdgeEvidence
-    # number of communities and objective at the end of every search
-    searches: tuple[tuple[int, float], ...]
 
     def masses(self, values: sparse.csr_array, apply: Apply) -> np.ndarray:
         """Return the masses of new nodes, given the weights of their edges to the nodes of fit."""

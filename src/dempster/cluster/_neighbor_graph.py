@@ -214,6 +214,8 @@ def combine_evidence(
         neighbor_masses(*entries, labels, n_clusters, out[start:stop])
 
     apply(write, row_blocks(n))
+    if n_clusters == 1:  # The cluster is the frame.
+        return np.column_stack([out[:, 0], out[:, 1] + out[:, 2]])
     return out
 
 

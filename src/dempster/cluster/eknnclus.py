@@ -160,7 +160,6 @@ def nearest_stored(
 
     None keeps all entries.
     """
-    matrix = sparse.csr_matrix(matrix)
     matrix.sort_indices()
     rows = _stored_rows(matrix)
     kept = np.arange(matrix.nnz)
@@ -204,8 +203,6 @@ class NeighborModel:
     n_neighbors: int  # number of neighbors of a new row
     # number of stored entries used in each row of a sparse matrix; None means all
     n_stored: int | None
-    # number of clusters and objective at the end of every search
-    searches: tuple[tuple[int, float], ...]
 
     def masses(self, values: Any, apply: Apply) -> np.ndarray:
         """Compute the masses of n rows, shape (n, f), which `DissimilarityInput.new` has read."""
@@ -281,18 +278,9 @@ class NeighborModel:
         weights = self.support.weight_graph(neighbors, apply)
         edges = weights.indptr, weights.indices, weights.data
         n_clusters = self.family.n_clusters
-        masses = _merge_single_cluster(
-            combine_evidence(edges, self.labels, n_clusters, apply)
-        )
+        masses = combine_evidence(edges, self.labels, n_clusters, apply)
         approach_known_masses(masses, self.own_masses, nearest, distance, self.radii)
         return masses
-
-
-def _merge_single_cluster(masses: np.ndarray) -> np.ndarray:
-    """Add the mass on the frame to the mass on the cluster, if there is only one cluster."""
-    if masses.shape[1] > 3:
-        return masses
-    return np.column_stack([masses[:, 0], masses[:, 1] + masses[:, 2]])
 
 
 def find_equal_rows(source: Source, references: References) -> np.ndarray:
@@ -319,14 +307,12 @@ def _smallest_stored(matrix: sparse.csr_matrix) -> tuple[np.ndarray, np.ndarray]
 
     The entry is infinite for a row without entries.
     """
-    n = matrix.shape[0]
-    order = np.lexsort((matrix.indices, matrix.data, _stored_rows(matrix)))
-    has_entries = np.diff(matrix.indptr) > 0
-    first = order[matrix.indptr[:-1][has_entries]]
-    columns = np.zeros(n, dtype=np.int64)
-    smallest = np.full(n, np.inf)
-    columns[has_entries] = matrix.indices[first]
-    smallest[has_entries] = matrix.data[first]
+    nearest = nearest_stored(matrix, 1, drop_diagonal=False)
+    rows = _stored_rows(nearest)
+    columns = np.zeros(matrix.shape[0], dtype=np.int64)
+    smallest = np.full(matrix.shape[0], np.inf)
+    columns[rows] = nearest.indices
+    smallest[rows] = nearest.data
     return columns, smallest
 
 
@@ -355,23 +341,11 @@ _MAX_NEIGHBORS_AFTER_SAMPLE = 50
 _MAX_MASSES = 2**31  # maximum number of masses (17 GB)
 
 
-@dataclass(frozen=True, eq=False)
-class LabelStart:
-    """Initial labels of a search, and the random generator for the order of the rows."""
-
-    labels: np.ndarray
-    rng: np.random.Generator
+Start = tuple[np.ndarray, np.random.Generator]
+"""Initial labels of a search, and the random generator for the order of the rows."""
 
 
-@dataclass(frozen=True, eq=False)
-class LabelResult:
-    """Labels at the end of a search, and number of clusters and objective of every search."""
-
-    labels: np.ndarray
-    searches: tuple[tuple[int, float], ...]
-
-
-class NeighborMethod(Method[LabelStart, LabelResult]):
+class NeighborMethod(Method[Start, np.ndarray]):
     """EK-NNclus algorithm, which runs several searches on the graph of neighbors."""
 
     starts_in_threads = True
@@ -434,13 +408,13 @@ class NeighborMethod(Method[LabelStart, LabelResult]):
 
     # ---- starts ----------------------------------------------------------------------------------
 
-    def draw_starts(self, family: FocalSets) -> list[LabelStart]:
+    def draw_starts(self, family: FocalSets) -> list[Start]:
         init = self.init
-        if isinstance(init, str | int | np.integer):
+        if isinstance(init, str):
+            return [(np.arange(self.n), rng) for rng in self._draw_rngs()]
+        if isinstance(init, int | np.integer):
             rngs = self._draw_rngs()
-            if isinstance(init, str):
-                return [LabelStart(np.arange(self.n), rng) for rng in rngs]
-            return [LabelStart(rng.integers(init, size=self.n), rng) for rng in rngs]
+            return [(rng.integers(init, size=self.n), rng) for rng in rngs]
         if isinstance(init, CredalPartition):
             labels = init.labels
         else:
@@ -448,7 +422,7 @@ class NeighborMethod(Method[LabelStart, LabelResult]):
         if len(labels) != self.n:
             must = f"contain {self.n} labels, one for each row, got {len(labels)}"
             raise InvalidParameterError("init", must=must)
-        return [LabelStart(renumber(labels), self.rng)]
+        return [(renumber(labels), self.rng)]
 
     def _draw_rngs(self) -> list[np.random.Generator]:
         seeds = self.rng.integers(2**63, size=self.params.n_init)
@@ -456,35 +430,29 @@ class NeighborMethod(Method[LabelStart, LabelResult]):
 
     # ---- runs ------------------------------------------------------------------------------------
 
-    def run_start(self, start: LabelStart) -> Run[LabelResult]:
-        labels, agreement, converged = self.graph.search(
-            start.labels, start.rng, self.params.max_iter
-        )
-        history = [-value for value in agreement]
-        n_clusters = int(labels.max()) + 1
-        return Run(
-            LabelResult(labels, ((n_clusters, history[-1]),)), history, converged
-        )
+    def run_start(self, start: Start) -> Run[np.ndarray]:
+        labels, agreement, converged = self.graph.search(*start, self.params.max_iter)
+        return Run(labels, [-value for value in agreement], converged)
 
     def select_run(
-        self, runs: Iterable[Run[LabelResult]], tol: float
-    ) -> Run[LabelResult]:
+        self, runs: Iterable[Run[np.ndarray]], tol: float
+    ) -> Run[np.ndarray]:
         runs = list(runs)
-        searches = tuple(search for run in runs for search in run.model.searches)
-        best = self._best_run(runs, tol)
-        return replace(best, model=replace(best.model, searches=searches))
+        self.n_clusters_found = np.array([int(run.model.max()) + 1 for run in runs])
+        return self._best_run(runs, tol)
 
-    def _best_run(self, runs: list[Run[LabelResult]], tol: float) -> Run[LabelResult]:
+    def _best_run(self, runs: list[Run[np.ndarray]], tol: float) -> Run[np.ndarray]:
         """Return the best run with the most frequent number of clusters.
 
         The objective favors few clusters.
         """
-        return runs[select_search([run.model.searches[0] for run in runs])]
+        objectives = np.array([run.objective for run in runs])
+        return runs[select_search(self.n_clusters_found, objectives)]
 
     # ---- results ---------------------------------------------------------------------------------
 
-    def result(self, run: Run[LabelResult]) -> FitResult:
-        labels = run.model.labels
+    def result(self, run: Run[np.ndarray]) -> FitResult:
+        labels = run.model
         n_clusters = int(labels.max()) + 1
         n_masses = self.n * (n_clusters + 2)
         if n_masses > _MAX_MASSES:
@@ -499,9 +467,7 @@ class NeighborMethod(Method[LabelStart, LabelResult]):
             references = References(everything, self.n, None)
         else:
             references = References.from_source(self.source, everything)
-        masses = _merge_single_cluster(
-            self.graph.masses(labels, n_clusters, self.apply)
-        )
+        masses = self.graph.masses(labels, n_clusters, self.apply)
         equal = find_equal_rows(self.source, references)
         if not np.array_equal(equal, everything):
             masses = masses[equal]
@@ -514,7 +480,6 @@ class NeighborMethod(Method[LabelStart, LabelResult]):
             radii=self.radii,
             n_neighbors=self.n_neighbors,
             n_stored=self.n_neighbors_param,
-            searches=run.model.searches,
         )
         result = FitResult(run, model, masses.astype(self.source.dtype, copy=False))
         return self._warn_single(result, "decrease n_neighbors or q")
@@ -535,16 +500,14 @@ class CommunityMethod(NeighborMethod):
         params: EKNNClus,
         source: GraphSource,
         rng: np.random.Generator,
-        apply: Apply,
-        init: Any,
-        known: np.ndarray,
+        request: FitRequest,
     ):
         self.params = params
         self.rng = rng
-        self.apply = apply
-        self.init = init
+        self.init = params.init
         self.n = len(source)
         self.nodes = source
+        known = encode_known_labels(request.labels, source.names)
         self.edges = Edges.from_source(source, known)
         resolution = None
         if not isinstance(params.resolution, str):
@@ -552,28 +515,30 @@ class CommunityMethod(NeighborMethod):
         self.first = self.edges.select_evidence(resolution, rng, params.max_iter)
         self.graph = self.edges.graph(self.first.evidence)
 
-    def draw_starts(self, family: FocalSets) -> list[LabelStart]:
-        if not isinstance(self.init, str):
-            known = self.edges.known
-            starts = super().draw_starts(family)
-            # The known labels come first.
-            return [
-                replace(start, labels=np.where(known < 0, self.n + start.labels, known))
-                for start in starts
-            ]
-        distinct = self.edges.distinct_labels()
-        starts = [LabelStart(distinct, rng) for rng in self._draw_rngs()]
-        starts[0] = LabelStart(self.first.labels, starts[0].rng)
-        return starts
+    def draw_starts(self, family: FocalSets) -> list[Start]:
+        if isinstance(self.init, str):
+            first, *others = self._draw_rngs()
+            distinct = self.edges.distinct_labels()
+            return [(self.first.labels, first), *((distinct, rng) for rng in others)]
+        known = self.edges.known
+        # The known labels come first.
+        return [
+            (np.where(known < 0, self.n + labels, known), rng)
+            for labels, rng in super().draw_starts(family)
+        ]
 
-    def _best_run(self, runs: list[Run[LabelResult]], tol: float) -> Run[LabelResult]:
+    def _best_run(self, runs: list[Run[np.ndarray]], tol: float) -> Run[np.ndarray]:
         """Return the run that describes the graph best, or has the best objective.
 
         For a given resolution, the objective can compare different numbers of communities.
         """
-        if self.params.resolution == "auto":
-            return max(runs, key=lambda run: self._describe(run.model.labels).rank)
-        return Method.select_run(self, runs, tol)
+        if self.params.resolution != "auto":
+            return Method.select_run(self, runs, tol)
+        evidence = self.first.evidence
+        return max(
+            runs,
+            key=lambda run: Communities.compare(self.edges, run.model, evidence).rank,
+        )
 
     def label_nodes(self, labels: np.ndarray) -> np.ndarray | pd.Series:
         """Return the labels, indexed by the names of the nodes if X is not a matrix."""
@@ -585,18 +550,14 @@ class CommunityMethod(NeighborMethod):
         names = pd.Index(self.nodes.names, tupleize_cols=False)
         return pd.Series(labels, names, name="community")
 
-    def _describe(self, labels: np.ndarray) -> Communities:
-        return Communities.compare(self.edges, labels, self.first.evidence)
-
-    def result(self, run: Run[LabelResult]) -> FitResult:
-        labels = run.model.labels
+    def result(self, run: Run[np.ndarray]) -> FitResult:
+        labels = run.model
         n_clusters = int(labels.max()) + 1
         model = CommunityModel(
             family=FocalSets.with_pairs(n_clusters, [], empty=False),
             labels=labels,
             totals=np.bincount(labels, self.graph.strengths),
             evidence=self.first.evidence,
-            searches=run.model.searches,
         )
         nested = model.nested_masses(self.edges.adjacency, labels)
         nested = nested.with_known(self.edges.known)
@@ -631,27 +592,26 @@ class SampledNeighborMethod(NeighborMethod):
             return _MAX_NEIGHBORS_AFTER_SAMPLE
         return super()._default_n_neighbors()
 
-    def draw_starts(self, family: FocalSets) -> list[LabelStart]:
+    def draw_starts(self, family: FocalSets) -> list[Start]:
         return self.sample_method.draw_starts(family)
 
-    def run_start(self, start: LabelStart) -> Run[LabelResult]:
+    def run_start(self, start: Start) -> Run[np.ndarray]:
         return self.sample_method.run_start(start)
 
-    def refine(self, best: Run[LabelResult]) -> Run[LabelResult]:
+    def refine(self, best: Run[np.ndarray]) -> Run[np.ndarray]:
         assert isinstance(self.source, DissimilaritySource)
         find = ReferenceFinder(References.from_source(self.source, self.sample_rows))
         nearest, _ = find(self.source.objects, 1, self.apply)
         labels = self.sample_method.partition(best).labels[nearest[:, 0]]
-        run = super().run_start(LabelStart(labels, self.rng))
-        return replace(run, model=replace(run.model, searches=best.model.searches))
+        return super().run_start((labels, self.rng))
 
 
 def has_attributes(source: Source | GraphSource) -> bool:
     """Return whether the rows have attributes, not only dissimilarities."""
-    return isinstance(source, DissimilaritySource) and source.objects is not None
+    return getattr(source, "objects", None) is not None
 
 
-def default_init(source: Source) -> str | int:
+def default_init(source: Source | GraphSource) -> str | int:
     """Return the value of ``init="auto"``, which depends on the number of rows."""
     n = len(source)
     if n > _SAMPLE_FROM and has_attributes(source):
@@ -661,13 +621,10 @@ def default_init(source: Source) -> str | int:
     return "distinct"
 
 
-def select_search(searches: list[tuple[int, float]]) -> int:
+def select_search(n_clusters: np.ndarray, objectives: np.ndarray) -> int:
     """Return the index of the best search with the most frequent number of clusters."""
-    counts = [count for count, _ in searches]
-    return min(
-        range(len(searches)),
-        key=lambda r: (-counts.count(counts[r]), searches[r][1], r),
-    )
+    frequency = np.bincount(n_clusters)[n_clusters]
+    return int(np.lexsort((objectives, -frequency))[0])
 
 
 class EKNNClus(EvidentialClusterer):
@@ -798,9 +755,8 @@ class EKNNClus(EvidentialClusterer):
         Minus the log-plausibility of the final partition, up to a constant.
     history_ : ndarray
         Objective after every sweep of the best search.
-    n_clusters_found_, objectives_found_ : ndarray of shape (n_searches,)
-        Number of clusters and objective at the end of every search (on the sample, with
-        ``init="sample"``).
+    n_clusters_found_ : ndarray of shape (n_searches,)
+        Number of clusters at the end of every search (on the sample, with ``init="sample"``).
     n_neighbors_ : int
         Number of neighbors used.
     scale_ : float
@@ -849,7 +805,6 @@ class EKNNClus(EvidentialClusterer):
     scale_: MaybeUnset[float]
     resolution_: MaybeUnset[float]
     n_clusters_found_: Annotated[np.ndarray, "s"]
-    objectives_found_: Annotated[np.ndarray, "s"]
 
     _rules = {
         **COMMON_RULES,
@@ -1006,27 +961,21 @@ class EKNNClus(EvidentialClusterer):
         rng = as_generator(self.random_state)
         n_neighbors = None if isinstance(self.n_neighbors, str) else self.n_neighbors
         init = self.init
+        if isinstance(init, str) and init == "auto":
+            init = default_init(source)
         is_sampled = isinstance(init, str) and init == "sample"
         if is_sampled and not has_attributes(source):
             message = "init='sample' needs attributes, not a graph or dissimilarities"
             raise InvalidParameterError("init", message=message)
         if isinstance(source, GraphSource):
-            known = encode_known_labels(request.labels, source.names)
-            return CommunityMethod(self, source, rng, request.apply, init, known)
-        if isinstance(init, str) and init == "auto":
-            init = default_init(source)
-            is_sampled = init == "sample"
+            return CommunityMethod(self, source, rng, request)
         method: type[Any] = SampledNeighborMethod if is_sampled else NeighborMethod
         return method(self, source, rng, request.apply, init, n_neighbors)
 
     def _fitted_attributes(
         self, method: NeighborMethod, model: NeighborModel
     ) -> dict[str, Any]:
-        counts, objectives = zip(*model.searches, strict=True)
-        found = {
-            "n_clusters_found_": np.array(counts),
-            "objectives_found_": np.array(objectives),
-        }
+        found = {"n_clusters_found_": method.n_clusters_found}
         if isinstance(method, CommunityMethod):
             # A lazy partition has no labels yet.
             labels = getattr(self, "labels_", model.labels)
