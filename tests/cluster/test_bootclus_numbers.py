@@ -66,10 +66,7 @@ def test_quantiles_equal_those_of_numpy(n_fits, confidence):
 @pytest.mark.parametrize("name", ["bootclus_ci_iris", "bootclus_ci_faithful"])
 def test_intervals_of_given_mixtures(reference, name):
     case = reference(name)
-    n_fits = case.parameters["B"]
-    fits = Bootstraps(
-        case["boot_pro"], case["boot_mean"], case["boot_cov"], np.zeros(n_fits), 0
-    )
+    fits = Bootstraps(case["boot_pro"], case["boot_mean"], case["boot_cov"])
     P = fits.posteriors(case["x"])
     first = P[:, :, 0].astype(float)
     case.assert_equal("P_first", first @ first.T)

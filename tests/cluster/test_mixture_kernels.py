@@ -16,7 +16,7 @@ def test_posteriors_against_densities(n_fits):
     covariances = A @ np.swapaxes(A, 2, 3) + np.eye(d)
     proportions = rng.dirichlet(np.ones(c), n_fits)
     means = rng.normal(size=(n_fits, c, d))
-    fits = Bootstraps(proportions, means, covariances, np.zeros(n_fits), 0)
+    fits = Bootstraps(proportions, means, covariances)
     X = rng.normal(size=(70, d))
     P = fits.posteriors(X)
     assert P.dtype == np.float32

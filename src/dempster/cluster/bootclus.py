@@ -2,13 +2,11 @@
 
 A fit has three steps, in this order below: mixtures are fitted to the data and to bootstrap samples
 (`fit_mixtures`), their probabilities give confidence intervals for pairs of reference objects
-(`compute_pair_intervals`), and masses are fitted to these intervals (`fit_masses`).
+(`compute_pair_intervals`), and masses are fitted to these intervals (`BootClusMethod`).
 """
 
 from __future__ import annotations
 
-import hashlib
-import pickle
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -119,20 +117,12 @@ class BootstrapFits(ABC):
     """
 
     proportions: np.ndarray  # (B, c)
-    # (B,), log-likelihood of each bootstrap sample under the mixture fitted to it
-    log_likelihood: np.ndarray
-    # number of samples that were drawn again because the fit lost a component
-    n_redrawn: int
     # EM on a sample stops when the log-likelihood changes by less than this value per parameter.
     max_change: ClassVar[float]
     refit_em: ClassVar[Callable[..., Any]]  # function that fits mixtures to samples
 
     def __len__(self) -> int:
         return len(self.proportions)
-
-    @property
-    def n_clusters(self) -> int:
-        return int(self.proportions.shape[1])
 
     @property
     def log_proportions(self) -> np.ndarray:
@@ -157,12 +147,6 @@ class BootstrapFits(ABC):
     def evidence(self, x: np.ndarray) -> ClusterEvidence:
         """Return the mean over the fits of log(proportion times density) of each cluster."""
 
-    def __repr__(self) -> str:
-        return (
-            f"{type(self).__name__}({len(self)} fits of {self.n_clusters} components, "
-            f"{self.n_redrawn} samples redrawn)"
-        )
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Bootstraps(BootstrapFits):
@@ -171,8 +155,6 @@ class Bootstraps(BootstrapFits):
     proportions: Annotated[np.ndarray, "B c"]
     means: Annotated[np.ndarray, "B c d"]
     covariances: Annotated[np.ndarray, "B c d d"]
-    log_likelihood: Annotated[np.ndarray, "B"]
-    n_redrawn: int
     # EM converges slowly. With 0.001, it stops too early for models with many parameters, and the
     # coverage of VVV falls by 0.02 to 0.03.
     max_change = 3e-4
@@ -215,8 +197,6 @@ class LatentClassBootstraps(BootstrapFits):
     proportions: Annotated[np.ndarray, "B c"]
     # probabilities of the C categories of all attributes
     probabilities: Annotated[np.ndarray, "B c *"]
-    log_likelihood: Annotated[np.ndarray, "B"]
-    n_redrawn: int
     max_change = 1e-5  # EM for latent class models converges even more slowly.
     refit_em = staticmethod(latent_class.refit_em)
 
@@ -259,7 +239,7 @@ def fit_mixtures(
     params: BootClus,
     n_clusters: int | None,
     data: np.ndarray,
-    encoder: CategoryEncoder | None = None,
+    encoder: CategoryEncoder | None,
 ) -> MixtureFits:
     """Fit the mixture to the data, then to bootstrap samples.
 
@@ -270,7 +250,15 @@ def fit_mixtures(
     for_mixture, for_samples, for_references = as_seed_sequence(
         params.random_state
     ).spawn(3)
-    mixture = _make_mixture(params, n_clusters)
+    mixture: Any = params.mixture
+    if isinstance(mixture, LatentClassModel | ParsimoniousGaussianMixture):
+        mixture = clone(mixture)
+        if n_clusters is not None:
+            mixture.set_params(n_components=n_clusters)
+    else:
+        mixture = ParsimoniousGaussianMixture(
+            n_clusters or "auto", model=mixture or "auto", n_jobs=params.n_jobs
+        )
     if mixture.random_state is None:
         mixture.set_params(random_state=int(for_mixture.generate_state(1)[0] >> 1))
     with params._open_progress(None, "models") as advance:
@@ -286,17 +274,6 @@ def fit_mixtures(
     bootstraps = _fit_bootstraps(params, mixture, data, posterior, for_samples)
     fingerprint = mixture_fingerprint(params, n_clusters, data)
     return MixtureFits(mixture, posterior, bootstraps, for_references, fingerprint)
-
-
-def _make_mixture(params: BootClus, n_clusters: int | None) -> Any:
-    if isinstance(params.mixture, LatentClassModel | ParsimoniousGaussianMixture):
-        mixture = clone(params.mixture)
-        if n_clusters is not None:
-            mixture.set_params(n_components=n_clusters)
-        return mixture
-    return ParsimoniousGaussianMixture(
-        n_clusters or "auto", model=params.mixture or "auto", n_jobs=params.n_jobs
-    )
 
 
 def _fit_bootstraps(
@@ -340,15 +317,11 @@ def _fit_bootstraps(
     workers = Parallel(n_workers, prefer="threads", return_as="generator")
     results = workers(delayed(refit)(*task) for task in tasks)
     fits = []
-    n_redrawn = 0
     with params._open_progress(n, "samples") as advance:
         for fit in chain.from_iterable(results):
             fits.append(fit)
-            n_redrawn += fit[-1]
-            advance(f"{n_redrawn} redrawn" if n_redrawn else "")
-    parameters, likelihoods, _ = zip(*fits, strict=True)
-    stacked = map(np.stack, zip(*parameters, strict=True))
-    return kind(*stacked, np.array(likelihoods, dtype=float), n_redrawn)
+            advance("")
+    return kind(*map(np.stack, zip(*fits, strict=True)))
 
 
 def _weigh_models(mixture: Any, data: np.ndarray, n: int) -> list[tuple[Any, int]]:
@@ -397,10 +370,10 @@ def _refit_samples(
     settings: dict[str, Any],
     fitted: GaussianParameters | LatentClassParameters,
     seeds: Sequence[np.random.SeedSequence],
-) -> list[tuple[Any, ...]]:
+) -> list[Any]:
     """Fit a mixture to bootstrap samples; draw a sample again if its fit loses a component.
 
-    Return the parameters, the log-likelihood and the number of redraws of each sample.
+    Return the parameters of the mixture of each sample.
     """
     n = len(data)
     rngs = [np.random.default_rng(seed) for seed in seeds]
@@ -417,8 +390,7 @@ def _refit_samples(
         for i, b in enumerate(left):
             if refits.problems[i] is None:
                 order = _match_components(refits.overlaps[i])
-                parameters = [values[i][order] for values in refits.parameters]
-                fits[b] = parameters, refits.log_likelihood[i], redraws
+                fits[b] = [values[i][order] for values in refits.parameters]
         left = [b for b in left if fits[b] is None]
         if not left:
             return fits
@@ -443,13 +415,12 @@ def mixture_fingerprint(
     params: BootClus, n_clusters: int | None, data: np.ndarray
 ) -> str:
     """Return a hash of the data, the parameters of the mixtures and the random state."""
-    mixture: Any = params.mixture
-    if isinstance(mixture, LatentClassModel | ParsimoniousGaussianMixture):
-        mixture = type(mixture), mixture.get_params()
-    parts = (data.shape, n_clusters, mixture, params.n_bootstraps, params.random_state)
-    return hashlib.sha256(
-        pickle.dumps(parts) + hashlib.sha256(data.data).digest()
-    ).hexdigest()
+    import joblib
+
+    mixture = clone(params.mixture, safe=False)  # without fitted attributes
+    return joblib.hash(
+        [data, n_clusters, mixture, params.n_bootstraps, params.random_state]
+    )
 
 
 # ---- confidence intervals of pairs ---------------------------------------------------------------
@@ -606,15 +577,6 @@ class PairIntervals:
             belief_length=float(np.mean(plausibility - belief)),
         )
 
-    def to_frame(self):
-        """Return a DataFrame with one row for each pair."""
-        import pandas as pd
-
-        belief, plausibility = self._relational
-        index = pd.MultiIndex.from_arrays(list(self.pairs.T), names=["first", "second"])
-        columns = {"lower": self.lower, "upper": self.upper, "belief": belief}
-        return pd.DataFrame({**columns, "plausibility": plausibility}, index=index)
-
     def __repr__(self) -> str:
         return (
             f"PairIntervals({len(self)} pairs of {len(self.objects)} objects, "
@@ -687,25 +649,6 @@ class PairFamily:
         return masses / masses.sum(axis=1, keepdims=True)
 
 
-def fit_masses(
-    family: PairFamily,
-    start: np.ndarray,
-    lower: np.ndarray,
-    upper: np.ndarray,
-    max_iter: int,
-    tol: float,
-) -> Run[np.ndarray]:
-    """Fit masses whose beliefs and plausibilities match the bounds (Denoeux, 2020, algorithm 2)."""
-    masses = start.copy()
-    targets = np.stack([lower, 1 - upper])  # eq. 13
-    for target in targets:
-        np.fill_diagonal(target, 0)
-    history, converged = descend_intervals(
-        masses, targets, family.forms, np.arange(len(masses)), max_iter, tol
-    )
-    return Run(masses, np.maximum(history, 0.0).tolist(), converged)
-
-
 @dataclass(frozen=True, eq=False)
 class PairModel:
     """Model that compares each row with the reference rows, whose masses are fixed."""
@@ -730,32 +673,14 @@ class PairModel:
         approach the masses of the reference rows (`approach_known_masses`). They are the solution
         of a small convex quadratic program.
         """
-        out = np.zeros((len(values), len(self.family)), dtype=values.dtype)
-        # Threads process the blocks, so the matrix products inside must not start more threads.
-        with one_blas_thread():
-            self._project(np.ascontiguousarray(values, dtype=float), out, apply)
-        return out
-
-    def evidence(self, values: np.ndarray, itself: int) -> ClusterEvidence:
-        return self.bootstraps.evidence(np.asarray(values, dtype=float)[0])
-
-    def without(self, position: int) -> PairModel:
-        """Return a model that does not compare rows with the training row ``position``."""
-        others = self.compared[self.references.positions[self.compared] != position]
-        if len(others):
-            return replace(self, compared=others)
-        return self
-
-    def _project(self, X: np.ndarray, out: np.ndarray, apply: Apply) -> None:
         assert self.references.source is not None
+        X = np.ascontiguousarray(values, dtype=float)
+        out = np.zeros((len(values), len(self.family)), dtype=values.dtype)
         family = self.pair_family
         fixed = self.known[self.compared]
         posterior_of = self.bootstraps.posterior_function()
         compared = self.references.source.objects[self.compared]
-        Q = self.bootstraps.posteriors(compared, apply)
         ranks = quantile_ranks(len(self.bootstraps), self.confidence)
-        H = interval_hessian(fixed, family.forms)
-        same, different = (-2 * fixed @ form for form in family.forms)
 
         def work(start: int, stop: int) -> None:
             rows = X[start:stop]
@@ -772,7 +697,23 @@ class PairModel:
             approach_known_masses(masses, self.known, nearest, distance, self.radii)
             out[start:stop, family.columns] = masses
 
-        apply(work, row_blocks(len(X), _ROWS, most=None))
+        # Threads process the blocks, so the matrix products inside must not start more threads.
+        with one_blas_thread():
+            Q = self.bootstraps.posteriors(compared, apply)
+            H = interval_hessian(fixed, family.forms)
+            same, different = (-2 * fixed @ form for form in family.forms)
+            apply(work, row_blocks(len(X), _ROWS, most=None))
+        return out
+
+    def evidence(self, values: np.ndarray, itself: int) -> ClusterEvidence:
+        return self.bootstraps.evidence(np.asarray(values, dtype=float)[0])
+
+    def without(self, position: int) -> PairModel:
+        """Return a model that does not compare rows with the training row ``position``."""
+        others = self.compared[self.references.positions[self.compared] != position]
+        if len(others):
+            return replace(self, compared=others)
+        return self
 
 
 class BootClusMethod(Method[np.ndarray, np.ndarray]):
@@ -816,10 +757,16 @@ class BootClusMethod(Method[np.ndarray, np.ndarray]):
         return [self.family.initial_masses(self.fits.posterior[self.which])]
 
     def run_start(self, start: np.ndarray) -> Run[np.ndarray]:
+        """Fit beliefs and plausibilities to the bounds (Denoeux, 2020, algorithm 2)."""
         params = self.params
-        return fit_masses(
-            self.family, start, self.lower, self.upper, params.max_iter, params.tol
+        targets = np.stack([self.lower, 1 - self.upper])  # eq. 13
+        for target in targets:
+            np.fill_diagonal(target, 0)
+        rows = np.arange(len(start))
+        history, converged = descend_intervals(
+            start, targets, self.family.forms, rows, params.max_iter, params.tol
         )
+        return Run(start, np.maximum(history, 0.0).tolist(), converged)
 
     def result(self, run: Run[np.ndarray]) -> FitResult:
         assert self.references.source is not None
@@ -945,11 +892,9 @@ class BootClus(EvidentialClusterer):
         Mixture fitted to the data. Cluster k of the partition is component k of the mixture.
     bootstraps_ : Bootstraps or LatentClassBootstraps
         Parameters of the B refitted mixtures: ``proportions`` (B, n_clusters), ``means`` and
-        ``covariances``, or ``probabilities`` of the categories, and ``log_likelihood`` (B,).
-    n_redrawn_ : int
-        Number of bootstrap samples that were drawn again because the fit lost a cluster, which is
-        frequent if there are very few objects. After twenty redraws, one hundredth of the variances
-        is added to the covariance matrices.
+        ``covariances``, or ``probabilities`` of the categories. A bootstrap sample is drawn again
+        if its fit loses a cluster, which is frequent if there are very few objects. After twenty
+        redraws, one hundredth of the variances is added to the covariance matrices.
     intervals_ : PairIntervals
         Confidence intervals and belief-plausibility intervals of all pairs of the reference
         objects.
@@ -1093,7 +1038,7 @@ class BootClus(EvidentialClusterer):
         ):
             fits = fit_mixtures(self, n_clusters, data, self._encoder)
         self._fits = fits
-        return fits.bootstraps.n_clusters
+        return fits.posterior.shape[1]
 
     def _resolve_families(self, n_clusters: int) -> Families:
         return Families(self._select_family(n_clusters))
@@ -1131,7 +1076,6 @@ class BootClus(EvidentialClusterer):
         return {
             "mixture_": method.fits.mixture,
             "bootstraps_": model.bootstraps,
-            "n_redrawn_": model.bootstraps.n_redrawn,
             "reference_indices_": method.which,
             "intervals_": method.intervals(self.credal_partition_),
         }

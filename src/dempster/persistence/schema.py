@@ -67,7 +67,6 @@ class _CommonAttributes:
     n_iter_: int
     n_neighbors_: int
     n_parameters_: int
-    n_redrawn_: int
     n_samples_seen_: int
     beta_: float
     bic_: float
