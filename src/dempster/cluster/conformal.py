@@ -192,8 +192,7 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
             p = self._cross_fit(X, drawn, rng)
         metadata = {}
         if hasattr(self.clusterer_, "credal_partition_"):
-            record = Deferred(partial(_read_separation, self.clusterer_))
-            metadata["separated"] = record
+            metadata["separated"] = Deferred(partial(_read_separation, self.clusterer_))
         self.credal_partition_ = CredalPartition.from_contour(
             p, index=rule.row_index(X), metadata=metadata
         )
@@ -258,10 +257,9 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
             rows = np.sort(rng.choice(len(single), len(single)))  # a bootstrap sample
             model = clone(self.clusterer).fit(_safe_indexing(X, rows))
             found = _predict_soft_labels(model, X)
-            overlaps = [
-                np.minimum(single, column[:, None]).sum(axis=0) for column in found.T
-            ]
-            overlap = np.array(overlaps)
+            overlap = np.array(
+                [np.minimum(single, column[:, None]).sum(axis=0) for column in found.T]
+            )
             ours, theirs = linear_sum_assignment(-overlap.T)
             agreements.append(overlap[theirs, ours].sum() / len(single))
             total[:, ours] += found[:, theirs]

@@ -184,13 +184,12 @@ class EvidentialMixture:
         """Whether the probabilities of most components are neglected."""
         return self.is_tied and has_many_components(self.components)
 
-    def _densities(
-        self, components: RoundComponents, *, nearest: bool = False
-    ) -> Callable[[np.ndarray], MixtureDensities]:
+    def _densities(self, *, nearest: bool) -> Callable[[np.ndarray], MixtureDensities]:
         """Return a function that maps rows to the probabilities of components and log-densities.
 
         If ``nearest`` is True, only the components with the largest probabilities are used.
         """
+        components = self.round_components()
 
         def densities(X: np.ndarray) -> MixtureDensities:
             logs, background, squares, objects = mixture_logs(_NUMPY, X, components)
@@ -239,7 +238,7 @@ class EvidentialMixture:
         if is_tensor(values):
             return self.masses_on_device(values, values.device)
         nearest = self.doubtful is not None and self.has_many_components
-        densities = self._densities(self.round_components(), nearest=nearest)
+        densities = self._densities(nearest=nearest)
         columns = np.flatnonzero(self.components.cardinality > 0)
 
         def compute(start: int, stop: int) -> Array:
@@ -292,7 +291,7 @@ class EvidentialMixture:
         """Compute the log-densities of n rows, shape (n,)."""
         if is_tensor(X):
             return _device.mixture_log_densities(self.round_components(), X)
-        densities = self._densities(self.round_components())
+        densities = self._densities(nearest=False)
         parts = apply(
             lambda start, stop: densities(X[start:stop]).logs, self._row_blocks(len(X))
         )
@@ -309,8 +308,7 @@ class EvidentialMixture:
         from scipy.optimize import brentq  # slow to import
 
         p = X.shape[1]
-        nearest = self.has_many_components
-        densities = self._densities(self.round_components(), nearest=nearest)
+        densities = self._densities(nearest=self.has_many_components)
 
         def large(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
             masses, _, _, squares, _ = densities(X[start:stop])
@@ -430,7 +428,7 @@ class MixtureDensities(NamedTuple):
     empty: np.ndarray | None  # (n,), probabilities of the background
     squares: np.ndarray | None  # (n, g), squared distances (see `mixture_logs`)
     # (n, k), components of the columns of the other arrays; None if these are all components
-    near: np.ndarray | None = None
+    near: np.ndarray | None
 
 
 @dataclass(frozen=True)
@@ -468,11 +466,11 @@ def sum_masses(
 
     ``weights`` is empty or None if all rows have the same weight.
     """
-    components = mixture.round_components()
     if is_tensor(X):
+        components = mixture.round_components()
         return MixtureSums(*_device.mixture_sums(components, X, weights))
     assert weights is not None
-    densities = mixture._densities(components, nearest=mixture.has_many_components)
+    densities = mixture._densities(nearest=mixture.has_many_components)
     p = X.shape[1]
     nu = mixture.degrees_of_freedom
 
@@ -652,7 +650,6 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         self.n = self.rows.total_weight
         self.second = self.shifted.scatter()
         self.mean_variance = float(np.trace(self.second)) / self.n / self.data.shape[1]
-        self.has_named_family = isinstance(estimator.focal_sets, str)
         self.freedom = np.inf
         if estimator.distribution == "t":
             self.freedom = _INITIAL_FREEDOM
@@ -738,9 +735,8 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         weights = np.full(g, 1 / g)
         box = None
         background_weight = 0.0
-        if np.isfinite(nu) and (
-            self.has_named_family or family.empty_index is not None
-        ):
+        is_named = isinstance(self.estimator.focal_sets, str)
+        if np.isfinite(nu) and (is_named or family.empty_index is not None):
             box = self._background_box(least)
             background_weight = _INITIAL_BACKGROUND
             weights *= 1 - background_weight
@@ -873,9 +869,6 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         shift = self.n * self.data.shape[1] * np.log(self.unit)
         run = replace(run, history=[float(value + shift) for value in run.history])
         return FitResult(run, model, self.rows.masses(model))
-
-    def log_likelihood(self, model: EvidentialMixture) -> float:
-        return self.rows.sum(sum_likelihood, model, float)
 
     def online(self, model: EvidentialMixture, *, neighbors: bool) -> OnlineMixture:
         """Return the initial state of `partial_fit`.
@@ -1154,7 +1147,7 @@ class EGMM(OnlineClusterer):
             "weights_": weights,
         }
         if isinstance(method, EGMMMethod):
-            likelihood = method.log_likelihood(model)
+            likelihood = method.rows.sum(sum_likelihood, model, float)
             attributes["log_likelihood_"] = likelihood
             n_parameters = model.n_parameters + self._estimates_freedom
             attributes["ebic_"] = likelihood - n_parameters * np.log(method.n) / 2

@@ -114,15 +114,6 @@ class ClusterEvidence:
         """Return the terms of the p attributes for the c clusters, shape (p, c)."""
         return -(shares * self.costs[:, None]).T @ self.coefficients
 
-    @property
-    def weights(self) -> np.ndarray:
-        """Weights of the r compared rows for the c clusters, shape (r, c).
-
-        Each column sums to one or is zero.
-        """
-        sums = self.coefficients.sum(axis=0)
-        return self.coefficients / np.where(sums > 0, sums, 1)
-
     def by_rows(self, clusters: Sequence[int]) -> ClusterEvidence:
         """Return the evidence for some clusters, with one term per compared row.
 
@@ -134,20 +125,12 @@ class ClusterEvidence:
         if self.log_strengths is None:
             average = float(few.sum(axis=1) @ self.costs) / (float(few.sum()) or 1.0)
             parts = few * (average - self.costs)[:, None]
-            return replace(
-                self, parts=parts, total=self.total[clusters], coefficients=few
-            )
+            return replace(self, parts=parts, total=self.total[clusters])
         logs = self.log_strengths[:, clusters]
         strengths = np.exp(logs - logs.max(initial=-np.inf))
         shares = strengths / strengths.sum()
         quantity = "share of the evidence for these clusters"
-        return replace(
-            self,
-            quantity=quantity,
-            parts=shares,
-            total=shares.sum(axis=0),
-            coefficients=few,
-        )
+        return replace(self, quantity=quantity, parts=shares, total=shares.sum(axis=0))
 
 
 def quadratic_parts(gap: np.ndarray, matrix: np.ndarray) -> np.ndarray:
@@ -165,7 +148,8 @@ class ObjectReader:
 
     def __init__(self, estimator: Any, X: TableLike, i: int | None):
         self._estimator = estimator
-        self._moved: tuple[int, Any] | None = None
+        self._model = estimator._model
+        self._others: dict[int, Any] = {}  # models without a training row
         if i is None:
             self._values = estimator._read_objects(X, None)
         else:
@@ -176,11 +160,9 @@ class ObjectReader:
 
         ``itself`` is the training row, or -1.
         """
-        if not hasattr(self._estimator._model, "evidence"):
+        if not hasattr(self._model, "evidence"):
             return None
-        evidence: ClusterEvidence = self._estimator._model.evidence(
-            self._values, itself
-        )
+        evidence: ClusterEvidence = self._model.evidence(self._values, itself)
         encoder = getattr(getattr(self._estimator, "_input", None), "encoder", None)
         if encoder is None or evidence.parts is None:
             return evidence
@@ -189,16 +171,15 @@ class ObjectReader:
         return replace(evidence, parts=evidence.parts[order])
 
     def masses(self) -> CredalPartition:
-        return self._predict(self._values)
+        return self._predict(self._values, self._model)
 
     def coordinates(self, attributes: np.ndarray) -> np.ndarray:
         """Return points whose Euclidean distances are equal to those of the model.
 
         By default, the attributes.
         """
-        model = self._estimator._model
-        if hasattr(model, "placed"):
-            return model.placed(attributes)
+        if hasattr(self._model, "placed"):
+            return self._model.placed(attributes)
         return attributes
 
     def predict_changed(self, attributes: TableLike) -> CredalPartition:
@@ -206,7 +187,8 @@ class ObjectReader:
 
         Other properties of the row stay the same.
         """
-        return self._predict(self._estimator._read_objects(attributes, self._values))
+        values = self._estimator._read_objects(attributes, self._values)
+        return self._predict(values, self._model)
 
     def predict_moved(
         self, attributes: TableLike, itself: int
@@ -215,19 +197,16 @@ class ObjectReader:
 
         None if not possible.
         """
-        if itself < 0 or not hasattr(self._estimator._model, "without"):
+        if itself < 0 or not hasattr(self._model, "without"):
             return None
-        if self._moved is None or self._moved[0] != itself:
-            self._moved = itself, self._estimator._model.without(itself)
-        return self._predict(
-            self._estimator._read_objects(attributes, self._values), self._moved[1]
-        )
+        if itself not in self._others:
+            self._others[itself] = self._model.without(itself)
+        values = self._estimator._read_objects(attributes, self._values)
+        return self._predict(values, self._others[itself])
 
-    def _predict(self, values: Any, model: Any = None) -> CredalPartition:
+    def _predict(self, values: Any, model: Any) -> CredalPartition:
         with block_map(self._estimator.n_jobs) as apply:
-            masses = (self._estimator._model if model is None else model).masses(
-                values, apply
-            )
+            masses = model.masses(values, apply)
         return CredalPartition.unchecked(masses, self._estimator.focal_sets_)
 
 

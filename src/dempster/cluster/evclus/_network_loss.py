@@ -23,6 +23,7 @@ from dempster.belief import FocalSets
 from dempster.cluster._base import FitRequest
 from dempster.cluster.evclus._network import ValueAndGradient
 from dempster.cluster.evclus._pairs import MAX_ALL_PAIRS_ROWS, WeightedPairs, link_form
+from dempster.cluster.evclus.evclus import LINK_FACTORS
 from dempster.constraints import Constraints
 from dempster.dissimilarity.input import with_columns_like_rows
 from dempster.dissimilarity.sources import (
@@ -308,19 +309,16 @@ class NetworkObjective:
         d0: float,
         inputs: NetworkInputs,
         arrays: Arrays,
-        *,
-        xi: float,
-        nu: float,
-        regularization: float,
+        params: Any,
     ):
         self.targets = targets
         self.d0 = d0
         self.inputs = inputs
         self.arrays = arrays
-        self.xi = xi
-        self.regularization = regularization
+        self.xi = LINK_FACTORS[params.convention] * params.xi
+        self.regularization = params.regularization
         self.labelled = np.flatnonzero(targets.labels >= 0)
-        self.nu = nu if len(self.labelled) else 0.0
+        self.nu = params.nu if len(self.labelled) else 0.0
         self.linked = np.empty((0, 2), dtype=np.int64)
         self.signs = np.empty(0)
         if targets.constraints is not None:
@@ -333,7 +331,6 @@ class NetworkObjective:
         if targets.source.is_euclidean:
             objects = targets.source.objects
             self.conflicts_among = arrays.conflict_function(objects, decay(d0))
-        self.n_clusters = family.n_clusters
         self.conflict = arrays.array(np.array(family.conflict))
         self.link_form = arrays.array(link_form(family))
         self.membership = arrays.array(family.membership)
@@ -491,7 +488,9 @@ class NetworkObjective:
 
     def _indicators(self, rows: np.ndarray) -> Array:
         """Return the one-hot encoding of the labels of rows."""
-        return self.arrays.array(np.eye(self.n_clusters)[self.targets.labels[rows]])
+        return self.arrays.array(
+            np.eye(self.membership.shape[1])[self.targets.labels[rows]]
+        )
 
 
 def draw_batches(n: int, batch_size: int, rng: np.random.Generator) -> np.ndarray:

@@ -82,7 +82,7 @@ from dempster.cluster.evclus._training import (
     TrainingProgress,
     fit_masses,
 )
-from dempster.cluster.evclus.evclus import EVCLUS, LINK_FACTORS
+from dempster.cluster.evclus.evclus import EVCLUS
 from dempster.constraints import Constraints
 from dempster.data.device import allocate_rows, copy_into, import_torch, to_tensor
 from dempster.data.rows import BlockRows
@@ -556,9 +556,7 @@ class NetworkMethod(Method[Start, NetworkModel]):
             self.first.d0,
             self.inputs,
             arrays,
-            xi=LINK_FACTORS[params.convention] * params.xi,
-            nu=params.nu,
-            regularization=params.regularization,
+            params,
         )
         self.seeds = rng.integers(0, 2**31, params.n_init)
         self.held_out = self.targets.draw_validation_pairs(rng)
@@ -857,10 +855,7 @@ class NetworkMethod(Method[Start, NetworkModel]):
         return FitResult(run, run.model, masses, self.targets.warnings)
 
     def assess(self) -> Assessment:
-        """Compare the conflicts between rows with the dissimilarities.
-
-        The masses are those before pairs of clusters were added.
-        """
+        """Assess the masses before pairs of clusters were added."""
         predict = self._masses_before_pairs
         return _assess_rows(
             self.targets.source, predict, self.family, self.first.d0, self.rng
