@@ -12,11 +12,12 @@ from dempster import CredalPartition, FocalSets
 from dempster._progress import report_progress_to
 from dempster.cluster import BootClus, bootclus
 from dempster.cluster import bootclus as bootstrap
-from dempster.cluster.bootclus import PairFamily, PairIntervals, fit_mixtures
+from dempster.cluster.bootclus import PairIntervals, fit_mixtures
 from dempster.datasets import make_gaussian_mixture
 from dempster.explain import doubt_scores
 from dempster.mixture import ParsimoniousGaussianMixture, em
 from dempster.optimize.simplex_qp import solve_simplex_qp
+from dempster.partition.relational import pair_forms
 
 FOCAL_3 = FocalSets.pairs(3, empty=False, omega=False)
 
@@ -177,7 +178,7 @@ def test_fits_are_aligned(fitted):
 def test_new_objects_match_the_intervals(fitted, sample):
     new = make_gaussian_mixture(1, 20, random_state=9)[0]
     masses = fitted.predict_mass(new).masses
-    S, C = PairFamily.from_focal_sets(FOCAL_3).forms
+    S, C = pair_forms(FOCAL_3)[1:3]
     M = fitted.credal_partition_.masses
     both = np.vstack([new, sample.data])
     for i in (0, 7, 19):

@@ -6,7 +6,6 @@ import pytest
 from dempster import CredalPartition, FocalSets
 from dempster.cluster.bootclus import (
     Bootstraps,
-    PairFamily,
     compute_pair_intervals,
     draw_references,
 )
@@ -18,6 +17,7 @@ from dempster.optimize.pair_quantiles import (
     quantiles_within,
 )
 from dempster.optimize.row_fit import descend_intervals
+from dempster.partition.relational import pair_forms
 
 FOCAL_3 = FocalSets.pairs(3, empty=False, omega=False)
 
@@ -82,6 +82,10 @@ def test_intervals_of_given_mixtures(reference, name):
 # ---- masses that match intervals -----------------------------------------------------------------
 
 
+def belief_forms(family):
+    return np.ascontiguousarray(pair_forms(family)[1:3])
+
+
 def problem(lower, upper):
     targets = np.stack([lower, 1 - upper]).astype(np.float32)
     for target in targets:
@@ -95,20 +99,21 @@ def problem(lower, upper):
 )
 def test_masses_of_given_bounds(reference, name):
     case = reference(name)
-    family = PairFamily.from_focal_sets(FocalSets(case["F"].astype(bool)))
+    family = FocalSets(case["F"].astype(bool)[1:])
+    forms = belief_forms(family)
     targets = problem(case["P_lower"], case["P_upper"])
     n = len(case["m0"])
     masses = case["m0"].copy()
-    descend_intervals(masses, targets, family.forms, np.arange(n), 1, 0.0)
+    descend_intervals(masses, targets, forms, np.arange(n), 1, 0.0)
     case.assert_equal("mass_pass1", np.column_stack([np.zeros(n), masses]))
     masses = case["m0"].copy()
     history, converged = descend_intervals(
-        masses, targets, family.forms, np.arange(n), 1000, 1e-8
+        masses, targets, forms, np.arange(n), 1000, 1e-8
     )
     assert converged
     case.assert_equal("mass", np.column_stack([np.zeros(n), masses]))
     case.assert_equal("sum_squares", 2 * history[-1])
-    partition = CredalPartition(masses, family.sets)
+    partition = CredalPartition(masses, family)
     case.assert_equal("N", partition.nonspecificity_index())
     relations = partition.relational().to_dense()
     off = np.broadcast_to(~np.eye(n, dtype=bool), (2, n, n))
@@ -127,7 +132,7 @@ def test_objective_never_increases(family):
     bounds = np.sort(rng.random((2, n, n)), axis=0)
     targets = problem(*((b + b.T) / 2 for b in bounds))
     masses = rng.dirichlet(np.ones(len(family)), n)
-    forms = PairFamily.from_focal_sets(family).forms
+    forms = belief_forms(family)
     history, _ = descend_intervals(masses, targets, forms, np.arange(n), 40, 0.0)
     assert (np.diff(history) <= 1e-9 * history[0]).all()
     assert (masses >= 0).all()
@@ -156,12 +161,12 @@ def test_exact_intervals_are_recovered():
     truth = CredalPartition(rng.dirichlet(np.full(6, 0.3), 60), FOCAL_3)
     relations = truth.relational().to_dense()
     posterior = truth.pignistic()
-    family = PairFamily.from_focal_sets(FOCAL_3)
-    masses = family.initial_masses(posterior)
+    masses = np.full((60, 6), 0.1 / 6)
+    masses[:, FOCAL_3.singleton_index] += 0.9 * posterior
     history, _ = descend_intervals(
         masses,
         problem(relations[1], 1 - relations[2]),
-        family.forms,
+        belief_forms(FOCAL_3),
         np.arange(60),
         5000,
         1e-9,

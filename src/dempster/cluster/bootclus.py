@@ -622,49 +622,20 @@ def compute_pair_intervals(
 
 
 @dataclass(frozen=True, eq=False)
-class PairFamily:
-    """Nonempty focal sets of a family, and matrices for beliefs about pairs of objects.
-
-    The empty set has no mass in a mixture. ``forms`` contains two matrices S and C. If two objects
-    have the masses m_i and m_j, the belief that they are in the same cluster is m_i' S m_j, and the
-    plausibility is 1 - m_i' C m_j.
-    """
-
-    asked: FocalSets  # the original family, which may contain the empty set
-    sets: FocalSets  # nonempty sets of `asked`
-    columns: Annotated[np.ndarray, "f"]  # indices of the nonempty sets in `asked`
-    forms: Annotated[np.ndarray, "2 f f"]
-
-    @classmethod
-    def from_focal_sets(cls, family: FocalSets) -> PairFamily:
-        columns = np.flatnonzero(family.cardinality > 0)
-        sets = FocalSets(family.membership[columns])
-        return cls(family, sets, columns, np.ascontiguousarray(pair_forms(sets)[1:3]))
-
-    def initial_masses(self, posterior: np.ndarray) -> np.ndarray:
-        """Return the probabilities as masses of singletons, mixed with a uniform mass function."""
-        f = len(self.sets)
-        masses = np.full((len(posterior), f), _UNIFORM_SHARE / f)
-        masses[:, self.sets.singleton_index] += (1 - _UNIFORM_SHARE) * posterior
-        return masses / masses.sum(axis=1, keepdims=True)
-
-
-@dataclass(frozen=True, eq=False)
 class PairModel:
     """Model that compares each row with the reference rows, whose masses are fixed."""
 
     bootstraps: Bootstraps | LatentClassBootstraps
     confidence: float  # confidence level of the intervals
     references: References  # attributes of the reference rows, in double precision
-    pair_family: PairFamily
+    family: FocalSets
+    # Matrices S and C. If two rows have the masses m_i and m_j on the nonempty sets, the belief
+    # that they are in the same cluster is m_i' S m_j, and the plausibility is 1 - m_i' C m_j.
+    forms: Annotated[np.ndarray, "2 g g"]
     known: Annotated[np.ndarray, "r *"]  # masses of the reference rows
     radii: Annotated[np.ndarray, "r"]  # see `approach_known_masses`
     # indices of the reference rows that other rows are compared with
     compared: Annotated[np.ndarray, "r"]
-
-    @property
-    def family(self) -> FocalSets:
-        return self.pair_family.asked
 
     def masses(self, values: np.ndarray, apply: Apply) -> np.ndarray:
         """Return the masses of rows, shape (n, f).
@@ -676,7 +647,7 @@ class PairModel:
         assert self.references.source is not None
         X = np.ascontiguousarray(values, dtype=float)
         out = np.zeros((len(values), len(self.family)), dtype=values.dtype)
-        family = self.pair_family
+        columns = np.flatnonzero(self.family.cardinality > 0)
         fixed = self.known[self.compared]
         posterior_of = self.bootstraps.posterior_function()
         compared = self.references.source.objects[self.compared]
@@ -685,7 +656,7 @@ class PairModel:
         def work(start: int, stop: int) -> None:
             rows = X[start:stop]
             nearest, distance = self.references.nearest(rows)
-            masses = np.zeros((len(rows), len(family.columns)))
+            masses = np.zeros((len(rows), len(columns)))
             new = np.flatnonzero(distance > 0)
             lower = np.empty((len(new), len(Q)))
             upper = np.empty((len(new), len(Q)))
@@ -695,13 +666,13 @@ class PairModel:
             simplex_qp_batch(H, linear, found, 0, len(new))
             masses[new] = found
             approach_known_masses(masses, self.known, nearest, distance, self.radii)
-            out[start:stop, family.columns] = masses
+            out[start:stop, columns] = masses
 
         # Threads process the blocks, so the matrix products inside must not start more threads.
         with one_blas_thread():
             Q = self.bootstraps.posteriors(compared, apply)
-            H = interval_hessian(fixed, family.forms)
-            same, different = (-2 * fixed @ form for form in family.forms)
+            H = interval_hessian(fixed, self.forms)
+            same, different = (-2 * fixed @ form for form in self.forms)
             apply(work, row_blocks(len(X), _ROWS, most=None))
         return out
 
@@ -753,8 +724,16 @@ class BootClusMethod(Method[np.ndarray, np.ndarray]):
         return which, draw_references(labels[which], _N_COMPARED, rng)
 
     def draw_starts(self, family: FocalSets) -> list[np.ndarray]:
-        self.family = PairFamily.from_focal_sets(family)
-        return [self.family.initial_masses(self.fits.posterior[self.which])]
+        """Return the probabilities as masses of singletons, mixed with a uniform mass function."""
+        self.family = family
+        # The empty set has no mass in a mixture.
+        sets = FocalSets(family.membership[family.cardinality > 0])
+        self.forms = np.ascontiguousarray(pair_forms(sets)[1:3])
+        f = len(sets)
+        masses = np.full((len(self.which), f), _UNIFORM_SHARE / f)
+        posterior = self.fits.posterior[self.which]
+        masses[:, sets.singleton_index] += (1 - _UNIFORM_SHARE) * posterior
+        return [masses / masses.sum(axis=1, keepdims=True)]
 
     def run_start(self, start: np.ndarray) -> Run[np.ndarray]:
         """Fit beliefs and plausibilities to the bounds (Denoeux, 2020, algorithm 2)."""
@@ -764,7 +743,7 @@ class BootClusMethod(Method[np.ndarray, np.ndarray]):
             np.fill_diagonal(target, 0)
         rows = np.arange(len(start))
         history, converged = descend_intervals(
-            start, targets, self.family.forms, rows, params.max_iter, params.tol
+            start, targets, self.forms, rows, params.max_iter, params.tol
         )
         return Run(start, np.maximum(history, 0.0).tolist(), converged)
 
@@ -776,6 +755,7 @@ class BootClusMethod(Method[np.ndarray, np.ndarray]):
             self.params.confidence,
             self.references,
             self.family,
+            self.forms,
             run.model,
             radii,
             self.compared,
