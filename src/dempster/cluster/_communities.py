@@ -116,11 +116,10 @@ def encode_known_labels(y: ArrayLike, names: Sequence[Hashable]) -> np.ndarray:
     if y is None:
         return known
     if isinstance(y, Mapping):
-        nodes = set(names)
-        for name in y:
-            if name not in nodes:
-                must = f"contain nodes of the graph, got {name!r}"
-                raise InvalidParameterError("y", must=must)
+        unknown = y.keys() - set(names)
+        if unknown:
+            must = f"contain nodes of the graph, got {unknown.pop()!r}"
+            raise InvalidParameterError("y", must=must)
         labels = [y.get(name) for name in names]
     else:
         labels = np.asarray(y, dtype=object).tolist()

@@ -80,25 +80,22 @@ class PooledModel:
     def pool(self, masses: list[Array], apply: Apply) -> Array:
         """Compute the masses of n rows from their masses in each model."""
         dtype = masses[0].dtype
-        memberships = [
-            model.family.membership[:, order].astype(dtype)
-            for model, order in zip(self.models, self.orders, strict=True)
-        ]
-        empty = [model.family.cardinality == 0 for model in self.models]
 
         def compute(start: int, stop: int) -> np.ndarray:
             contour = np.zeros((stop - start, self.family.n_clusters), dtype)
             outlying = np.zeros(stop - start, dtype)
-            for weight, power, part, membership, is_empty in zip(
-                self.weights, self.powers, masses, memberships, empty, strict=True
+            for model, order, weight, power, part in zip(
+                self.models, self.orders, self.weights, self.powers, masses, strict=True
             ):
+                family = model.family
                 block = part[start:stop]
-                plausibilities = block @ membership
+                plausibilities = block @ family.membership[:, order].astype(dtype)
                 largest = plausibilities.max(axis=1, keepdims=True)
                 largest = np.maximum(largest, np.finfo(np.float32).tiny)
                 relative = (plausibilities / largest) ** dtype.type(power)
                 contour += relative * dtype.type(weight)
-                mass = select_columns(block, np.flatnonzero(is_empty)).sum(axis=1)
+                empty = np.flatnonzero(family.cardinality == 0)
+                mass = select_columns(block, empty).sum(axis=1)
                 outlying = np.maximum(outlying, mass)
             return masses_from_plausibilities(contour, self.family, outlying)
 

@@ -167,14 +167,14 @@ class EvidentialLayer(nn.Module):
         n_prototypes, in_features = prototypes.shape
         layer = cls(in_features, memberships.shape[1], n_prototypes, dim=dim).double()
         tiny = torch.finfo(torch.double).tiny
-        with torch.no_grad():
-            layer.prototypes.copy_(prototypes)
-            layer.reliability_logits.copy_(
-                torch.logit(torch.tensor(classifier.reliabilities_))
-            )
-            scales = torch.tensor(classifier.gamma_) ** 2 / 2
-            layer.log_gamma.copy_(scales.clamp(min=tiny).log())
-            layer.membership_logits.copy_(memberships.clamp(min=tiny).log())
+        scales = torch.tensor(classifier.gamma_) ** 2 / 2
+        parameters = {
+            "prototypes": prototypes,
+            "reliability_logits": torch.tensor(classifier.reliabilities_).logit(),
+            "log_gamma": scales.clamp(min=tiny).log(),
+            "membership_logits": memberships.clamp(min=tiny).log(),
+        }
+        layer.load_state_dict(parameters)
         return layer
 
     @property

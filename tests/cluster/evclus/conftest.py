@@ -8,5 +8,5 @@ import pytest
 @pytest.fixture(autouse=True)
 def short_pretraining(monkeypatch):
     if find_spec("torch") is not None:
-        steps = "dempster.cluster.evclus._torch_training._STEPS"
+        steps = "dempster.cluster.evclus._torch_network._STEPS"
         monkeypatch.setattr(steps, 200)

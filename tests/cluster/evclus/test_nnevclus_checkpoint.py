@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from dempster.cluster import NNEVCLUS, Training
-from dempster.cluster.evclus import _checkpoint
+from dempster.cluster.evclus import _training
 from dempster.optimize.lbfgs import LBFGS
 
 X = make_blobs(90, 2, centers=[[0, 0], [6, 0], [0, 6]], random_state=0)[0]
@@ -53,7 +53,7 @@ def test_interrupted_fit_continues(solver, network, tmp_path, monkeypatch):
     }
     whole = quick(**settings).fit(X)
     path = tmp_path / "fit.checkpoint"
-    write = _checkpoint.Checkpoint.save
+    write = _training.Checkpoint.save
     for stop_after in (1, 9):
         path.unlink(missing_ok=True)
         count = 0
@@ -65,10 +65,10 @@ def test_interrupted_fit_continues(solver, network, tmp_path, monkeypatch):
             if count == stop_after:
                 raise KeyboardInterrupt
 
-        monkeypatch.setattr(_checkpoint.Checkpoint, "save", save_then_stop)
+        monkeypatch.setattr(_training.Checkpoint, "save", save_then_stop)
         with pytest.raises(KeyboardInterrupt):
             quick(checkpoint=path, **settings).fit(X)
-        monkeypatch.setattr(_checkpoint.Checkpoint, "save", write)
+        monkeypatch.setattr(_training.Checkpoint, "save", write)
         resumed = quick(checkpoint=path, **settings).fit(X)
         np.testing.assert_array_equal(
             resumed.credal_partition_.masses, whole.credal_partition_.masses
@@ -80,7 +80,7 @@ def test_finished_fit_is_not_repeated(tmp_path, monkeypatch):
     path = tmp_path / "fit.checkpoint"
     first = quick(checkpoint=path, n_init=2).fit(X)
     monkeypatch.setattr(
-        _checkpoint.Checkpoint,
+        _training.Checkpoint,
         "save",
         lambda self, number, progress: pytest.fail("trained again"),
     )
@@ -139,14 +139,14 @@ def test_damaged_files(tmp_path):
 def test_forged_files(solver, tmp_path, monkeypatch):
     path = tmp_path / "fit.checkpoint"
     options = {"training": Training(solver), "init": "random", "checkpoint": path}
-    write = _checkpoint.Checkpoint.save
+    write = _training.Checkpoint.save
 
     def save_then_stop(self, number, progress):
         write(self, number, progress)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(_checkpoint.Checkpoint, "save", save_then_stop)
+        patch.setattr(_training.Checkpoint, "save", save_then_stop)
         with pytest.raises(KeyboardInterrupt):
             quick(**options).fit(X)
     with np.load(path) as file:

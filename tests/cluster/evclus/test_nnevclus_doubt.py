@@ -189,9 +189,9 @@ def test_doubt_targets_equal_evclus(row):
 @pytest.mark.long
 def test_torch_network(row, tmp_path, monkeypatch):
     torch = pytest.importorskip("torch")
-    from dempster.cluster.evclus import _torch_training
+    from dempster.cluster.evclus import _torch_network
 
-    monkeypatch.setattr(_torch_training, "_STEPS", 1000)  # the default
+    monkeypatch.setattr(_torch_network, "_STEPS", 1000)  # the default
     X, y = row
     torch.manual_seed(0)
     layers = torch.nn.Linear(2, 20), torch.nn.Tanh(), torch.nn.Linear(20, 6)

@@ -126,7 +126,7 @@ def test_layer_sizes_on_a_device(torch, detector):
 
 @pytest.mark.parametrize("name", ["adam", "rmsprop"])
 def test_same_steps_as_numpy(torch, name):
-    from dempster.cluster.evclus import _torch_training, _training
+    from dempster.cluster.evclus import _torch_network, _training
     from dempster.cluster.evclus._torch_network import DeviceArrays
 
     double = HostArrays(np.dtype(np.float64))
@@ -148,7 +148,7 @@ def test_same_steps_as_numpy(torch, name):
 
     solver = _training.RMSprop if name == "rmsprop" else _training.Adam
     losses = train(solver, ours, double)
-    again = train(_torch_training.TorchSolver, theirs, arrays, name=name)
+    again = train(_torch_network.TorchSolver, theirs, arrays, name=name)
     np.testing.assert_allclose(again, losses, rtol=1e-6)
     np.testing.assert_allclose(theirs.weights.numpy(), ours.weights, rtol=1e-6)
 

@@ -261,11 +261,10 @@ def _validate_labels(
         return np.full(n, -1), ()
     with validating_labels(y, "y"):
         labels = np.asarray(to_host(y))
-    if labels.shape != (n,):
-        must = f"have shape ({n},), one label per row of X, got {labels.shape}"
-        raise InvalidParameterError("y", must=must)
-    clusters = set(range(-1, c))
-    with validating_labels(y, "y"):
+        if labels.shape != (n,):
+            must = f"have shape ({n},), one label per row of X, got {labels.shape}"
+            raise InvalidParameterError("y", must=must)
+        clusters = set(range(-1, c))
         wrong = [label for label in labels.tolist() if label not in clusters]
     if not wrong:
         return labels.astype(np.int64), ()

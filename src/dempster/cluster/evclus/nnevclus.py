@@ -47,7 +47,6 @@ from dempster.cluster._mass_step import masses_from_plausibilities, project_part
 from dempster.cluster._search import Families, FitResult, Method, Sample, Search
 from dempster.cluster._starts import check_partition
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, fit_source_peaks
-from dempster.cluster.evclus._checkpoint import Checkpoint
 from dempster.cluster.evclus._model import (
     Assessment,
     ShepardMixin,
@@ -76,6 +75,7 @@ from dempster.cluster.evclus._training import (
     LBFGS_STEPS_PER_ROUND,
     Adam,
     AdaptiveSteps,
+    Checkpoint,
     LBFGSSolver,
     RMSprop,
     Solver,
@@ -736,7 +736,7 @@ class NetworkMethod(Method[Start, NetworkModel]):
             if self.module is None:
                 fit_masses(*problem, rng)
                 return
-            from dempster.cluster.evclus._torch_training import fit_masses_in_batches
+            from dempster.cluster.evclus._torch_network import fit_masses_in_batches
 
             fit_masses_in_batches(*problem, self.batch_size, rng)
 
@@ -805,19 +805,18 @@ class NetworkMethod(Method[Start, NetworkModel]):
         loss: Callable[[Any], ValueAndGradient]
         if self.blocks is None:
             loss = partial(objective.mini_batch_loss, network)
+
+            def batches(epoch: int) -> Iterable[Any]:
+                rng = np.random.default_rng([seed, epoch])
+                return objective.draw_mini_batches(size, rng)
         else:
             loss = partial(objective.streamed_loss, network)
             remaining = range(len(progress.history), epochs)
             streamed = read_epochs(self.blocks, size, seed, remaining)
 
-        def batches(epoch: int) -> Iterable[Any]:
-            if self.blocks is None:
-                rng = np.random.default_rng([seed, epoch])
-                return objective.draw_mini_batches(size, rng)
-            return (
-                (rows, self.preparation.inputs(rows, self.arrays))
-                for rows in next(streamed)
-            )
+            def batches(epoch: int) -> Iterable[Any]:
+                for rows in next(streamed):
+                    yield rows, self.preparation.inputs(rows, self.arrays)
 
         rate = self.training.learning_rate
         if rate == "auto":
@@ -826,7 +825,7 @@ class NetworkMethod(Method[Start, NetworkModel]):
         problem = network, self.arrays, batches, loss, epochs, rate
         name = self.training.solver
         if self.uses_torch:
-            from dempster.cluster.evclus._torch_training import TorchSolver
+            from dempster.cluster.evclus._torch_network import TorchSolver
 
             recorded = self.module is None and self.blocks is None
             return TorchSolver(*problem, name=name, recorded=recorded)
