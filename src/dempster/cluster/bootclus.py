@@ -1004,12 +1004,9 @@ class BootClus(EvidentialClusterer):
 
     def _find_n_clusters(self, sample: Sample[np.ndarray], apply: Apply) -> int:
         data = np.ascontiguousarray(sample.values, dtype=float)
-        n_clusters = self._requested_clusters()
-        if self.n_clusters == "auto":
+        n_clusters = None  # selected by BIC
+        if self.n_clusters is not None or isinstance(self.focal_sets, FocalSets):
             n_clusters = super()._find_n_clusters(sample, apply)
-        elif isinstance(self.focal_sets, FocalSets):
-            n_clusters = self.focal_sets.n_clusters
-        if n_clusters is not None:
             check_number_of_sets(super()._resolve_families(n_clusters).first)
         check_different_objects(data, data, n_clusters or 1)
         fits = self._fits if self.warm_start else None

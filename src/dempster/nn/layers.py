@@ -276,6 +276,18 @@ class EvidentialLayer(nn.Module):
         unnormalized = torch.cat([singles, torch.exp(-largest)], dim=-1)
         return self._to_output(unnormalized / unnormalized.sum(dim=-1, keepdim=True), x)
 
+    def extra_repr(self) -> str:
+        """Return the sizes, which the representation of a network shows.
+
+        Returns
+        -------
+        str
+        """
+        return (
+            f"{self.in_features}, {self.n_classes}, "
+            f"n_prototypes={self.n_prototypes}, dim={self.dim}"
+        )
+
 
 class ContextualDiscounting(nn.Module):
     r"""Contextual discounting of the plausibilities of classes, with learned discount rates.

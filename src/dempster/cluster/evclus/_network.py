@@ -255,9 +255,14 @@ class FeedForward(MassNetwork):
     def differentiate_scores(
         self, x: Array
     ) -> tuple[Array, Callable[[Array, Array | None], Array]]:
-        layers = self.matrices()
-        signals = self._signals(x, layers)
         library = library_of(x)
+        layers = self.matrices()
+        signals = [x]  # the inputs of all layers, followed by the scores
+        for matrix, biases in layers:
+            signal = signals[-1] @ matrix
+            signal += biases
+            signals.append(signal.clip(min=0))
+        signals[-1] = signal  # The last layer is linear.
 
         def backward(of_signal: Array, of_coefficients: Array | None) -> Array:
             gradient = zeros(self._weights.shape, self._weights)
@@ -274,17 +279,6 @@ class FeedForward(MassNetwork):
             return gradient
 
         return signals[-1], backward
-
-    @staticmethod
-    def _signals(x: Array, layers: list[tuple[Array, Array]]) -> list[Array]:
-        """Return the inputs of all layers, followed by the scores."""
-        signals = [x]
-        for matrix, biases in layers:
-            signal = signals[-1] @ matrix
-            signal += biases
-            signals.append(signal.clip(min=0))
-        signals[-1] = signal  # The last layer is linear.
-        return signals
 
     def predict_masses(
         self, inputs: Array, decision: np.ndarray | None, apply: Apply
