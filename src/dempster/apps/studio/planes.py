@@ -67,14 +67,6 @@ class MapPlane:
     # function from points of the plane to clustered values; None for a strip
     to_values: Callable[[np.ndarray], np.ndarray] | None = None
 
-    def describe(self) -> dict[str, Any]:
-        """Return the names of the axes and the distortion as a dictionary for the page."""
-        return {
-            "axes": list(self.axes),
-            "distortion": self.distortion,
-            "straight": self.to_values is not None,
-        }
-
 
 def attribute_plane(
     table: Any, data: np.ndarray, x: int, y: int, center: np.ndarray, scale: np.ndarray

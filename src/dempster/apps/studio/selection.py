@@ -19,11 +19,13 @@ from dempster.apps.studio.errors import BadRequestError
 from dempster.apps.studio.jobs import Json
 from dempster.apps.studio.routing import parse_integer, route, run_route
 from dempster.apps.studio.sessions import Run, Session
-from dempster.apps.studio.views import profile_selection
+from dempster.data.blocks import sample_rows
 
 MAX_RULES = 50
 MAX_CONDITIONS = 3
 MAX_SAMPLE_ROWS = 50_000
+MAX_PROFILED_OBJECTS = 100_000
+MAX_PROFILED_ATTRIBUTES = 12
 MIN_GAIN = 0.02  # minimum increase of the F-score by another condition
 # shares of the selection that a range may exclude at each end
 _TRIMMED_SHARES = (0.0, 0.02, 0.05, 0.1)
@@ -205,7 +207,31 @@ def _select(session: Session, params: Json) -> Json:
     selection = np.zeros(len(session.get_source().table), dtype=bool)
     selection[run.rows] = mask
     session.selection = selection
-    return {"n": mask.sum(), "attributes": profile_selection(run, mask)}
+    return {"n": mask.sum(), "attributes": _compare_with_rest(run, mask)}
+
+
+def _compare_with_rest(run: Run, selected: np.ndarray) -> list[Any]:
+    """Compare the attributes of selected and remaining objects.
+
+    Sort the attributes by decreasing difference.
+    """
+    sample = sample_rows(len(run), MAX_PROFILED_OBJECTS, 0)
+    inside = selected[sample]
+    numbers = run.attributes.iloc[sample].select_dtypes(["number", "bool"])
+    numbers = numbers.astype(float)
+    ours = numbers[inside]
+    table = pd.DataFrame(
+        {
+            "mean": ours.mean(),
+            "rest": numbers[~inside].mean(),
+            "low": ours.min(),
+            "high": ours.max(),
+        }
+    ).dropna()
+    spread = numbers.std(ddof=0).replace(0, 1)
+    difference = ((table["mean"] - table["rest"]) / spread[table.index]).abs()
+    order = np.argsort(-difference, kind="stable")[:MAX_PROFILED_ATTRIBUTES]
+    return table.iloc[order].rename_axis("name").reset_index().to_dict("records")
 
 
 def _get_selection(session: Session, params: Json) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import secrets
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
@@ -24,7 +24,6 @@ from dempster.apps.recipe import Recipe, choose_attributes
 from dempster.apps.recipe.model import rename_clusters
 from dempster.apps.studio.errors import GoneError, rewrite_for_page
 from dempster.apps.studio.jobs import Finish, Job, Json, Workers
-from dempster.apps.studio.planes import MapPlane
 from dempster.constraints import Constraints
 from dempster.dissimilarity.partial import impute_missing
 from dempster.explain import doubt_scores
@@ -124,7 +123,6 @@ class Run:
     n_left_out: int  # number of rows that were left out because of missing values
     origin: str  # clustered objects or initial centers, such as "5 chosen belief peaks"
     layer: CredalPartition | None = None  # partition with merged clusters
-    planes: dict[str, MapPlane] = field(default_factory=dict)
     cache: Json = field(default_factory=dict)  # results that take long to compute
     lock: RLock = field(default_factory=RLock)
 
@@ -136,18 +134,24 @@ class Run:
 
     def get_layer(self, n_clusters: int) -> Run:
         """Return this run with merged clusters, which have the numbers of their largest parts."""
-        key = f"layer {n_clusters}"
+        return self.cached(f"layer {n_clusters}", lambda: self._merge(n_clusters))
+
+    def _merge(self, n_clusters: int) -> Run:
+        [layer] = self.partition.layers([n_clusters])
+        sizes = np.bincount(self.partition.labels)
+        size_of = dict(zip(self.partition.frame, sizes, strict=False))
+        names = [
+            max(part, key=lambda name: size_of.get(name, 0))
+            for part in layer.metadata["merged"]
+        ]
+        layer = rename_clusters(layer, names)
+        return replace(self, layer=layer, cache={}, lock=RLock())
+
+    def cached(self, key: str, compute: Callable[[], Any]) -> Any:
+        """Return a result that takes long to compute, and store it."""
         with self.lock:
             if key not in self.cache:
-                [layer] = self.partition.layers([n_clusters])
-                sizes = np.bincount(self.partition.labels)
-                size_of = dict(zip(self.partition.frame, sizes, strict=False))
-                names = [
-                    max(part, key=lambda name: size_of.get(name, 0))
-                    for part in layer.metadata["merged"]
-                ]
-                layer = rename_clusters(layer, names)
-                self.cache[key] = replace(self, layer=layer, cache={}, lock=RLock())
+                self.cache[key] = compute()
             return self.cache[key]
 
     def __len__(self) -> int:

@@ -36,28 +36,29 @@ MAX_CONTOUR_SETS = 40
 
 
 def _get_plane(run: Run, params: Json) -> MapPlane:
-    key = kind = str(params.get("kind"))
-    names = run.preparation.numbers
-    if kind == "attributes":
-        x, y = (parse_integer(params, axis, (0, len(names))) for axis in ("x", "y"))
-        key = f"attributes {x} {y}"
-    with run.lock:
-        if key in run.planes:
-            return run.planes[key]
-        if kind == "attributes":
-            scaling = (run.preparation.center, run.preparation.scale)
-            plane = attribute_plane(run.attributes[names], run.numbers, x, y, *scaling)
-        elif kind == "pca":
-            plane = principal_plane(run.numbers)
-        else:
-            raise InvalidInputError(f"there is no plane {kind!r}")
-        run.planes[key] = plane
-        return plane
+    kind = params["kind"]
+    if kind == "pca":
+        return run.cached("plane", lambda: principal_plane(run.numbers))
+    if kind != "attributes":
+        raise InvalidInputError(f"there is no plane {kind!r}")
+    preparation = run.preparation
+    names = preparation.numbers
+    x, y = (parse_integer(params, axis, (0, len(names))) for axis in ("x", "y"))
+    scaling = (preparation.center, preparation.scale)
+    return run.cached(
+        f"plane {x} {y}",
+        lambda: attribute_plane(run.attributes[names], run.numbers, x, y, *scaling),
+    )
 
 
 def _plane(run: Run, params: Json) -> bytes:
     plane = _get_plane(run, params)
-    return pack({"points": plane.points.astype(np.float32)}, **plane.describe())
+    return pack(
+        {"points": plane.points.astype(np.float32)},
+        axes=plane.axes,
+        distortion=plane.distortion,
+        straight=plane.to_values is not None,
+    )
 
 
 def _contours(run: Run, params: Json) -> bytes:
@@ -65,20 +66,14 @@ def _contours(run: Run, params: Json) -> bytes:
 
     Attributes that it does not show have their median.
     """
-    if not hasattr(run.estimator, "predict_mass"):
-        raise InvalidInputError(
-            f"{type(run.estimator).__name__} cannot predict masses of new points"
-        )
-    left, bottom, right, top = box = _parse_box(params)
+    box = [float(part) for part in params["box"].split(",")]
+    left, bottom, right, top = box
     grid = np.meshgrid(
         np.linspace(left, right, CONTOUR_COLUMNS),
         np.linspace(bottom, top, CONTOUR_ROWS),
     )
     to_values = _get_plane(run, params).to_values
-    if to_values is None or run.preparation.categories:
-        raise InvalidInputError(
-            "contours of masses need two attributes or principal components of numeric columns"
-        )
+    assert to_values is not None  # The page shows masses only on such planes.
     values = to_values(np.column_stack([axis.ravel() for axis in grid]))
     table = pd.DataFrame(values, columns=run.values.columns)
     masses = run.estimator.predict_mass(table).stored_masses
@@ -94,28 +89,14 @@ def _contours(run: Run, params: Json) -> bytes:
     )
 
 
-def _parse_box(params: Json) -> list[float]:
-    box = [float(part) for part in str(params.get("box")).split(",")]
-    if len(box) != 4 or not (box[0] < box[2] and box[1] < box[3]):
-        raise InvalidParameterError(
-            "box", "four numbers left < right and bottom < top", box
-        )
-    return box
-
-
 # ---- tables of objects ---------------------------------------------------------------------------
 
 MAX_ROWS = 500
-MAX_MATCHES = 8
 
 
 def _rows(run: Run, params: Json) -> Json:
     """Return the names and all cells of the objects at the given positions."""
-    positions = (params.get("positions") or [])[:MAX_ROWS]
-    if not all(0 <= i < len(run) for i in positions):
-        raise InvalidParameterError(
-            "positions", f"integers from 0 to {len(run) - 1}", positions
-        )
+    positions = params["positions"][:MAX_ROWS]
     rows = run.table.iloc[positions]
     return {
         "names": [run.names[i] for i in positions],
@@ -126,8 +107,16 @@ def _rows(run: Run, params: Json) -> Json:
 
 def _order(run: Run, params: Json) -> bytes:
     """Return the positions of the objects in the order of a quantity, missing values last."""
-    by = str(params.get("by"))
-    column = pd.Series(_sort_keys(run, by))
+    by = params["by"]
+    keys = {
+        "doubt": run.doubt,
+        "set": run.partition.best_set,
+        "name": run.table.index.to_numpy(),
+    }
+    if by not in keys:
+        k = int(by.removeprefix("column:"))
+        keys[by] = run.table.iloc[:, k].to_numpy()
+    column = pd.Series(keys[by])
     if column.dtype.kind not in "iufbMm":
         column = column.astype(object).map(str, na_action="ignore")
     ordered = column.sort_values(
@@ -136,28 +125,13 @@ def _order(run: Run, params: Json) -> bytes:
     return pack({"order": ordered.index.to_numpy().astype(np.int32)})
 
 
-def _sort_keys(run: Run, by: str) -> np.ndarray:
-    if by == "doubt":
-        return run.doubt
-    if by == "set":
-        return run.partition.best_set
-    if by == "name":
-        return run.table.index.to_numpy()
-    name, _, column = by.partition(":")
-    if name != "column":
-        raise InvalidParameterError("by", "'doubt', 'set', 'name' or 'column:k'", by)
-    k = parse_integer({"column": column}, "column", (0, run.table.shape[1]))
-    return run.table.iloc[:, k].to_numpy()
-
-
 def _find(run: Run, params: Json) -> Json:
-    """Return objects whose name contains a text; names that start with the text come first."""
-    text = str(params.get("text", "")).strip().lower()
-    matches = [i for i, name in enumerate(run.names) if text and text in name.lower()]
-    matches.sort(key=lambda i: not run.names[i].lower().startswith(text))
-    return {
-        "found": [{"position": i, "name": run.names[i]} for i in matches[:MAX_MATCHES]]
-    }
+    """Return the first object whose name starts with a text, or else contains it."""
+    text = params["text"].lower()
+    names = [name.lower() for name in run.names]
+    matches = [i for i, name in enumerate(names) if text in name]
+    first = min(matches, key=lambda i: not names[i].startswith(text), default=None)
+    return {"position": first}
 
 
 # ---- explanation of an object --------------------------------------------------------------------
@@ -240,9 +214,7 @@ def _contributions(
     strength = np.abs(pull[:, 0])
     if pull.shape[1] > 1:
         strength = np.ptp(pull, axis=1)
-    values = dict(
-        zip(map(str, run.attributes.columns), run.cells(position), strict=True)
-    )
+    values = run.attributes.iloc[position].rename(str)
     rows = []
     for a in np.argsort(-strength, kind="stable")[:MAX_EXPLAINED_ATTRIBUTES]:
         name = explanation.attributes[a]
@@ -253,31 +225,25 @@ def _contributions(
     return rows
 
 
-# ---- profiles of clusters and of selections ------------------------------------------------------
+# ---- profiles of clusters ------------------------------------------------------------------------
 
-MAX_PROFILED_OBJECTS = 100_000
 MAX_PROFILE_FEATURES = 60
 MAX_PROFILE_GROUPS = 40
-MAX_SELECTION_ATTRIBUTES = 12
 
 
-def _compute_profile(run: Run) -> ClusterProfiles:
-    with run.lock:
-        if "profile" not in run.cache:
-            clustered = list(run.values.columns)
-            identifiers = find_id_columns(run.table, clustered)
-            table = run.table.drop(columns=identifiers).reset_index(drop=True)
-            data = ReportInput(
-                _select(run, slice(None)), frame=table, clustered=clustered
-            )
-            profiles = profile_clusters(data, np.random.default_rng(0))
-            run.cache["profile"] = profiles
-        return run.cache["profile"]
+def _profile_run(run: Run) -> ClusterProfiles:
+    clustered = list(run.values.columns)
+    identifiers = find_id_columns(run.table, clustered)
+    table = run.table.drop(columns=identifiers).reset_index(drop=True)
+    data = ReportInput(_select(run, slice(None)), frame=table, clustered=clustered)
+    profiles = profile_clusters(data, np.random.default_rng(0))
+    assert profiles is not None  # There is a table.
+    return profiles
 
 
 def _profiles(run: Run, params: Json) -> Json:
     """Return the size, the typical objects and the attributes of each group."""
-    profiles = _compute_profile(run)
+    profiles = run.cached("profiles", lambda: _profile_run(run))
     statistics = profiles.profile.statistics
     strength = np.nan_to_num(np.abs(statistics["delta"])).max(axis=0, initial=0)
     features = np.sort(np.argsort(-strength, kind="stable")[:MAX_PROFILE_FEATURES])
@@ -295,39 +261,12 @@ def _profiles(run: Run, params: Json) -> Json:
                 },
             }
         )
-    n_sampled = None
-    if len(profiles.rows) < len(run):
-        n_sampled = len(profiles.rows)
     return {
         "features": [profiles.profile.features[k].label for k in features],
         "groups": groups,
-        "sampled": n_sampled,
+        "n_profiled": len(profiles.rows),
         "more_groups": max(0, len(profiles.profile.groups) - MAX_PROFILE_GROUPS),
     }
-
-
-def profile_selection(run: Run, selected: np.ndarray) -> list[Any]:
-    """Compare the attributes of selected and remaining objects.
-
-    Sort the attributes by decreasing difference.
-    """
-    sample = sample_rows(len(run), MAX_PROFILED_OBJECTS, 0)
-    inside = selected[sample]
-    numbers = run.attributes.iloc[sample].select_dtypes(["number", "bool"])
-    numbers = numbers.astype(float)
-    ours = numbers[inside]
-    table = pd.DataFrame(
-        {
-            "mean": ours.mean(),
-            "rest": numbers[~inside].mean(),
-            "low": ours.min(),
-            "high": ours.max(),
-        }
-    ).dropna()
-    spread = numbers.std(ddof=0).replace(0, 1)
-    difference = ((table["mean"] - table["rest"]) / spread[table.index]).abs()
-    order = np.argsort(-difference, kind="stable")[:MAX_SELECTION_ATTRIBUTES]
-    return table.iloc[order].rename_axis("name").reset_index().to_dict("records")
 
 
 # ---- boundaries between clusters -----------------------------------------------------------------
@@ -412,16 +351,13 @@ def _rivals(run: Run) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def _separating_attributes(run: Run, a: Any, b: Any) -> list[Any]:
     """Return the attributes that separate the certain objects of two clusters, best first."""
+    profiles = run.cached("profiles", lambda: _profile_run(run))
     try:
-        table = (
-            _compute_profile(run)
-            .profile.discriminating_features(a, b)
-            .head(MAX_BOUNDARY_ATTRIBUTES)
-        )
+        table = profiles.profile.discriminating_features(a, b)
     except ValueError:  # One of the clusters has no certain object.
         return []
-    shown = table.loc[table["separation"] > 0, ["separation", "rule", "clustered"]]
-    return shown.to_dict("records")
+    table = table.head(MAX_BOUNDARY_ATTRIBUTES).query("separation > 0")
+    return table[["separation", "rule", "clustered"]].to_dict("records")
 
 
 # ---- quality of a run ----------------------------------------------------------------------------
@@ -433,15 +369,12 @@ _RETAINED_SHARES = np.arange(10, 101, 5) / 100
 
 def _curve(run: Run, params: Json) -> Json:
     """Return the quality of the partition of the objects with the least doubt, by their share."""
-    classes = params.get("classes") or ""
-    key = f"curve {classes}"
-    with run.lock:
-        if key not in run.cache:
-            if classes:
-                run.cache[key] = _agreement_curve(run, classes)
-            else:
-                run.cache[key] = _silhouette_curve(run)
-        measure, share, quality = run.cache[key]
+    classes = params.get("classes")
+    if classes:
+        curve = run.cached(f"curve {classes}", lambda: _agreement_curve(run, classes))
+    else:
+        curve = run.cached("curve", lambda: _silhouette_curve(run))
+    measure, share, quality = curve
     return {
         "share": share,
         "quality": quality,
@@ -502,9 +435,7 @@ def _shepard(run: Run, params: Json) -> bytes:
     _, delta, conflict = run.estimator.shepard(n_pairs=N_SHEPARD_PAIRS, random_state=0)
     delta = np.asarray(delta, dtype=np.float32)
     conflict = np.asarray(conflict, dtype=np.float32)
-    error = None
-    if len(delta):
-        error = np.sqrt(np.mean((conflict.astype(float) - delta) ** 2))
+    error = np.sqrt(np.mean((conflict.astype(float) - delta) ** 2))
     return pack({"delta": delta, "conflict": conflict}, error=error, n=len(delta))
 
 
@@ -516,8 +447,9 @@ def _candidates(run: Run, params: Json) -> bytes:
     table = model.candidates_.to_dict("records")
     arrays = {}
     shown = []
-    for selected in (k for k, one in enumerate(table) if one["selected"]):
+    if table:
         labels = model.candidate_labels_
+        [selected] = [k for k, one in enumerate(table) if one["selected"]]
         n_clusters = table[selected]["n_clusters"]
         shown = [k for k, one in enumerate(table) if one["n_clusters"] == n_clusters]
         matched = np.stack([match_labels(labels[k], labels[selected]) for k in shown])
@@ -526,9 +458,8 @@ def _candidates(run: Run, params: Json) -> bytes:
             "points": _orient(run, model.candidate_points_).astype(np.float32),
             "labels": matched.astype(np.int32),
         }
-    return pack(
-        arrays, candidates=table, shown=shown, reasons=run.partition.metadata["choices"]
-    )
+    reasons = run.partition.metadata["choices"]
+    return pack(arrays, candidates=table, shown=shown, reasons=reasons)
 
 
 def _orient(run: Run, points: np.ndarray) -> np.ndarray:
@@ -558,14 +489,15 @@ _STATES = ("outlier", "certain", "ambiguous")
 
 def _compare(session: Session, params: Json) -> Json:
     """Compare two runs on their common objects; the same clusters have the same number."""
-    before = session.get_run(str(params.get("before")))
-    after = session.get_run(str(params.get("after")))
+    before = session.get_run(params["before"])
+    after = session.get_run(params["after"])
     common, i, j = np.intersect1d(before.rows, after.rows, return_indices=True)
     if len(common) < 2:
         raise InvalidInputError("the two runs have fewer than two objects in common")
     one = _select(before, i)
     other = _select(after, j)
-    index = credal_rand_index(one, other, n_pairs=_n_pairs(len(common)), random_state=0)
+    n_pairs = N_SAMPLED_PAIRS if len(common) > MAX_FULL_OBJECTS else None
+    index = credal_rand_index(one, other, n_pairs=n_pairs, random_state=0)
     old_state, new_state = (
         np.minimum(p.focal_sets.cardinality[p.best_set], 2) for p in (one, other)
     )
@@ -583,12 +515,9 @@ def _compare(session: Session, params: Json) -> Json:
         names = {"from_name": before.set_names[old], "to_name": after.set_names[new]}
         return {"from": old, "to": new, **names}
 
-    pairs, sizes = np.unique(
-        np.column_stack([one.best_set[moved], other.best_set[moved]]),
-        axis=0,
-        return_counts=True,
-    )
-    largest = np.argsort(-sizes, kind="stable")[:MAX_FLOWS]
+    moves = pd.DataFrame({"old": one.best_set[moved], "new": other.best_set[moved]})
+    sizes = moves.groupby(["old", "new"]).size()
+    largest = sizes.sort_values(ascending=False, kind="stable").head(MAX_FLOWS)
     objects = [
         {
             "row": common[k],
@@ -604,7 +533,7 @@ def _compare(session: Session, params: Json) -> Json:
         "states": _STATES,
         "table": count_pairs(old_state, new_state, len(_STATES), len(_STATES)),
         "moved": len(moved),
-        "flows": [describe_sets(*pairs[k]) | {"n": sizes[k]} for k in largest],
+        "flows": [describe_sets(*move) | {"n": n} for move, n in largest.items()],
         "objects": objects,
     }
 
@@ -617,12 +546,6 @@ def _select(run: Run, positions: Any) -> CredalPartition:
         None,
         run.partition.frame,
     )
-
-
-def _n_pairs(n_objects: int) -> int | None:
-    if n_objects <= MAX_FULL_OBJECTS:
-        return None
-    return N_SAMPLED_PAIRS
 
 
 ROUTES = [

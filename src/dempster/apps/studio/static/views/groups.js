@@ -41,7 +41,7 @@ export function groupsPanel(host) {
   function draw(found) {
     replace(host,
       el("p", { class: "note", style: { marginBottom: "8px" } }, "Mean of the certain objects of each group. Orange: higher than the other objects, blue: lower; the shade shows the effect size (Cliff's delta). ",
-        found.sampled ? `Computed from a sample of ${found.sampled.toLocaleString("en")} objects.` : ""),
+        found.n_profiled < get("objects").n ? `Computed from a sample of ${found.n_profiled.toLocaleString("en")} objects.` : ""),
       el("div", { class: "heat" }, el("table", {},
         el("thead", {}, el("tr", {}, el("th", {}, "attribute"), found.groups.map((group) => el("th", {},
           el("button", { type: "button", title: `Select; typical: ${group.typical.join(", ")}`, onclick: () => selectGroup(group.clusters) },

@@ -141,11 +141,11 @@ export function objectsPanel(host) {
       const text = find.value.trim();
       if (!text || !currentRun()) return;
       try {
-        const { found } = await getJson(`/runs/${get("runId")}/find?text=${encodeURIComponent(text)}`);
-        if (found.length) {
-          const at = shown.indexOf(found[0].position);
+        const { position } = await getJson(`/runs/${get("runId")}/find?text=${encodeURIComponent(text)}`);
+        if (position !== null) {
+          const at = shown.indexOf(position);
           if (at >= 0) grid.scrollTop = Math.max(0, at * HEIGHT - 40);
-          explain(found[0].position);
+          explain(position);
         } else words.textContent = `no object is named ${text}`;
       } catch (error) {
         showError(error);
