@@ -79,10 +79,8 @@ def region(element: str, content: Html, label: str, class_: str | None = None) -
     )
 
 
-def figure(heading: str | None, chart: Html, description: str) -> Html:
-    """Return a chart with a heading and its description as the caption."""
-    title = heading and tag("h3", heading)
-    return tag("figure", title, chart, tag("figcaption", f"{description}."))
+def _figure(description: str, *content: Any) -> Html:
+    return tag("figure", *content, tag("figcaption", f"{description}."))
 
 
 _MIN_SEARCHED_ROWS = 8
@@ -106,15 +104,15 @@ def table(
     caption: str,
     columns: Sequence[Column],
     rows: Iterable[Sequence[Any]],
-    *,
-    shown: int = _N_SHOWN_ROWS,
 ) -> Html:
     """Return a table.
 
-    A cell is text, HTML, or a pair (content, sort key), and rows after ``shown`` are collapsed.
+    A cell is text, HTML, a number, or a pair (content, sort key). Rows after the first ones are
+    collapsed.
     """
     body = [
-        _row(columns, row, beyond=number >= shown) for number, row in enumerate(rows)
+        _row(columns, row, beyond=number >= _N_SHOWN_ROWS)
+        for number, row in enumerate(rows)
     ]
     head = []
     for column in columns:
@@ -132,25 +130,22 @@ def table(
         id=name,
     )
     note = None
-    if len(body) > shown:
-        note = tag(
-            "p",
-            f"In print: the first {shown:,} of {len(body):,} rows.",
-            class_="on-paper",
-        )
-    tools = _tools(name, len(body), shown)
+    if len(body) > _N_SHOWN_ROWS:
+        text = f"In print: the first {_N_SHOWN_ROWS} of {len(body):,} rows."
+        note = tag("p", text, class_="on-paper")
+    tools = _tools(name, len(body))
     return tag(
         "div", tools, region("div", content, caption, "scroll"), note, class_="table"
     )
 
 
-def _tools(name: str, n_rows: int, shown: int) -> Html | None:
+def _tools(name: str, n_rows: int) -> Html | None:
     """Return a search field and a button that shows all rows; None for a short table."""
     if n_rows < _MIN_SEARCHED_ROWS:
         return None
     field = tag("input", type="search", data_table=name, autocomplete="off")
     more = None
-    if n_rows > shown:
+    if n_rows > _N_SHOWN_ROWS:
         more = button(f"Show all {n_rows:,}", data_more=name, data_number=n_rows)
     status = tag("span", "", class_="found", id=f"{name}-found", role="status")
     return tag(
@@ -163,15 +158,26 @@ def _row(columns: Sequence[Column], cells: Sequence[Any], *, beyond: bool) -> Ht
     element = "th"
     scope: str | None = "row"
     for column, cell in zip(columns, cells, strict=True):
-        key = None
-        if isinstance(cell, tuple):
-            cell, key = cell
+        content, key = _split_cell(cell)
         label = column.heading if column.css_class == "number" else None
         attributes = {"class_": column.css_class, "data_v": key, "data_label": label}
-        elements.append(tag(element, cell, scope=scope, **attributes))
+        elements.append(tag(element, content, scope=scope, **attributes))
         element = "td"
         scope = None
     return tag("tr", elements, class_="beyond" if beyond else None)
+
+
+def _split_cell(cell: Any) -> tuple[Any, float | None]:
+    """Return the content of a cell and its sort key, which is None for text."""
+    if isinstance(cell, tuple):
+        return cell
+    if isinstance(cell, int):
+        return f"{cell:,}", cell
+    if not isinstance(cell, float):
+        return cell, None
+    if math.isnan(cell):
+        return "–", -2.0
+    return f"{cell:.2f}", round(cell, 6)
 
 
 _MAX_SECTORS = 6
@@ -225,17 +231,22 @@ def _rect(x: float, width: float, height: float, **attributes: Any) -> Html:
 
 
 def line_chart(
+    heading: str,
     x: ArrayLike,
     y: ArrayLike,
     x_label: str,
     y_label: str,
     description: str,
     *,
+    limits: tuple[float, float],
     marked: int | None = None,
     percent: bool = False,
-    limits: tuple[float, float] | None = None,
 ) -> Html:
-    """Return a line chart; ``marked`` is the position of the point with a larger dot."""
+    """Return a figure with a line chart.
+
+    ``limits`` is the range of the vertical axis, and ``marked`` the position of the point with a
+    larger dot.
+    """
     width = 440
     height = 220
     left = 46
@@ -246,11 +257,9 @@ def line_chart(
     ys = np.asarray(y, dtype=float)
     x0 = xs.min()
     x1 = xs.max()
-    y0, y1 = limits or (np.nanmin(ys), np.nanmax(ys))
+    y0, y1 = limits
     if not x1 > x0:
         x1 = x0 + 1
-    if not y1 > y0:
-        y1 = y0 + 1
 
     def to_x(values: Any) -> Any:
         return left + (values - x0) / (x1 - x0) * (width - left - right)
@@ -281,13 +290,14 @@ def line_chart(
     axis = {"text_anchor": "middle", "class_": "axis"}
     x_axis = tag("text", x_label, x=middle, y=height - 6, **axis)
     y_axis = tag("text", y_label, x=0, y=0, transform=turn, **axis)
-    return _svg("chart", width, height, description, Html(shapes), x_axis, y_axis)
+    chart = _svg("chart", width, height, description, Html(shapes), x_axis, y_axis)
+    return _figure(description, tag("h3", heading), chart)
 
 
 def dendrogram(
     brackets: np.ndarray, names: Sequence[str], cuts: Sequence[float], description: str
 ) -> Html:
-    """Return a dendrogram with dashed lines at the similarities ``cuts``.
+    """Return a figure with a dendrogram and dashed lines at the similarities ``cuts``.
 
     ``brackets`` contains positions and similarities (`DendrogramDisplay.brackets`), and ``names``
     is empty or contains the names of the clusters from left to right.
@@ -312,7 +322,8 @@ def dendrogram(
     for k, name in enumerate(names):
         place = f"translate({_n(step * (k + 0.5))} {bottom + 10}) rotate(90)"
         labels.append(tag("text", name, transform=place, dominant_baseline="middle"))
-    return _svg("dendrogram", width, height, description, Html(shapes), labels)
+    chart = _svg("dendrogram", width, height, description, Html(shapes), labels)
+    return _figure(description, chart)
 
 
 def _svg(

@@ -30,7 +30,6 @@ from dempster.apps.report.html import (
     button,
     cluster_bar,
     dendrogram,
-    figure,
     fill_template,
     line_chart,
     region,
@@ -142,7 +141,6 @@ def _read_script() -> str:
 
 # ---- map -----------------------------------------------------------------------------------------
 
-MAX_LEGEND_ENTRIES = 20  # a legend with more entries scrolls
 # maximum numbers of objects and cluster names on the map for print
 MAX_STATIC_OBJECTS = 1500
 MAX_STATIC_NAMES = 30
@@ -173,20 +171,12 @@ def _map_section(facts: Facts, coordinates: MapCoordinates) -> Html:
             " Objects far from the others are shown at the edge.",
             class_="still",
         )
-    legend = _legend(facts)
-    legend_class = "legend"
-    if len(legend) > MAX_LEGEND_ENTRIES:
-        legend_class += " many"
-    all_or_none = None
-    if len(legend) > 3:
-        all_or_none = [button("All", data_all="1"), button("None", data_all="0")]
     return fill_template(
         _STATIC / "map.html",
         x_options=_axis_options(coordinates.axes, x),
         y_options=_axis_options(coordinates.axes, y),
-        legend_class=legend_class,
-        all_or_none=all_or_none,
-        legend=legend,
+        all_or_none=[button("All", data_all="1"), button("None", data_all="0")],
+        legend=_legend(facts),
         caption=caption,
         static_map=_static_map(facts, coordinates, caption),
         left_out=left_out,
@@ -285,9 +275,7 @@ def _cluster_table(facts: Facts) -> Html:
     ]
     measures = []
     if trust.silhouette is not None:
-        measures.append(
-            trust.silhouette.per_cluster()["certain_mean"].to_numpy(dtype=float)
-        )
+        measures.append(trust.silhouette.per_cluster()["certain_mean"].to_numpy())
         columns.append(Column("Silhouette", "number"))
     if trust.jaccard is not None:
         measures.append(trust.jaccard)
@@ -300,22 +288,12 @@ def _cluster_table(facts: Facts) -> Html:
         row: list[Any] = [
             (_name_clusters((k,), tag("bdi", facts.data.cluster_names[k])), k),
             cluster_bar(k, certain, possible, largest),
-            (f"{certain:,}", certain),
-            (f"{possible:,}", possible),
+            certain,
+            possible,
         ]
-        for values in measures:
-            if np.isnan(values[k]):
-                row.append(("–", -2.0))
-            else:
-                row.append((f"{values[k]:.2f}", round(float(values[k]), 6)))
-        rows.append(row)
-    return table(
-        "cluster-table",
-        "Clusters: certain and possible objects",
-        columns,
-        rows,
-        shown=20,
-    )
+        rows.append(row + [float(values[k]) for values in measures])
+    caption = "Clusters: certain and possible objects"
+    return table("cluster-table", caption, columns, rows)
 
 
 def _cluster_card(facts: Facts, profiles: ClusterProfiles, cluster: int) -> Html:
@@ -386,7 +364,7 @@ def _mean_table(facts: Facts, profiles: ClusterProfiles) -> Html:
         "div",
         tag("h3", "All clusters"),
         tag("p", note, class_="quiet"),
-        table("mean-table", "Means of all clusters", columns, rows, shown=20),
+        table("mean-table", "Means of all clusters", columns, rows),
     )
 
 
@@ -408,9 +386,9 @@ def _layers_section(facts: Facts) -> list[Any]:
         numbers = counts.n_certain, counts.n_ambiguous, counts.n_outliers
         rows.append(
             [
-                (f"{counts.n_clusters:,}", counts.n_clusters),
+                counts.n_clusters,
                 answer_bar(*numbers),
-                (f"{counts.n_ambiguous:,}", counts.n_ambiguous),
+                counts.n_ambiguous,
                 format_share(counts.n_ambiguous, counts.n_objects),
             ]
         )
@@ -426,7 +404,6 @@ def _layers_section(facts: Facts) -> list[Any]:
         "Order in which clusters merge, by the logarithm of their similarity, from clusters with "
         "many common objects (bottom) to clusters with none (top); dashed lines are the layers"
     )
-    chart = dendrogram(drawn.brackets, shown, cuts, description)
     note = (
         "Clusters with many objects between them merge first. An object between two "
         "clusters is certain where they merge."
@@ -434,7 +411,7 @@ def _layers_section(facts: Facts) -> list[Any]:
     return [
         tag("p", note, class_="quiet"),
         table("layer-table", "Layers", columns, rows),
-        figure(None, chart, description),
+        dendrogram(drawn.brackets, shown, cuts, description),
     ]
 
 
@@ -480,10 +457,7 @@ def _pair_table(facts: Facts) -> Html:
     for pair in facts.pairs:
         first, second = (tag("bdi", facts.data.cluster_names[k]) for k in pair.clusters)
         both = _name_clusters(pair.clusters, first, " and ", second)
-        row: list[Any] = [
-            (both, pair.clusters[0]),
-            (f"{pair.n_objects:,}", pair.n_objects),
-        ]
+        row: list[Any] = [(both, pair.clusters[0]), pair.n_objects]
         if facts.profiles is not None:
             quality = tag("small", describe_separation(pair.separation))
             row.append([pair.rule, quality])
@@ -514,7 +488,7 @@ def _object_table(
         row: list[Any] = [
             _object_link(facts, obj.position),
             _name_clusters(obj.clusters, tag("bdi", obj.answer)),
-            (f"{obj.measure:.2f}", round(obj.measure, 6)),
+            obj.measure,
         ]
         if n_explained:
             row.append([tag("p", reason) for reason in obj.reasons] or "–")
@@ -544,9 +518,7 @@ def _sets_section(conformal: ConformalClustering) -> list[Any]:
     rows = []
     for size in np.flatnonzero(counts).tolist():
         number = int(counts[size])
-        rows.append(
-            [(size or "none", size), (f"{number:,}", number), format_share(number, n)]
-        )
+        rows.append([(size or "none", size), number, format_share(number, n)])
     texts = {f"Confidence {conformal.confidence:.4g}": describe_guarantee(conformal)}
     if conformal.n_refits:
         verdict = "Warning: the clustering is not stable"
@@ -573,7 +545,8 @@ def _size_chart(conformal: ConformalClustering) -> Html:
     n_excluded = np.searchsorted(p_values, (1 - levels) * (1 + 1e-9), side="right")
     mean_size = conformal.sets_.sum() / n
     description = f"Mean number of clusters in a set by confidence, {mean_size:.2f} for this report"
-    chart = line_chart(
+    return line_chart(
+        "Size and confidence",
         levels,
         (p_values.size - n_excluded) / n,
         "confidence",
@@ -583,7 +556,6 @@ def _size_chart(conformal: ConformalClustering) -> Html:
         percent=True,
         limits=(0.0, float(conformal.n_clusters_)),
     )
-    return figure("Size and confidence", chart, description)
 
 
 # ---- trust ---------------------------------------------------------------------------------------
@@ -608,6 +580,7 @@ def _trust_section(facts: Facts, listed: Sequence[str]) -> list[Any]:
     if number is not None and len(number) > 1:
         description = f"Support for each number of clusters, largest for {number.best}"
         chart = line_chart(
+            "Number of clusters",
             number.n_clusters,
             number.support,
             "number of clusters",
@@ -616,7 +589,7 @@ def _trust_section(facts: Facts, listed: Sequence[str]) -> list[Any]:
             marked=int(number.support.argmax()),
             limits=(0, 1),
         )
-        charts.append(figure("Number of clusters", chart, description))
+        charts.append(chart)
     kept = facts.trust.kept
     if kept is not None:
         description = (
@@ -624,6 +597,7 @@ def _trust_section(facts: Facts, listed: Sequence[str]) -> list[Any]:
             "objects with the least doubt are kept"
         )
         chart = line_chart(
+            "Retention curve",
             kept.share,
             kept.quality,
             "share of the objects kept",
@@ -632,7 +606,7 @@ def _trust_section(facts: Facts, listed: Sequence[str]) -> list[Any]:
             percent=True,
             limits=(min(0.0, float(kept.quality.min())), 1.0),
         )
-        charts.append(figure("Retention curve", chart, description))
+        charts.append(chart)
     if charts:
         body.append(tag("div", charts, class_="charts"))
     if listed:
@@ -652,22 +626,17 @@ MAX_CHOICE_CHARACTERS = 300
 def _repeat_section(facts: Facts) -> list[Any]:
     """Return the command, code, settings and versions that reproduce the result."""
     data = facts.data
-    command = None
-    code = _write_code(data)
+    blocks = []
     if data.recipe is not None:
-        command = data.recipe.to_command()
-        code = data.recipe.to_code()
+        blocks.append(_code_block("Command", data.recipe.to_command(), "command"))
+        blocks.append(_code_block("Python", data.recipe.to_code(), "code"))
+    elif data.estimator is not None:
+        blocks.append(_code_block("Python", _write_code(data), "code"))
     run = tag("div", tag("h3", "Run"), _entries(_describe_run(facts)), id="run")
-    return [
-        _code_block("Command", command, "command"),
-        _code_block("Python", code, "code"),
-        tag("div", _settings(data), run, class_="lists"),
-    ]
+    return [*blocks, tag("div", _settings(data), run, class_="lists")]
 
 
-def _code_block(heading: str, text: str | None, name: str) -> Html | None:
-    if not text:
-        return None
+def _code_block(heading: str, text: str, name: str) -> Html:
     copy = button("Copy", "plain live", data_copy=name, hidden=True)
     return tag(
         "div",
@@ -676,20 +645,15 @@ def _code_block(heading: str, text: str | None, name: str) -> Html | None:
     )
 
 
-def _write_code(data: ReportInput) -> str | None:
-    """Return Python code that fits the model; None for a partition without a model."""
-    if data.estimator is None:
-        return None
+def _write_code(data: ReportInput) -> str:
+    """Return Python code that fits the model."""
     estimator = data.conformal or data.estimator
     imports: dict[str, set[str]] = {"dempster.apps.report": {"make_report"}}
     for part in _nested_estimators(estimator):
         module = type(part).__module__
         names = module.split(".")
-        if names[0] in (
-            "dempster",
-            "sklearn",
-        ):  # Import the class from its public package.
-            module = ".".join(name for name in names[:2] if not name.startswith("_"))
+        if names[0] in ("dempster", "sklearn"):
+            module = ".".join(names[:2])  # the public package of the class
         imports.setdefault(module, set()).add(type(part).__name__)
     lines = [
         f"from {module} import {', '.join(sorted(names))}"
@@ -769,11 +733,13 @@ def _describe_run(facts: Facts) -> dict[str, str]:
         run["seed"] = _format_setting(metadata["random_state"])
     nonspecificity = data.partition.nonspecificity_index()
     run["nonspecificity"] = f"{nonspecificity:.3f} (0 certain, 1 nothing known)"
-    run["dempster"] = dempster.__version__
-    run["Python"] = platform.python_version()
-    run["NumPy"] = np.__version__
-    run["SciPy"] = scipy.__version__
-    run["scikit-learn"] = sklearn.__version__
+    run |= {
+        "dempster": dempster.__version__,
+        "Python": platform.python_version(),
+        "NumPy": np.__version__,
+        "SciPy": scipy.__version__,
+        "scikit-learn": sklearn.__version__,
+    }
     if data.file_names:
         run["read from"] = data.file_names
     return run
