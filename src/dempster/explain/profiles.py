@@ -334,7 +334,7 @@ class Profile:
             if not self.statistics["present"][g].any():
                 continue
             best = strongest_features(self, g, int(n_features))
-            lines += [f"    {_format_feature(self, g, q)}" for q in best] or [
+            lines += [f"    {format_feature(self, g, q)}" for q in best] or [
                 "    like the rest"
             ]
         if len(self.groups) > MAX_SHOWN_GROUPS:
@@ -572,7 +572,9 @@ def strongest_features(profile: Profile, g: int, limit: int) -> list[int]:
     return order[strength[order] >= MIN_DELTA].tolist()
 
 
-def _format_feature(profile: Profile, g: int, q: int) -> str:
+def format_feature(
+    profile: Profile, g: int, q: int, *, with_p_value: bool = True
+) -> str:
     """Format a feature of a group.
 
     An example is ``petal length: 1.46 ± 0.17, rest 4.9 ± 0.82; lower in 100% of pairs``.
@@ -584,15 +586,15 @@ def _format_feature(profile: Profile, g: int, q: int) -> str:
     )
     text = f"{feature.label}: {_format_mean(feature, mean, std)}"
     text += f", rest {_format_mean(feature, rest, rest_std)}"
-    if not feature.attribute.is_number:
-        return f"{text} ({_format_p(p)})"
-    if abs(delta) < MIN_NARROWING and std <= (1 - MIN_NARROWING) * rest_std:
-        # The p-value is omitted, because the test compares only the location.
-        return f"{text}; narrower range"
-    direction = "higher" if delta > 0 else "lower"
-    return (
-        f"{text}; {direction} in {(1 + abs(delta)) / 2:.0%} of pairs ({_format_p(p)})"
-    )
+    if feature.attribute.is_number:
+        if abs(delta) < MIN_NARROWING and std <= (1 - MIN_NARROWING) * rest_std:
+            # The p-value is omitted, because the test compares only the location.
+            return f"{text}; narrower range"
+        direction = "higher" if delta > 0 else "lower"
+        text += f"; {direction} in {(1 + abs(delta)) / 2:.0%} of pairs"
+    if with_p_value:
+        text += f" ({_format_p(p)})"
+    return text
 
 
 def _format_mean(feature: Feature, mean: float, std: float) -> str:

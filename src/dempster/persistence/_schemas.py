@@ -25,10 +25,7 @@ _MASS_TOLERANCE = 1e-3  # tolerance for the sum of masses in single or double pr
 
 
 def _belief() -> tuple[Schema, ...]:
-    return (
-        Schema.from_arguments(FocalSets),
-        _mass_schema(MassFunctions),
-    )
+    return (Schema.from_arguments(FocalSets), _mass_schema(MassFunctions))
 
 
 def _partition() -> tuple[Schema, ...]:
@@ -51,9 +48,11 @@ def _mass_schema(kind: Any, **more: Any) -> Schema:
             values = masses.data
         else:
             check_array("masses", masses, ["n n_sets"], {"n_sets": len(family)})
-        if values.dtype.kind != "f" or not (values >= 0).all():
-            raise InvalidInputError("masses must be nonnegative and sum to one")
-        if n and np.abs(masses.sum(axis=1) - 1).max() > _MASS_TOLERANCE:
+        is_nonnegative = values.dtype.kind == "f" and (values >= 0).all()
+        if (
+            not is_nonnegative
+            or np.abs(masses.sum(axis=1) - 1).max(initial=0) > _MASS_TOLERANCE
+        ):
             raise InvalidInputError("masses must be nonnegative and sum to one")
         if index is not None and (isinstance(index, str) or len(index) != n):
             raise InvalidInputError(
@@ -92,14 +91,17 @@ def _dissimilarity() -> tuple[Schema, ...]:
         SparseSource,
     )
 
+    classes = (
+        CategoryEncoder,
+        DissimilarityInput,
+        GowerData,
+        GowerEncoder,
+        GraphInput,
+        References,
+    )
     return (
-        Schema.from_class(CategoryEncoder),
-        Schema.from_class(DissimilarityInput),
-        Schema.from_class(GowerData),
-        Schema.from_class(GraphInput),
-        Schema.from_class(References),
+        *map(Schema.from_class, classes),
         Schema.from_estimator(DissimilarityPCA),
-        Schema.from_class(GowerEncoder),
         Schema.from_arguments(AttributeSource, X="objects"),
         Schema.from_arguments(GowerSource),
         Schema.from_arguments(MatrixSource, D="matrix"),
@@ -118,17 +120,14 @@ def _networks() -> tuple[Schema, ...]:
 
     from dempster.cluster.evclus._torch_network import TorchNetwork
 
+    names = ("body", "layer", "coefficients", "matrix")
+
     def parts(network: TorchNetwork) -> dict[str, Any]:
-        names = ("body", "layer", "coefficients", "matrix")
         return {name: getattr(network, name) for name in names}
 
     def build(parts: dict[str, Any]) -> TorchNetwork:
         """Build the network on the CPU."""
-        check_names(
-            parts,
-            ("body", "layer", "coefficients", "matrix"),
-            ("body", "layer", "coefficients"),
-        )
+        check_names(parts, names, names[:-1])
         check_parts(
             parts,
             {
@@ -159,42 +158,35 @@ def _sklearn() -> tuple[Schema, ...]:
     from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
     from sklearn.svm import OneClassSVM
 
-    def build_search(parts: dict[str, Any]) -> NearestNeighbors:
-        """Fit the neighbor search again, because a file may contain invalid indices."""
-        check_names(parts, ("parameters", "points"))
-        return NearestNeighbors(**parts["parameters"]).fit(parts["points"])
+    def search_schema(kind: Any) -> Schema:
+        """Return the schema of a neighbor search.
 
-    def build_regressor(parts: dict[str, Any]) -> KNeighborsRegressor:
-        check_names(parts, ("parameters", "points", "targets", "columns"))
-        points = parts["points"]
-        if parts["columns"] is not None:
-            points = pd.DataFrame(points, columns=parts["columns"])
-        regressor = KNeighborsRegressor(**parts["parameters"])
-        return regressor.fit(points, parts["targets"])
+        It is fitted again when it is loaded, because a file may contain invalid indices.
+        """
+        names = ("parameters", "points", "targets", "columns")
+
+        def parts(search: Any) -> dict[str, Any]:
+            state = vars(search)
+            stored = ("_fit_X", "_y", "feature_names_in_")
+            values = (search.get_params(deep=False), *map(state.get, stored))
+            return dict(zip(names, values, strict=True))
+
+        def build(parts: dict[str, Any]) -> Any:
+            check_names(parts, names, names[:2])
+            points = parts["points"]
+            if parts.get("columns") is not None:
+                points = pd.DataFrame(points, columns=parts["columns"])
+            return kind(**parts["parameters"]).fit(points, parts.get("targets"))
+
+        return Schema(kind, parts, build)
 
     scalers = (StandardScaler, MinMaxScaler, RobustScaler)
     plain = (LogisticRegression, LinearDiscriminantAnalysis, GaussianMixture, *scalers)
     return (
         *map(Schema.from_estimator, plain),
         Schema.from_estimator(OneClassSVM, _check_vectors),
-        Schema(
-            NearestNeighbors,
-            lambda found: {
-                "parameters": found.get_params(deep=False),
-                "points": vars(found)["_fit_X"],
-            },
-            build_search,
-        ),
-        Schema(
-            KNeighborsRegressor,
-            lambda found: {
-                "parameters": found.get_params(deep=False),
-                "points": vars(found)["_fit_X"],
-                "targets": vars(found)["_y"],
-                "columns": vars(found).get("feature_names_in_"),
-            },
-            build_regressor,
-        ),
+        search_schema(NearestNeighbors),
+        search_schema(KNeighborsRegressor),
         Schema.from_arguments(Pipeline),
     )
 

@@ -25,14 +25,7 @@ from dempster.persistence.container import CELL_KINDS, Reader
 from dempster.persistence.schema import schema_for, schema_named
 
 _BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
-_SPARSE_CLASSES = (
-    "csr_array",
-    "csc_array",
-    "coo_array",
-    "csr_matrix",
-    "csc_matrix",
-    "coo_matrix",
-)
+_SPARSE_CLASSES = ("csr_array", "csc_array", "csr_matrix", "csc_matrix")
 _PANDAS_CLASSES = ("RangeIndex", "MultiIndex", "CategoricalIndex", "Index", "Series")
 # Values of these types are written at each occurrence. Other values are written once, and then
 # referenced.
@@ -83,11 +76,12 @@ class Encoder:
                 for part, content in schema.parts(value).items()
             }
             return self._append({"class": name, "parts": parts})
-        if type(value) is tuple:
+        kind = type(value)
+        if kind is tuple:
             return {"tuple": self.encode(list(value), where)}
-        if type(value) in (set, frozenset):
-            return {type(value).__name__: self.encode(sorted(value, key=repr), where)}
-        if type(value) is dict:
+        if kind in (set, frozenset):
+            return {kind.__name__: self.encode(sorted(value, key=repr), where)}
+        if kind is dict:
             head, _, last = where.rpartition(".")
             pairs = []
             for key, part in value.items():
@@ -145,9 +139,11 @@ class Encoder:
             for name, tensor in network.state_dict().items()
         }
         self.weights.append(save(weights))
-        number = len(self.weights) - 1
-        kind = type(network).__name__
-        return {"network": number, "class": kind, "layers": _name_layers(network)}
+        return {
+            "network": len(self.weights) - 1,
+            "class": type(network).__name__,
+            "layers": _name_layers(network),
+        }
 
 
 def _explain_type(value: Any) -> str:
@@ -259,11 +255,10 @@ def _encode_value(value: Any) -> dict[str, Any] | None:
         return {"seed sequence": {name: getattr(value, name) for name in names}}
     if kind is np.random.RandomState:
         return {"random state": value.get_state(legacy=False)}
-    if (
-        kind is np.random.Generator
-        and type(value.bit_generator).__name__ in _BIT_GENERATORS
-    ):
-        return {"generator": value.bit_generator.state}
+    if kind is np.random.Generator:
+        state = value.bit_generator.state
+        if state["bit_generator"] in _BIT_GENERATORS:
+            return {"generator": state}
     if kind.__module__.split(".")[0] == "pandas":
         return _encode_pandas(value)
     return _encode_sparse(value)
@@ -271,6 +266,7 @@ def _encode_value(value: Any) -> dict[str, Any] | None:
 
 def _decode_value(parts: dict[str, Any]) -> Any:
     import pandas as pd
+    from scipy import sparse
 
     match parts:
         case {"pandas": str(kind), **arguments} if kind in _PANDAS_CLASSES:
@@ -299,7 +295,10 @@ def _decode_value(parts: dict[str, Any]) -> Any:
         case {"sparse": str(kind), "content": content, "shape": shape} if (
             kind in _SPARSE_CLASSES
         ):
-            return _decode_sparse(kind, content, shape)
+            matrix = getattr(sparse, kind)(content, shape=shape)
+            # With wrong indices, SciPy would read beyond the arrays.
+            matrix.check_format(full_check=True)
+            return matrix
     raise InvalidInputError(f"unknown type of value: {', '.join(map(str, parts))}")
 
 
@@ -329,24 +328,10 @@ def _decode_generator(state: dict[str, Any], is_legacy: bool) -> Any:
 
 def _encode_sparse(value: Any) -> dict[str, Any] | None:
     kind = type(value).__name__
-    content: tuple[Any, ...]
     if kind not in _SPARSE_CLASSES:
         return None
-    if value.format == "coo":
-        content = (value.data, (value.row, value.col))
-    else:
-        content = (value.data, value.indices, value.indptr)
+    content = (value.data, value.indices, value.indptr)
     return {"sparse": kind, "content": content, "shape": tuple(map(int, value.shape))}
-
-
-def _decode_sparse(kind: str, content: tuple[Any, ...], shape: tuple[int, ...]) -> Any:
-    from scipy import sparse
-
-    matrix = getattr(sparse, kind)(content, shape=shape)
-    if matrix.format != "coo":
-        # With wrong indices, SciPy would read beyond the arrays.
-        matrix.check_format(full_check=True)
-    return matrix
 
 
 def _encode_pandas(value: Any) -> dict[str, Any] | None:
@@ -354,6 +339,7 @@ def _encode_pandas(value: Any) -> dict[str, Any] | None:
     import pandas as pd
 
     arguments: dict[str, Any]
+    kind = type(value).__name__
     if isinstance(value, pd.Timestamp):
         zone = None if value.tz is None else str(value.tz)
         return {"Timestamp": value.isoformat(), "unit": value.unit, "zone": zone}
@@ -362,11 +348,15 @@ def _encode_pandas(value: Any) -> dict[str, Any] | None:
     elif isinstance(value, pd.MultiIndex):
         codes = [np.asarray(code) for code in value.codes]
         arguments = {"levels": list(value.levels), "codes": codes}
-        return {"pandas": "MultiIndex", **arguments, "names": tuple(value.names)}
+        return {"pandas": kind, **arguments, "names": tuple(value.names)}
     elif isinstance(value, pd.CategoricalIndex):
-        arguments = {"data": list(value), "categories": value.categories}
-        arguments["ordered"] = bool(value.ordered)
+        arguments = {
+            "data": list(value),
+            "categories": value.categories,
+            "ordered": bool(value.ordered),
+        }
     elif isinstance(value, pd.DatetimeIndex):
+        kind = "Index"
         arguments = {"data": value.asi8, "dtype": str(value.dtype)}  # times in UTC
     elif type(value) is pd.Index and (
         value.dtype.kind in "biufcO" or str(value.dtype) in ("str", "string")
@@ -374,8 +364,7 @@ def _encode_pandas(value: Any) -> dict[str, Any] | None:
         cells: Any = value.to_numpy()
         if cells.dtype == object:
             cells = [None if cell is pd.NA else cell for cell in value]
-        dtype = str(value.dtype)
-        arguments = {"data": cells, "dtype": dtype, "tupleize_cols": False}
+        arguments = {"data": cells, "dtype": str(value.dtype), "tupleize_cols": False}
     elif isinstance(value, pd.Series):
         arguments = {"data": value.to_numpy(), "index": value.index}
     elif type(value) is pd.DataFrame:
@@ -383,7 +372,6 @@ def _encode_pandas(value: Any) -> dict[str, Any] | None:
         return {"DataFrame": columns, "index": value.index, "columns": value.columns}
     else:
         return None
-    kind = "Index" if isinstance(value, pd.DatetimeIndex) else type(value).__name__
     return {"pandas": kind, **arguments, "name": value.name}
 
 

@@ -210,13 +210,7 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
     ('FocalSets', 1)
     """
     with open_container(as_file(path)) as reader:
-        header = reader.header
-        versions = {
-            name: header.get(name)
-            for name in ("version", "library", "python", "numpy", "scikit-learn")
-        }
-        return {
-            "kind": str(header.get("kind")).rpartition(".")[2],
-            **versions,
-            "bytes": reader.size,
-        }
+        names = ("kind", "version", "library", "python", "numpy", "scikit-learn")
+        found = {name: reader.header.get(name) for name in names}
+        found["kind"] = str(found["kind"]).rpartition(".")[2]
+        return {**found, "bytes": reader.size}

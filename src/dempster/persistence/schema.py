@@ -213,10 +213,7 @@ class Schema:
             check_names(parts, ("parameters", "fitted"))
             parameters = parts["parameters"]
             fitted = parts["fitted"]
-            if not isinstance(parameters, dict) or not isinstance(fitted, dict):
-                raise InvalidInputError(
-                    "parameters and fitted attributes must be dictionaries"
-                )
+            check_parts(parts, {"parameters": dict, "fitted": dict})
             check_names(parameters, kind._get_param_names(), required=())
             estimator: Any = kind(**parameters)
             if not fitted:
@@ -315,9 +312,7 @@ def check_array(
     else:
         kinds = np.dtype(cells).kind
         contents = cells
-    expected = (
-        f"an array of {contents} of shape ({', '.join(words)}{',' * (len(words) == 1)})"
-    )
+    expected = f"an array of {contents} of shape ({', '.join(words)})"
     is_array = (
         isinstance(value, np.ndarray)
         and n_axes == len(words)

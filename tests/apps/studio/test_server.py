@@ -266,7 +266,8 @@ def test_answers_change_the_question_and_the_run(tab):
     taught = tab.cluster(source, clusters=4, learn=True)
     assert taught["origin"] == "all objects, 1 answer"
     compared = tab.get(f"/compare?before={run['id']}&after={taught['id']}").json()
-    assert np.sum(compared["table"]) == 400
+    assert compared["n"] == 400
+    assert sum(flow["n"] for flow in compared["flows"]) == compared["moved"]
     assert 0.5 < compared["index"] <= 1
     assert tab.post("/answers/undo").json()["n"] == 0
     loaded = tab.ask("PUT", "/answers/file", content=saved).json()

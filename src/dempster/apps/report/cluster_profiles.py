@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 from sklearn.feature_selection import f_classif
 
-from dempster._text import format_number, one_line
+from dempster._text import one_line
 from dempster.apps.report.report_input import ReportInput
 from dempster.explain import Profile, profile
-from dempster.explain.profiles import MIN_NARROWING, strongest_features
+from dempster.explain.profiles import format_feature, strongest_features
 from dempster.partition import CredalPartition
 
 MAX_LISTED_PAIRS = 12
@@ -23,11 +23,6 @@ MAX_PROFILE_ROWS = 250_000
 MIN_PROFILE_ROWS = 2_000
 MIN_CLUSTER_ROWS = 20
 MAX_PROFILE_COLUMNS = 1_000
-# lower limits of Cliff's delta for medium and large effects (Romano et al., 2006)
-_MEDIUM = 0.33
-_LARGE = 0.474
-_SHARE_WORDS = {"higher": "more often", "lower": "less often"}
-_DATE_WORDS = {"higher": "later", "lower": "earlier"}
 _N_SEPARATING = 50  # number of attributes to compare for pairs of clusters
 _MAX_SET_SIZE = (
     4  # objects that are ambiguous between more clusters are not counted for pairs
@@ -56,45 +51,12 @@ class ClusterProfiles:
         """Return the positions of the typical objects of group ``g``."""
         return [int(self.rows[i]) for i in self.profile.groups[g].typical]
 
-    def differences(self, g: int, limit: int) -> list[tuple[str, str, str, str]]:
-        """Return the attributes in which group ``g`` differs most from the remaining objects.
-
-        Each entry contains the label of the attribute, a phrase such as "clearly lower", and the
-        mean of the attribute in the group and in the remaining objects, as text.
-        """
-        if not self.profile.statistics["present"][g].any():
-            return []
+    def differences(self, g: int, limit: int) -> list[str]:
+        """Describe the attributes in which group ``g`` differs most from the remaining objects."""
         return [
-            self._describe_difference(g, q)
+            format_feature(self.profile, g, q, with_p_value=False)
             for q in strongest_features(self.profile, g, limit)
         ]
-
-    def _describe_difference(self, g: int, q: int) -> tuple[str, str, str, str]:
-        feature = self.profile.features[q]
-        attribute = feature.attribute
-        at = {
-            name: float(values[g, q])
-            for name, values in self.profile.statistics.items()
-        }
-        delta = float(np.nan_to_num(at["delta"]))
-        value = attribute.format(at["mean"])
-        rest = attribute.format(at["rest"])
-        direction = "higher" if delta > 0 else "lower"
-        if not attribute.is_number:
-            words = _SHARE_WORDS[direction]
-        elif abs(delta) < _LARGE and at["std"] <= (1 - MIN_NARROWING) * at["rest_std"]:
-            words = "in a narrow range"
-            value += f" ± {format_number(at['std'], 2)}"
-            rest += f" ± {format_number(at['rest_std'], 2)}"
-        else:
-            words = direction
-            if attribute.kind == "date":
-                words = _DATE_WORDS[direction]
-            if abs(delta) >= _LARGE:
-                words = f"clearly {words}"
-            elif abs(delta) < _MEDIUM:
-                words = f"slightly {words}"
-        return feature.label, words, value, rest
 
     def strongest(self, limit: int) -> list[int]:
         """Return the features that differ most between the clusters, in the order of the table."""

@@ -23,6 +23,7 @@ from dempster.apps.report.report_input import (
     is_numeric,
     to_frame,
 )
+from dempster.data.blocks import sample_rows
 from dempster.dissimilarity.views import joined_views
 from dempster.explain import (
     CredalSilhouette,
@@ -35,7 +36,6 @@ from dempster.explain import (
     retention_curve,
     stability,
 )
-from dempster.explain.inputs import select_rows
 from dempster.explain.resamples import Resampling
 from dempster.explain.scores import count_pairs, match_one_to_one, validate_classes
 from dempster.model_selection import NumberOfClusters
@@ -97,10 +97,7 @@ class Facts:
     @property
     def number(self) -> NumberOfClusters | None:
         """Support for each number of clusters; None if the number was not estimated."""
-        number = getattr(self.data.model, "number_", None)
-        if isinstance(number, NumberOfClusters):
-            return number
-        return None
+        return getattr(self.data.model, "number_", None)
 
 
 def _labelled_objects(data: ReportInput) -> tuple[CredalPartition, Any]:
@@ -109,11 +106,9 @@ def _labelled_objects(data: ReportInput) -> tuple[CredalPartition, Any]:
     y = reorder_like(data.y, data.index)
     if isinstance(y, pd.Series) and len(y) == len(partition) and y.hasnans:
         known = np.flatnonzero(y.notna())
-        if not len(known):
-            return partition, None
         y = y.iloc[known]
         partition = partition[known]
-    if y is None:
+    if y is None or not len(y):
         return partition, None
     return partition, validate_classes(y, partition)
 
@@ -199,31 +194,30 @@ class Explainer:
     ) -> tuple[ObjectExplanation, Callable[[int], str]]:
         """Return the explanation of object ``i``, and a function from its positions to names."""
         data = self._data
-        if data.is_pairwise:
-            options: dict[str, Any] = {"attributes": data.frame}
-        else:
-            options = {"feature_names": data.features}
         if data.model is not None:
+            options: dict[str, Any] = {"feature_names": data.features}
+            if data.is_pairwise:
+                options = {"attributes": data.frame}
             explanation = explain_object(
                 data.model, data.X, i, changes=changes, **options
             )
             return explanation, data.object_name
         if data.is_pairwise:
             explanation = explain_object(
-                data.partition, data.X, i, metric="precomputed", **options
+                data.partition,
+                data.X,
+                i,
+                metric="precomputed",
+                attributes=data.frame,
             )
             return explanation, data.object_name
-        n = len(data.partition)
         table = data.frame
         if data.clustered is not None:
             table = to_frame(data.X)
-        if n <= MAX_COMPARED_OBJECTS:
-            return explain_object(
-                data.partition, table, i, changes=False
-            ), data.object_name
-        sample = np.random.default_rng(0).choice(n, MAX_COMPARED_OBJECTS, replace=False)
-        rows = np.union1d(sample, i)
-        frame = select_rows(table, rows).reset_index(drop=True)
+        assert table is not None
+        rows = sample_rows(len(table), MAX_COMPARED_OBJECTS, 0)
+        rows = np.union1d(rows, i)
+        frame = table.iloc[rows].reset_index(drop=True)
         at = int(np.searchsorted(rows, i))
         explanation = explain_object(data.partition[rows], frame, at, changes=False)
         return explanation, lambda j: data.object_name(rows[j])
@@ -293,7 +287,7 @@ def _find_units(scaled: Any, names: Sequence[str], frame: pd.DataFrame) -> Units
 def _fit_line(scaled: np.ndarray, own: np.ndarray) -> tuple[float, float] | None:
     """Return shift and factor of own = shift + factor * scaled, or None if it is not linear."""
     is_finite = np.isfinite(scaled) & np.isfinite(own)
-    if is_finite.sum() < 2:
+    if not is_finite.any():
         return None
     x = scaled[is_finite]
     y = own[is_finite]
@@ -414,8 +408,9 @@ def _add_stability(
 ) -> None:
     n = len(data.partition)
     n_clusters = data.partition.n_clusters
+    rows = np.arange(n)
     if isinstance(requested, Stability):
-        _match_clusters(trust, data, requested, np.arange(n))
+        _match_clusters(trust, data, requested, rows)
         return
     reason = None
     if not requested:
@@ -429,7 +424,6 @@ def _add_stability(
     if reason is not None:
         trust.left_out.append(f"Stability was not computed, because {reason}.")
         return
-    rows = np.arange(n)
     X = data.table
     fit_params = dict(data.fit_params)
     size = max(MAX_RESAMPLED_OBJECTS, 10 * n_clusters)

@@ -14,6 +14,7 @@ import numpy as np
 from matplotlib.ticker import MaxNLocator
 
 from dempster._types import ArrayLike
+from dempster.apps.report.facts import Counts
 from dempster.plot.palette import PALETTE
 
 _VOID = {"input", "meta", "wbr"}
@@ -83,7 +84,6 @@ def _figure(description: str, *content: Any) -> Html:
     return tag("figure", *content, tag("figcaption", f"{description}."))
 
 
-_MIN_SEARCHED_ROWS = 8
 _N_SHOWN_ROWS = 10
 
 
@@ -141,12 +141,10 @@ def table(
 
 def _tools(name: str, n_rows: int) -> Html | None:
     """Return a search field and a button that shows all rows; None for a short table."""
-    if n_rows < _MIN_SEARCHED_ROWS:
+    if n_rows <= _N_SHOWN_ROWS:
         return None
     field = tag("input", type="search", data_table=name, autocomplete="off")
-    more = None
-    if n_rows > _N_SHOWN_ROWS:
-        more = button(f"Show all {n_rows:,}", data_more=name, data_number=n_rows)
+    more = button(f"Show all {n_rows:,}", data_more=name, data_number=n_rows)
     status = tag("span", "", class_="found", id=f"{name}-found", role="status")
     return tag(
         "div", tag("label", "Search ", field), more, status, class_="tools", hidden=True
@@ -199,10 +197,14 @@ def swatch(clusters: Sequence[int]) -> Html:
     )
 
 
-def answer_bar(certain: int, ambiguous: int, outliers: int) -> Html:
+def answer_bar(counts: Counts) -> Html:
     """Return a bar with the shares of certain objects, ambiguous objects and outliers."""
-    numbers = {"certain": certain, "ambiguous": ambiguous, "outlying": outliers}
-    scale = 1000 / max(sum(numbers.values()), 1)
+    numbers = {
+        "certain": counts.n_certain,
+        "ambiguous": counts.n_ambiguous,
+        "outlying": counts.n_outliers,
+    }
+    scale = 1000 / counts.n_objects
     x = 0.0
     parts = []
     for name, number in numbers.items():
@@ -210,7 +212,10 @@ def answer_bar(certain: int, ambiguous: int, outliers: int) -> Html:
             width = max(scale * number, 2)
             parts.append(_rect(x, width, 14, class_=f"bar-{name}"))
         x += scale * number
-    label = f"{certain:,} certain, {ambiguous:,} ambiguous, {outliers:,} outliers"
+    label = (
+        f"{counts.n_certain:,} certain, {counts.n_ambiguous:,} ambiguous, "
+        f"{counts.n_outliers:,} outliers"
+    )
     return _svg("answer-bar", 1000, 14, label, parts, preserveAspectRatio="none")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import datetime
 import hashlib
-import inspect
 import platform
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -51,15 +50,6 @@ from dempster.cluster.conformal import MIN_STABILITY
 from dempster.plot import DendrogramDisplay
 
 _STATIC = Path(__file__).parent / "static"
-_SECTIONS = {
-    "map-section": "Map",
-    "clusters": "Clusters",
-    "layers": "Layers",
-    "doubt": "Doubtful objects",
-    "sets": "Sets with a guarantee",
-    "trust": "Reliability",
-    "repeat": "Reproduce",
-}
 
 
 def render_page(facts: Facts, title: str) -> str:
@@ -68,18 +58,16 @@ def render_page(facts: Facts, title: str) -> str:
     coordinates = facts.coordinates
     conformal = facts.data.conformal
     listed = list(caveats(facts))
-    sections = {
-        "map-section": coordinates and _map_section(facts, coordinates),
-        "clusters": _clusters_section(facts),
-        "layers": _layers_section(facts) if facts.layers else None,
-        "doubt": _doubt_section(facts),
-        "sets": conformal and _sets_section(conformal),
-        "trust": _trust_section(facts, listed),
-        "repeat": _repeat_section(facts),
-    }
-    sections = {
-        name: content for name, content in sections.items() if content is not None
-    }
+    sections: list[tuple[str, str, Any]] = [
+        ("map-section", "Map", coordinates and _map_section(facts, coordinates)),
+        ("clusters", "Clusters", _clusters_section(facts)),
+        ("layers", "Layers", facts.layers and _layers_section(facts)),
+        ("doubt", "Doubtful objects", _doubt_section(facts)),
+        ("sets", "Sets with a guarantee", conformal and _sets_section(conformal)),
+        ("trust", "Reliability", _trust_section(facts, listed)),
+        ("repeat", "Reproduce", _repeat_section(facts)),
+    ]
+    sections = [section for section in sections if section[-1]]
     advice = None
     if listed:
         link = tag("a", format_count(len(listed), "limitation"), href="#caveats")
@@ -98,7 +86,7 @@ def render_page(facts: Facts, title: str) -> str:
         policy=policy,
         title=title,
         style=Html(style),
-        links=[tag("a", _SECTIONS[name], href=f"#{name}") for name in sections],
+        links=[tag("a", heading, href=f"#{name}") for name, heading, _ in sections],
         summary=f"{describe_run(facts)} {describe_outcome(facts)}",
         n_certain=f"{counts.n_certain:,}",
         n_ambiguous=f"{counts.n_ambiguous:,}",
@@ -106,19 +94,18 @@ def render_page(facts: Facts, title: str) -> str:
         share_certain=format_share(counts.n_certain, counts.n_objects),
         share_ambiguous=format_share(counts.n_ambiguous, counts.n_objects),
         share_outliers=format_share(counts.n_outliers, counts.n_objects),
-        answer_bar=answer_bar(counts.n_certain, counts.n_ambiguous, counts.n_outliers),
+        answer_bar=answer_bar(counts),
         advice=advice,
-        sections=[_section(name, content) for name, content in sections.items()],
+        sections=[_section(*section) for section in sections],
         version=dempster.__version__,
-        date=f"{datetime.date.today()}",
+        date=datetime.date.today(),
         data=coordinates and _encode(pack_coordinates(facts.data, coordinates)),
         script=Html(script),
     )
     return f"<!doctype html>\n{page}\n"
 
 
-def _section(name: str, content: Any) -> Html:
-    heading = _SECTIONS[name]
+def _section(name: str, heading: str, content: Any) -> Html:
     return tag("section", tag("h2", heading), content, id=name, aria_label=heading)
 
 
@@ -302,20 +289,13 @@ def _cluster_card(facts: Facts, profiles: ClusterProfiles, cluster: int) -> Html
     size = format_count(certain)
     if possible > certain:
         size += f", {possible - certain:,} more possible"
-    differences = []
-    for label, words, value, rest in profiles.differences(cluster, N_CARD_ATTRIBUTES):
-        mean = tag("span", value, class_="value")
-        others = tag("span", f" (rest {rest})", class_="quiet")
-        differences.append(
-            tag("li", tag("strong", tag("bdi", label)), f" {words}: ", mean, others)
-        )
     typical = None
     if not certain:
         body = tag("p", "This cluster has no certain object.")
     else:
-        body = (
-            tag("ul", differences) if differences else tag("p", "Similar to the rest.")
-        )
+        differences = profiles.differences(cluster, N_CARD_ATTRIBUTES)
+        items = [tag("li", text) for text in differences or ["like the rest"]]
+        body = tag("ul", items)
         links = [_object_link(facts, i, 28) for i in profiles.typical(cluster)]
         names = [part for link in links for part in (", ", link)][1:] or "–"
         typical = tag("p", "Typical: ", names, class_="quiet typical")
@@ -381,17 +361,15 @@ def _layers_section(facts: Facts) -> list[Any]:
         Column("Ambiguous", "number"),
         Column("Share", "number"),
     ]
-    rows = []
-    for counts in (facts.counts, *facts.layers):
-        numbers = counts.n_certain, counts.n_ambiguous, counts.n_outliers
-        rows.append(
-            [
-                counts.n_clusters,
-                answer_bar(*numbers),
-                counts.n_ambiguous,
-                format_share(counts.n_ambiguous, counts.n_objects),
-            ]
-        )
+    rows = [
+        [
+            counts.n_clusters,
+            answer_bar(counts),
+            counts.n_ambiguous,
+            format_share(counts.n_ambiguous, counts.n_objects),
+        ]
+        for counts in (facts.counts, *facts.layers)
+    ]
     c = facts.counts.n_clusters
     names = [short_name(str(name), 10) for name in facts.data.partition.frame]
     drawn = DendrogramDisplay(tree=facts.data.partition.merge_tree, names=names)
@@ -571,10 +549,7 @@ def _verdict_cards(texts: Mapping[str, str]) -> Html:
 
 def _trust_section(facts: Facts, listed: Sequence[str]) -> list[Any]:
     """Return verdicts on the reliability of the partition, charts and caveats."""
-    body = [tag("p", "No measure could be computed.")]
-    texts = verdicts(facts)
-    if texts:
-        body = [_verdict_cards(texts)]
+    body = [_verdict_cards(verdicts(facts))]
     charts = []
     number = facts.number
     if number is not None and len(number) > 1:
@@ -607,8 +582,7 @@ def _trust_section(facts: Facts, listed: Sequence[str]) -> list[Any]:
             limits=(min(0.0, float(kept.quality.min())), 1.0),
         )
         charts.append(chart)
-    if charts:
-        body.append(tag("div", charts, class_="charts"))
+    body.append(tag("div", charts, class_="charts"))
     if listed:
         limitations = tag(
             "ul", [tag("li", caveat) for caveat in listed], class_="caveats"
@@ -691,28 +665,16 @@ def _entries(entries: dict[str, str]) -> Html:
 
 
 def _settings(data: ReportInput) -> Html | None:
-    """Return the parameters that the user set or the method chose."""
-    model = data.model
+    """Return the parameters of the method, with the reasons for those that it chose."""
     metadata = data.partition.metadata
-    parameters = metadata.get("parameters", {})
-    if hasattr(model, "get_params"):
-        parameters = model.get_params(deep=False)
-    if not parameters:
-        return None
-    defaults = {}
-    if model is not None:
-        signature = inspect.signature(type(model)).parameters
-        defaults = {name: parameter.default for name, parameter in signature.items()}
     choices = metadata.get("choices", {})
     entries = {}
-    for name, value in parameters.items():
-        text = _format_setting(value)
-        default = defaults.get(name, inspect.Parameter.empty)
+    for name, value in metadata.get("parameters", {}).items():
+        entries[name] = _format_setting(value)
         if name in choices:
-            reason = short_name(choices[name], MAX_CHOICE_CHARACTERS)
-            entries[name] = f"{text}: {reason}"
-        elif repr(value) != repr(default):
-            entries[name] = text
+            entries[name] += f": {short_name(choices[name], MAX_CHOICE_CHARACTERS)}"
+    if not entries:
+        return None
     return tag("div", tag("h3", "Settings"), _entries(entries), id="settings")
 
 
@@ -746,8 +708,6 @@ def _describe_run(facts: Facts) -> dict[str, str]:
 
 
 def _format_setting(value: Any) -> str:
-    if isinstance(value, np.ndarray):
-        return f"array of shape {value.shape}"
     if isinstance(value, np.random.RandomState | np.random.Generator):
         return f"{type(value).__name__} with unknown state"
     if not isinstance(value, str):

@@ -404,13 +404,11 @@ def to_frame(table: TableLike) -> pd.DataFrame:
     if hasattr(table, "iloc"):
         frame = table.copy(deep=False)
     elif hasattr(table, "columns"):
-        frame = pd.concat(
-            [pd.Series(table[name].to_numpy()) for name in table.columns], axis=1
-        )
+        columns = [pd.Series(table[name].to_numpy()) for name in table.columns]
+        frame = pd.concat(columns, axis=1)
     else:
         frame = pd.DataFrame(np.asarray(table).reshape(len(table), -1))
-        if frame.shape[1] and all(dtype.kind == "O" for dtype in frame.dtypes):
-            frame = frame.infer_objects()
+        frame = frame.infer_objects()
     if frame.shape[1] == 0:
         raise InvalidParameterError("table", must="have at least one column, got none")
     if names is None:

@@ -117,9 +117,7 @@ def _judge_stability(facts: Facts) -> tuple[str, str] | None:
         "the refits."
     )
     if weak:
-        clusters = join_words(weak[:MAX_LISTED_CLUSTERS])
-        if len(weak) > MAX_LISTED_CLUSTERS:
-            clusters += f" and {len(weak) - MAX_LISTED_CLUSTERS} more"
+        clusters = join_some(weak, MAX_LISTED_CLUSTERS)
         text += (
             f" Do not rely on {clusters}: less than {_UNSTABLE:.0%} of the objects are common to "
             "the cluster and to its counterparts in the refits."

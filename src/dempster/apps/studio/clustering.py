@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster._errors import InvalidInputError
 from dempster._text import format_count, to_plain
 from dempster.apps.map import pack
 from dempster.apps.methods import METHODS, default_method, method_names, parse_value
@@ -20,7 +20,6 @@ from dempster.apps.studio.routing import parse_integer, route
 from dempster.apps.studio.saving import save_run, save_session
 from dempster.apps.studio.sessions import Run, Session, Source
 
-MAX_CENTERS = 100
 MAX_MAIN_PARAMETERS = 4
 _OTHER_INPUT_METHODS = ("secm", "wmvec")  # methods for images and for several tables
 _LOCAL_PARAMETERS = (
@@ -72,13 +71,13 @@ def list_methods() -> list[Json]:
 
 def _describe_method(name: str) -> Json:
     info = METHODS[name]
-    parameters = [p for p in info.parameters if p.name not in _HIDDEN_PARAMETERS]
     # The parameter metric is hidden if it allows "precomputed", because the studio clusters tables
     # only.
     parameters = [
         p
-        for p in parameters
-        if p.name != "metric" or (p.choices and "precomputed" not in p.choices)
+        for p in info.parameters
+        if p.name not in _HIDDEN_PARAMETERS
+        and (p.name != "metric" or (p.choices and "precomputed" not in p.choices))
     ]
     order = {main: k for k, main in enumerate(_MAIN_PARAMETERS)}
     parameters.sort(key=lambda p: order.get(p.name, len(order)))
@@ -120,10 +119,14 @@ def build_recipe(
     for name in [*columns, *categories]:
         if name not in source.table.columns:
             raise InvalidInputError(f"there is no column '{name}'")
-    path = None
+    constraints = None
     if answers:
-        path = str(session.new_file("answers.csv"))
-        write_answers(path, answers, source.table.index)
+        path = session.new_file("answers.csv")
+        path.write_text(format_answers(answers, source.table.index), encoding="utf-8")
+        constraints = str(path)
+    clusters: int | str = "auto"
+    if params.get("clusters", clusters) != clusters:
+        clusters = parse_integer(params, "clusters")
     options = source.options
     return Recipe(
         files=(str(source.path),),
@@ -136,42 +139,28 @@ def build_recipe(
         scale=params.get("scale", "auto"),
         missing=str(params.get("missing") or "refuse"),
         method=str(params.get("method") or "auto"),
-        clusters=_parse_clusters(params),
+        clusters=clusters,
         seed=parse_integer({"seed": params.get("seed") or 0}, "seed"),
         parameters=_parse_parameters(params.get("parameters") or {}),
-        constraints=path,
+        constraints=constraints,
     )
 
 
-def _parse_clusters(params: Json) -> int | str:
-    if params.get("clusters") in (None, "", "auto"):
-        return "auto"
-    return parse_integer(params, "clusters")
-
-
 def _parse_parameters(fields: Json) -> Json:
-    """Return the parameters entered on the page.
-
-    Empty fields are omitted, so that defaults are used.
-    """
+    """Return the parameters entered on the page, which sends no empty fields."""
     parameters = {}
     for name, value in fields.items():
-        if isinstance(value, str):
-            value = value.strip()
-        if value in ("", None):
-            continue
         if name in _LOCAL_PARAMETERS:
             raise InvalidInputError(f"parameters: {name} cannot be set in the studio")
         parameters[name] = parse_value(value) if isinstance(value, str) else value
     return parameters
 
 
-def write_answers(
-    path: str | Path, answers: Sequence[tuple[int, int, str]], names: Any
-) -> None:
-    """Write answers about pairs to a CSV file with the columns object, other and answer."""
+def format_answers(answers: Sequence[tuple[int, int, str]], names: Any) -> str:
+    """Return answers about pairs as CSV with the columns object, other and answer."""
     rows = [(names[first], names[second], answer) for first, second, answer in answers]
-    pd.DataFrame(rows, columns=["object", "other", "answer"]).to_csv(path, index=False)
+    table = pd.DataFrame(rows, columns=["object", "other", "answer"])
+    return table.to_csv(index=False)
 
 
 # ---- runs ----------------------------------------------------------------------------------------
@@ -191,10 +180,6 @@ def _start_run(session: Session, params: Json) -> Json:
         source = _write_rows(session, rows)
         origin = f"{len(rows):,} selected objects"
     if params.get("start") is not None:
-        if len(rows) < len(table):
-            raise InvalidInputError(
-                "a run on a selection cannot start from belief peaks, which come from all objects"
-            )
         params, origin = _start_from_peaks(session, params)
     answers = []
     if params.get("learn"):
@@ -203,9 +188,7 @@ def _start_run(session: Session, params: Json) -> Json:
     if answers:
         origin += f", {format_count(len(answers), 'answer')}"
     session.settings = {
-        name: value
-        for name, value in params.items()
-        if name not in ("session", "only", "start")
+        name: params[name] for name in params.keys() - {"session", "only", "start"}
     }
     session.n_runs += 1
     number = str(session.n_runs)
@@ -260,15 +243,10 @@ def _start_from_peaks(session: Session, params: Json) -> tuple[Json, str]:
     if session.peaks is None:
         raise InvalidInputError("find the belief peaks first")
     values = session.peaks["values"]
-    centers = list(params["start"])
-    if not 1 <= len(centers) <= MAX_CENTERS or not all(
-        0 <= i < len(values) for i in centers
-    ):
-        raise InvalidParameterError(
-            "start", f"the positions of 1 to {MAX_CENTERS} objects", centers
-        )
     prominence = session.peaks["belief"] * session.peaks["delta"]
-    centers.sort(key=lambda i: -prominence[i])
+    centers = sorted(params["start"], key=lambda i: -prominence[i])
+    if not centers:
+        raise InvalidInputError("select at least one belief peak")
     settings = {
         **session.peaks["settings"],
         "method": params.get("method"),

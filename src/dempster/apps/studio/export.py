@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from starlette.responses import Response
 
 from dempster._errors import InvalidInputError
@@ -14,12 +15,10 @@ from dempster.apps.recipe import Recipe, TableModel, reweight_sets
 from dempster.apps.recipe.model import WEIGHTS
 from dempster.apps.studio.errors import BadRequestError
 from dempster.apps.studio.jobs import Json
-from dempster.apps.studio.routing import download, route, run_route
+from dempster.apps.studio.routing import CSV, download, route, run_route
 from dempster.apps.studio.sessions import Run, Session
 from dempster.io import write_partition
 from dempster.persistence import save
-
-_CSV = "text/csv; charset=utf-8"
 
 
 def _stem(run: Run) -> str:
@@ -83,21 +82,19 @@ def _answers(run: Run, params: Json) -> Response:
     """Return the answers about pairs that a run used, as a CSV file."""
     if run.recipe.constraints is None:
         raise InvalidInputError("this run used no answers")
-    return download(Path(run.recipe.constraints).read_bytes(), "answers.csv", _CSV)
+    return download(Path(run.recipe.constraints).read_bytes(), "answers.csv", CSV)
 
 
 def _selection(session: Session, params: Json) -> Response:
     """Return the selected rows, with their sets of clusters and doubt, as a CSV file."""
     run = _with_weights(session, params)
     positions = np.flatnonzero(session.get_selection()[run.rows])
-    table = run.table.iloc[positions].copy()
+    table = run.table.iloc[positions]
     sets = [run.set_names[k] for k in run.partition.best_set[positions]]
-    for name, values in (("assigned to", sets), ("doubt", run.doubt[positions])):
-        while name in table.columns:
-            name += " "
-        table[name] = values
+    results = {"assigned to": sets, "doubt": run.doubt[positions]}
+    table = pd.concat([table, pd.DataFrame(results, index=table.index)], axis=1)
     text = table.to_csv(index=True, index_label=str(table.index.name or "row"))
-    return download(text, f"{_stem(run)}.selection.csv", _CSV)
+    return download(text, f"{_stem(run)}.selection.csv", CSV)
 
 
 def _recipe(session: Session, params: Json) -> Json:

@@ -46,10 +46,10 @@ class Guard:
     ``host`` and ``port`` are the address of the server.
     """
 
-    def __init__(self, host: str, port: int, token: str | None = None):
+    def __init__(self, host: str, port: int):
         self.host = host
         self.port = port
-        self.token = token or secrets.token_urlsafe(24)
+        self.token = secrets.token_urlsafe(24)
         # The name contains the port, because all ports of a host share cookies.
         self.cookie = f"dempster-{port}"
         self._is_wildcard = host in ("0.0.0.0", "::", "")

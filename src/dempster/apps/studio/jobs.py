@@ -68,10 +68,8 @@ class Job:
         self, task: tuple[str, Json], on_first_message: Callable[[], None]
     ) -> None:
         """Send the task to the worker process, and receive messages until one of them ends."""
-        stdin = self._process.stdin
-        stdout = self._process.stdout
-        assert stdin is not None
-        assert stdout is not None
+        stdin: Any = self._process.stdin
+        stdout: Any = self._process.stdout
         try:
             pickle.dump(task, stdin, protocol=5)
             stdin.flush()
@@ -187,7 +185,7 @@ def _start_process() -> subprocess.Popen[bytes]:
 def _end_process(process: subprocess.Popen[bytes]) -> None:
     process.kill()
     process.wait()
-    for stream in (process.stdin, process.stdout):
-        if stream is not None:
-            with suppress(OSError):
-                stream.close()
+    streams: Any = (process.stdin, process.stdout)
+    for stream in streams:
+        with suppress(OSError):
+            stream.close()

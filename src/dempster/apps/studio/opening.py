@@ -7,7 +7,6 @@ import json
 import os
 import secrets
 import shutil
-import time
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -92,7 +91,6 @@ class Sessions:
                     "id": path.parent.name,
                     "name": content["source"]["name"],
                     "runs": len(content["runs"]),
-                    "answers": len(content["answers"]),
                     "time": path.stat().st_mtime,
                 }
             except (OSError, ValueError, KeyError, TypeError):
@@ -105,9 +103,9 @@ class Sessions:
         with self._lock:
             if number not in self._sessions:
                 raise GoneError("this session has ended")
-            session = self._sessions[number]
-            session.last_request_time = time.time()
-            return session
+            # The sessions are in the order of their last requests.
+            self._sessions[number] = self._sessions.pop(number)
+            return self._sessions[number]
 
     def close(self) -> None:
         """Close all sessions and end all worker processes."""
@@ -127,10 +125,8 @@ class Sessions:
         with self._lock:
             self._sessions[session.id] = session
             while len(self._sessions) > MAX_OPEN_SESSIONS:
-                oldest = min(
-                    self._sessions.values(), key=lambda one: one.last_request_time
-                )
-                _close(self._sessions.pop(oldest.id))
+                oldest = next(iter(self._sessions))
+                _close(self._sessions.pop(oldest))
             for saved in self.list_saved()[MAX_SAVED_SESSIONS:]:
                 if saved["id"] not in self._sessions:
                     shutil.rmtree(self._folder / saved["id"], ignore_errors=True)

@@ -21,6 +21,7 @@ from dempster.apps.studio.jobs import Json
 from dempster.apps.studio.saving import save_session
 from dempster.apps.studio.sessions import Run, Session
 
+CSV = "text/csv; charset=utf-8"
 MAX_PAUSE_SECONDS = 30  # maximum time between two chunks of a request
 # types of the elements of lists in a request
 _ELEMENTS = {

@@ -142,14 +142,10 @@ def fit_rule(table: pd.DataFrame, selected: np.ndarray) -> Rule:
 
 
 def _sample_rows(selected: np.ndarray) -> np.ndarray:
-    if len(selected) <= MAX_SAMPLE_ROWS:
-        return np.arange(len(selected))
     rng = np.random.default_rng(0)
-    rows = rng.choice(len(selected), MAX_SAMPLE_ROWS, replace=False)
+    rows = sample_rows(len(selected), MAX_SAMPLE_ROWS, rng)
     inside = np.flatnonzero(selected)
-    if len(inside) > MAX_SAMPLE_ROWS:
-        inside = rng.choice(inside, MAX_SAMPLE_ROWS, replace=False)
-    return np.union1d(rows, inside)
+    return np.union1d(rows, inside[sample_rows(len(inside), MAX_SAMPLE_ROWS, rng)])
 
 
 def _candidate_ranges(values: np.ndarray) -> list[tuple[float, float]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import secrets
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -144,8 +143,9 @@ class Run:
             max(part, key=lambda name: size_of.get(name, 0))
             for part in layer.metadata["merged"]
         ]
-        layer = rename_clusters(layer, names)
-        return replace(self, layer=layer, cache={}, lock=RLock())
+        return replace(
+            self, layer=rename_clusters(layer, names), cache={}, lock=RLock()
+        )
 
     def cached(self, key: str, compute: Callable[[], Any]) -> Any:
         """Return a result that takes long to compute, and store it."""
@@ -237,11 +237,11 @@ class Run:
             "single": cardinality == 1,
             "several": cardinality > 1,
         }
+        # If two sets have equal mass, the smaller set is selected, like in
+        # `CredalPartition.best_set`.
+        order = np.argsort(cardinality, kind="stable")
         for name, kind in kinds.items():
-            columns = np.flatnonzero(kind)
-            # If two sets have equal mass, the smaller set is selected, like in
-            # `CredalPartition.best_set`.
-            columns = columns[np.argsort(cardinality[columns], kind="stable")]
+            columns = order[kind[order]]
             largest = np.zeros(len(self.partition))
             sets = np.full(len(self.partition), -1)
             if len(columns):
@@ -269,13 +269,11 @@ class Run:
         The other run is the latest of those that have the most objects in common. A cluster without
         a match gets an unused number.
         """
-        n_common = {
-            other: len(np.intersect1d(self.rows, other.rows))
-            for other in reversed([*others])
-        }
-        before = max(n_common, key=n_common.__getitem__, default=None)
-        if before is None or not n_common[before]:
-            return
+        before = max(
+            reversed([*others]),
+            key=lambda other: len(np.intersect1d(self.rows, other.rows)),
+            default=self,
+        )
         _, i, j = np.intersect1d(before.rows, self.rows, return_indices=True)
         old = before.partition
         new = self.partition
@@ -375,7 +373,6 @@ class Session:
     def __init__(self, folder: Path, workers: Workers):
         self.id = folder.name
         self.folder = folder
-        self.last_request_time = time.time()
         self.lock = RLock()
         self.source: Source | None = None
         self.runs: dict[str, Run] = {}

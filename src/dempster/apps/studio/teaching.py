@@ -6,9 +6,9 @@ import numpy as np
 from starlette.responses import Response
 
 from dempster._errors import InvalidInputError
-from dempster.apps.studio.clustering import write_answers
+from dempster.apps.studio.clustering import format_answers
 from dempster.apps.studio.jobs import Json
-from dempster.apps.studio.routing import download, parse_integer, route
+from dempster.apps.studio.routing import CSV, download, parse_integer, route
 from dempster.apps.studio.sessions import PairAnswers, Run, Session, to_constraints
 from dempster.constraints import Constraints, read_constraints, suggest_pairs
 
@@ -121,10 +121,10 @@ def _remove_answer(session: Session, params: Json) -> Json:
 
 
 def _save_answers(session: Session, params: Json) -> Response:
-    path = session.new_file("answers.csv")
-    table = session.get_source().table
-    write_answers(path, session.pair_answers.select(np.arange(len(table))), table.index)
-    return download(path.read_bytes(), "answers.csv", "text/csv; charset=utf-8")
+    names = session.get_source().table.index
+    answers = session.pair_answers.select(np.arange(len(names)))
+    text = format_answers(answers, names)
+    return download(text, "answers.csv", CSV)
 
 
 def _load_answers(session: Session, params: Json) -> Json:

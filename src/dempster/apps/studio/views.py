@@ -24,7 +24,6 @@ from dempster.explain import (
     explain_object,
     retention_curve,
 )
-from dempster.explain.scores import count_pairs
 from dempster.partition import CredalPartition, credal_rand_index
 from dempster.plot.number_of_clusters import match_labels
 
@@ -484,7 +483,6 @@ MAX_FLOWS = 24
 # With more objects, pairs are sampled.
 MAX_FULL_OBJECTS = 3_000
 N_SAMPLED_PAIRS = 200_000
-_STATES = ("outlier", "certain", "ambiguous")
 
 
 def _compare(session: Session, params: Json) -> Json:
@@ -498,9 +496,6 @@ def _compare(session: Session, params: Json) -> Json:
     other = _select(after, j)
     n_pairs = N_SAMPLED_PAIRS if len(common) > MAX_FULL_OBJECTS else None
     index = credal_rand_index(one, other, n_pairs=n_pairs, random_state=0)
-    old_state, new_state = (
-        np.minimum(p.focal_sets.cardinality[p.best_set], 2) for p in (one, other)
-    )
     position = {
         frozenset(before.number_clusters(clusters)): s
         for s, clusters in enumerate(one.focal_sets)
@@ -530,8 +525,6 @@ def _compare(session: Session, params: Json) -> Json:
         "n": len(common),
         "index": float(index),
         "error": index.standard_error,
-        "states": _STATES,
-        "table": count_pairs(old_state, new_state, len(_STATES), len(_STATES)),
         "moved": len(moved),
         "flows": [describe_sets(*move) | {"n": n} for move, n in largest.items()],
         "objects": objects,

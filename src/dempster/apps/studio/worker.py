@@ -64,10 +64,7 @@ def cluster(progress: Progress, recipe: dict[str, Any]) -> dict[str, Any]:
         "rows": np.asarray(attributes.rows),
         "notes": [
             *map(rewrite_for_page, notes),
-            *(
-                f"{name}: {reason}"
-                for name, reason in metadata.get("choices", {}).items()
-            ),
+            *(f"{name}: {reason}" for name, reason in metadata["choices"].items()),
         ],
         "seconds": outcome.seconds,
     }

@@ -7,12 +7,9 @@ import { explain, findPositions, selectPositions } from "../core/actions.js";
 import { formatCount } from "../core/format.js";
 import { empty, heading } from "./parts.js";
 
-// Draw the sets in both runs, the flows of objects between them, and the objects that changed their set.
+// Draw the flows of objects between the sets of both runs, and the objects that changed their set.
 export function drawComparison(found) {
-  const table = el("table", { class: "plain matrix" },
-    el("thead", {}, el("tr", {}, el("th", {}, "before \\ after"), found.states.map((name) => el("th", { class: "right" }, name)))),
-    el("tbody", {}, found.table.map((row, a) => el("tr", {}, el("td", { text: found.states[a] }), row.map((n, b) => el("td", { "data-moved": a !== b && n > 0, text: n.toLocaleString("en") }))))));
-  return el("div", {}, table,
+  return el("div", {},
     found.flows.length ? [el("h3", {}, "Moves between sets"), el("div", {}, found.flows.slice(0, 10).map((flow) => el("button", {
       type: "button", class: "flow", title: "Select these objects",
       onclick: () => selectPositions(found.objects.filter((one) => one.from === flow.from && one.to === flow.to).map((one) => findPositions([one.row])[0]).filter((i) => i !== undefined)),
