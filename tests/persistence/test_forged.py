@@ -223,7 +223,7 @@ def test_wrong_kind(path):
             lambda objects: objects[-1]["parts"]["fitted"]["dict"].append(
                 ["x_", {"dtype": "O"}]
             ),
-            "unsupported type",
+            "unknown type",
         ),
         (lambda objects: objects.clear(), "cannot be read"),
     ],

@@ -29,9 +29,7 @@ _SPARSE_CLASSES = ("csr_array", "csc_array", "csr_matrix", "csc_matrix")
 _PANDAS_CLASSES = ("RangeIndex", "MultiIndex", "CategoricalIndex", "Index", "Series")
 # Values of these types are written at each occurrence. Other values are written once, and then
 # referenced.
-_INLINE_TYPES = frozenset(
-    ("scalar", "dtype", "scalar type", "range", "path", "date", "Timestamp")
-)
+_INLINE_TYPES = frozenset(("scalar", "dtype", "path", "date", "Timestamp"))
 
 
 class Encoder:
@@ -242,10 +240,6 @@ def _encode_value(value: Any) -> dict[str, Any] | None:
         return {"scalar": np.array([value])}
     if isinstance(value, np.dtype) and value.kind in CELL_KINDS:
         return {"dtype": value.str}
-    if isinstance(value, type) and issubclass(value, np.number | np.bool_):
-        return {"scalar type": np.dtype(value).str}
-    if kind is range:
-        return {"range": [value.start, value.stop, value.step]}
     if isinstance(value, Path):
         return {"path": str(value)}
     if kind is datetime.date:
@@ -279,11 +273,9 @@ def _decode_value(parts: dict[str, Any]) -> Any:
         case {"scalar": np.ndarray() as array}:
             return array[0]
         case {"dtype": str(name)}:
-            return _plain_dtype(name)
-        case {"scalar type": str(name)}:
-            return _plain_dtype(name).type
-        case {"range": [start, stop, step]}:
-            return range(start, stop, step)
+            dtype = np.dtype(name)
+            if dtype.kind in CELL_KINDS:
+                return dtype
         case {"path": str(text)}:
             return Path(text)
         case {"date": str(text)}:
@@ -300,13 +292,6 @@ def _decode_value(parts: dict[str, Any]) -> Any:
             matrix.check_format(full_check=True)
             return matrix
     raise InvalidInputError(f"unknown type of value: {', '.join(map(str, parts))}")
-
-
-def _plain_dtype(name: str) -> np.dtype:
-    dtype = np.dtype(name)
-    if dtype.kind not in CELL_KINDS:
-        raise InvalidInputError(f"unsupported type of numbers or text: {name!r}")
-    return dtype
 
 
 def _decode_generator(state: dict[str, Any], is_legacy: bool) -> Any:
@@ -344,7 +329,7 @@ def _encode_pandas(value: Any) -> dict[str, Any] | None:
         zone = None if value.tz is None else str(value.tz)
         return {"Timestamp": value.isoformat(), "unit": value.unit, "zone": zone}
     if isinstance(value, pd.RangeIndex):
-        arguments = {"start": range(value.start, value.stop, value.step)}
+        arguments = {name: getattr(value, name) for name in ("start", "stop", "step")}
     elif isinstance(value, pd.MultiIndex):
         codes = [np.asarray(code) for code in value.codes]
         arguments = {"levels": list(value.levels), "codes": codes}
