@@ -123,9 +123,7 @@ def place_objects(
         return MapCoordinates(rows, axes, (0, 1), how, left_out)
     if not n_components and not numbers:
         return None
-    first = 0
-    if numbers:
-        first = numbers[0]
+    first = numbers[0] if numbers else 0
     how = f"{axes[first].name} (horizontal) and {_DOUBT_AXIS}"
     return MapCoordinates(rows, axes, (first, n_components), how, left_out)
 
@@ -142,19 +140,17 @@ def pack_coordinates(
                 short_name(name, max(MAX_NAMES_CHARACTERS // len(names), 8))
                 for name in names
             ]
-    axes = []
-    for axis in coordinates.axes:
-        low, high = axis.ends
-        axes.append(
-            {
-                "name": axis.name,
-                "kind": axis.kind,
-                "low": low,
-                "high": high,
-                "inner": axis.inner,
-                "categories": axis.categories,
-            }
-        )
+    axes = [
+        {
+            "name": axis.name,
+            "kind": axis.kind,
+            "low": axis.ends[0],
+            "high": axis.ends[1],
+            "inner": axis.inner,
+            "categories": axis.categories,
+        }
+        for axis in coordinates.axes
+    ]
     return pack_objects(
         data.partition[coordinates.rows],
         coordinates.rows,
@@ -198,18 +194,10 @@ def _attribute_axes(
     for attribute in dict.fromkeys(attributes):
         if attribute not in strongest:
             continue
-        kind = attribute.kind
-        if not attribute.is_number:
-            kind = "category"
+        kind = attribute.kind if attribute.is_number else "category"
         values = np.where(profiled >= 0, attribute.values[profiled], np.nan)
-        axes.append(
-            Axis(
-                attribute.name,
-                kind,
-                values,
-                [str(name) for name in attribute.categories],
-            )
-        )
+        categories = list(map(str, attribute.categories))
+        axes.append(Axis(attribute.name, kind, values, categories))
     return axes
 
 

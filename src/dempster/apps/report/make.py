@@ -50,6 +50,7 @@ def make_report(
     table : array-like, table, or list or dictionary of tables, optional
         Training data of the subject, which are attributes or dissimilarities of the objects.
         Without a table, the report contains no profiles and no explanations.
+        A `RecipeResult` contains its table.
     y : array-like of shape (n,), optional
         Known classes. They are compared with the clusters and do not change other parts of the
         report.

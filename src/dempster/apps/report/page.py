@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import datetime
 import hashlib
+import inspect
 import platform
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -623,7 +624,9 @@ def _write_code(data: ReportInput) -> str:
     """Return Python code that fits the model."""
     estimator = data.conformal or data.estimator
     imports: dict[str, set[str]] = {"dempster.apps.report": {"make_report"}}
-    for part in _nested_estimators(estimator):
+    for part in (estimator, *estimator.get_params().values()):
+        if isinstance(part, type) or not hasattr(part, "get_params"):
+            continue
         module = type(part).__module__
         names = module.split(".")
         if names[0] in ("dempster", "sklearn"):
@@ -644,18 +647,6 @@ def _write_code(data: ReportInput) -> str:
     return "\n".join(lines)
 
 
-def _nested_estimators(estimator: Any) -> list[Any]:
-    if isinstance(estimator, ConformalClustering):
-        steps = [estimator.clusterer, estimator.classifier]
-    else:
-        steps = [step for _, step in getattr(estimator, "steps", [])]
-    found = [estimator]
-    for step in steps:
-        if step not in ("passthrough", None):
-            found += _nested_estimators(step)
-    return found
-
-
 def _entries(entries: dict[str, str]) -> Html:
     rows = [
         tag("div", tag("dt", key), tag("dd", tag("bdi", value)))
@@ -665,14 +656,20 @@ def _entries(entries: dict[str, str]) -> Html:
 
 
 def _settings(data: ReportInput) -> Html | None:
-    """Return the parameters of the method, with the reasons for those that it chose."""
+    """Return the parameters that the user set, and those that the method chose with the reasons."""
     metadata = data.partition.metadata
     choices = metadata.get("choices", {})
+    defaults: Mapping[str, inspect.Parameter] = {}
+    if data.model is not None:
+        defaults = inspect.signature(type(data.model)).parameters
     entries = {}
     for name, value in metadata.get("parameters", {}).items():
-        entries[name] = _format_setting(value)
+        text = _format_setting(value)
         if name in choices:
-            entries[name] += f": {short_name(choices[name], MAX_CHOICE_CHARACTERS)}"
+            reason = short_name(choices[name], MAX_CHOICE_CHARACTERS)
+            entries[name] = f"{text}: {reason}"
+        elif name not in defaults or value != defaults[name].default:
+            entries[name] = text
     if not entries:
         return None
     return tag("div", tag("h3", "Settings"), _entries(entries), id="settings")

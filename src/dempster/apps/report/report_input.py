@@ -117,19 +117,14 @@ def resolve_report_input(
         subject = conformal.clusterer_
     elif isinstance(subject, RecipeResult):
         result = subject
-        if table is not None and attributes is not None:
+        if table is not None:
             raise InvalidParameterError(
                 "table",
                 must="be None if subject is the result of a recipe, which contains its table; "
                 "pass columns that describe the objects as attributes",
             )
-        if attributes is None:
-            attributes = table
-        if (
-            attributes is None
-            and result.attributes is not None
-            and result.table is not None
-        ):
+        if attributes is None and result.table is not None:
+            assert result.attributes is not None
             attributes = result.table.iloc[result.attributes.rows]
         subject = result.estimator
         conformal = result.conformal
