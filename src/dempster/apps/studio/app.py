@@ -43,10 +43,7 @@ def make_app(
         return response
 
     async def about(request: Request) -> Response:
-        examples = [
-            {"name": name, "words": description}
-            for name, description in loading.EXAMPLES.items()
-        ]
+        examples = list(loading.EXAMPLES.items())
         methods = clustering.list_methods()
         return JSONResponse({"methods": methods, "examples": examples})
 

@@ -286,9 +286,8 @@ def _start_peaks(session: Session, params: Json) -> Json:
         if name in params
     }
 
-    def finish(result: Any, warnings: list[str]) -> Json:
+    def finish(result: Any, warnings: list[str]) -> None:
         session.peaks = {**result, "settings": settings}
-        return {"chosen": result["chosen"], "n_neighbors": result["n_neighbors"]}
 
     arguments = _prepare(session, params, "bpec")
     return session.start_job("peaks", "peaks", arguments, finish)

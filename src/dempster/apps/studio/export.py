@@ -42,9 +42,9 @@ def _portable_recipe(run: Run) -> Recipe:
     """Return the recipe of a run with file names instead of paths."""
     files = tuple(Path(file).name for file in run.recipe.files)
     constraints = run.recipe.constraints
-    if constraints is not None:
-        constraints = Path(constraints).name
-    return replace(run.recipe, files=files, constraints=constraints)
+    return replace(
+        run.recipe, files=files, constraints=constraints and Path(constraints).name
+    )
 
 
 def _to_table_model(run: Run) -> TableModel:

@@ -119,7 +119,6 @@ class Workers:
     def prepare(self) -> None:
         """Start a worker process if no process is idle."""
         with self._lock:
-            self._idle = [process for process in self._idle if process.poll() is None]
             if not self._is_closed and not self._idle:
                 self._idle.append(_start_process())
 

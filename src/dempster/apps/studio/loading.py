@@ -114,7 +114,7 @@ async def _open_session(request: Request) -> Json:
     was started.
     """
     sessions = request.app.state.sessions
-    params = await read_params(request, "POST")
+    params = await read_params(request)
     response = {}
     if "open" in params:
         session = await run_in_threadpool(sessions.open, str(params["open"]))
@@ -135,7 +135,7 @@ async def _list_sessions(request: Request) -> Json:
 
 async def _open_file(request: Request) -> Json:
     """Open a session file."""
-    content = (await read_params(request, "PUT"))["bytes"]
+    content = (await read_params(request))["bytes"]
     session = await run_in_threadpool(request.app.state.sessions.unpack, content)
     return {"id": session.id}
 

@@ -76,8 +76,8 @@ def attribute_plane(
     names = [str(name) for name in table.columns]
     if x == y:
         points = place_on_strip(values[:, x])
-        flat = np.column_stack([data[:, x], np.zeros(len(data))])
-        return MapPlane(points, (names[x], ""), compute_distortion(flat, data))
+        distortion = compute_distortion(data[:, [x]], data)
+        return MapPlane(points, (names[x], ""), distortion)
     columns = [x, y]
     median = np.median(data, axis=0)
 

@@ -62,7 +62,7 @@ def route(
 
     async def answer(request: Request) -> Any:
         session = request.app.state.sessions.get(request.path_params["session"])
-        params = await read_params(request, method)
+        params = await read_params(request)
         params.update(request.path_params)
         content = await run_in_threadpool(function, session, params)
         if method != "GET":
@@ -96,12 +96,10 @@ class Params(Json):
         raise BadRequestError(f"the parameter {name} is missing")
 
 
-async def read_params(request: Request, method: str) -> Params:
+async def read_params(request: Request) -> Params:
     """Return the parameters in the address or the body of a request."""
-    if method not in ("POST", "PUT"):
-        return Params(request.query_params)
     body = b"".join([chunk async for chunk in read_chunks(request)])
-    if method == "PUT":
+    if request.method != "POST":
         return Params({**request.query_params, "bytes": body})
     try:
         params = json.loads(body or b"{}")
@@ -110,9 +108,9 @@ async def read_params(request: Request, method: str) -> Params:
     if not isinstance(params, dict):
         raise BadRequestError("the parameters must be a JSON object")
     for name, kind in _ELEMENTS.items():
-        value = params.get(name)
-        if value is not None and not (
-            isinstance(value, list) and all(isinstance(one, kind) for one in value)
+        value = params.get(name, [])
+        if not isinstance(value, list) or not all(
+            isinstance(one, kind) for one in value
         ):
             raise BadRequestError(f"{name} must be a list of {kind.__name__}")
     if not isinstance(params.get("parameters") or {}, dict):

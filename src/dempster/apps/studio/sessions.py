@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 import secrets
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -535,7 +536,5 @@ class Session:
 def safe_name(name: str) -> str:
     """Return the last part of a path, without special characters of file systems."""
     last = name.replace("\\", "/").rpartition("/")[2]
-    cleaned = "".join(c if c.isalnum() or c in "._- ()+=" else "_" for c in last).strip(
-        " ."
-    )
+    cleaned = re.sub(r"[^\w. ()+=-]", "_", last).strip(" .")
     return cleaned[-120:] or "table.csv"

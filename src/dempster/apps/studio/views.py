@@ -149,11 +149,13 @@ def _why(run: Run, params: Json) -> Json:
     subject = run.estimator
     if run.layer is not None:
         subject = run.layer[compared]
+    index = run.values.index
+    reference = index[position] if index.is_unique else run.values.iloc[position]
     with run.lock:
         explanation = explain_object(
             subject,
             run.values.iloc[compared],
-            _reference(run, compared, position),
+            reference,
         )
     explanation = Units.from_preparation(run.preparation).convert_explanation(
         explanation
@@ -193,16 +195,6 @@ def _why(run: Run, params: Json) -> Json:
         "values": run.cells(position),
         "columns": [str(name) for name in run.attributes.columns],
     }
-
-
-def _reference(run: Run, compared: np.ndarray, position: int) -> Any:
-    """Return the position, the unique name or the values of an object for `explain_object`."""
-    if run.partition.index is None and len(compared) == len(run):
-        return position
-    index = run.values.index
-    if index.is_unique:
-        return index[position]
-    return run.values.iloc[position]
 
 
 def _contributions(
@@ -400,9 +392,8 @@ def _silhouette_curve(run: Run) -> tuple[str, np.ndarray, np.ndarray]:
     if run.partition.n_clusters < 2 or len(run) < 4:
         return "silhouette", np.zeros(0), np.zeros(0)
     partition = _select(run, slice(None))
-    size = MAX_SILHOUETTES if len(run) > MAX_SILHOUETTES else None
     silhouette = credal_silhouette(
-        partition, run.numbers, sample_size=size, random_state=0
+        partition, run.numbers, sample_size=MAX_SILHOUETTES, random_state=0
     )
     order = np.argsort(run.doubt[silhouette.objects], kind="stable")
     values = np.nan_to_num(silhouette.label_values[order])
@@ -417,10 +408,8 @@ def _silhouette_curve(run: Run) -> tuple[str, np.ndarray, np.ndarray]:
 def _history(run: Run, params: Json) -> Json:
     model = run.estimator
     return {
-        "history": np.asarray(getattr(model, "history_", ()), dtype=float),
-        "validation": np.asarray(
-            getattr(model, "validation_history_", ()), dtype=float
-        ),
+        "history": getattr(model, "history_", []),
+        "validation": getattr(model, "validation_history_", []),
         "converged": getattr(model, "converged_", None),
         "iterations": getattr(model, "n_iter_", None),
     }

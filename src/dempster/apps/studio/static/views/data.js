@@ -166,7 +166,7 @@ export function dataCard(host) {
       replace(body, working, el("p", { class: "note" }, "CSV, TSV, Excel, Parquet, Feather or NPY. The table stays on this machine."),
         el("div", { class: "buttons" }, filePicker("Open a table", "main")),
         examples.length ? el("div", { class: "only-narrow fields" }, el("p", { class: "note" }, "Or try an example:"), el("div", { class: "buttons" },
-          examples.map(({ name, words }) => el("button", { type: "button", title: words, onclick: () => loadExample(name) }, name)))) : null);
+          examples.map(([name, words]) => el("button", { type: "button", title: words, onclick: () => loadExample(name) }, name)))) : null);
       return;
     }
     const open = body.querySelector("details")?.open;

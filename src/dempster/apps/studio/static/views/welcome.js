@@ -38,7 +38,7 @@ export function welcome(host) {
       el("div", { class: "drop-zone" }, el("p", {}, "Drop a table here, or"), filePicker("Open a table", "main"), el("p", { class: "note" }, "CSV, TSV, Excel, Parquet, Feather or NPY. The table stays on this machine.")),
       savedSessions(),
       el("p", { class: "note" }, "Or try an example:"),
-      el("div", { class: "examples" }, get("examples").map(({ name, words }) =>
+      el("div", { class: "examples" }, get("examples").map(([name, words]) =>
         el("button", { type: "button", title: words, onclick: () => loadExample(name) }, name)))));
   }
 }
