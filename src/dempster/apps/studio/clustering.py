@@ -160,7 +160,7 @@ def format_answers(answers: Sequence[tuple[int, int, str]], names: Any) -> str:
     """Return answers about pairs as CSV with the columns object, other and answer."""
     rows = [(names[first], names[second], answer) for first, second, answer in answers]
     table = pd.DataFrame(rows, columns=["object", "other", "answer"])
-    return table.to_csv(index=False)
+    return table.to_csv(index=False, lineterminator="\n")
 
 
 # ---- runs ----------------------------------------------------------------------------------------
