@@ -501,7 +501,8 @@ def _compare(session: Session, params: Json) -> Json:
 
     moves = pd.DataFrame({"old": one.best_set[moved], "new": other.best_set[moved]})
     sizes = moves.groupby(["old", "new"]).size()
-    largest = sizes.sort_values(ascending=False, kind="stable").head(MAX_FLOWS)
+    sizes = sizes.sort_values(ascending=False, kind="stable").head(MAX_FLOWS)
+    largest = sizes.reset_index(name="n").itertuples(index=False)
     objects = [
         {
             "row": common[k],
@@ -515,7 +516,7 @@ def _compare(session: Session, params: Json) -> Json:
         "index": float(index),
         "error": index.standard_error,
         "moved": len(moved),
-        "flows": [describe_sets(*move) | {"n": n} for move, n in largest.items()],
+        "flows": [describe_sets(old, new) | {"n": n} for old, new, n in largest],
         "objects": objects,
     }
 
