@@ -124,7 +124,7 @@ def test_pairs_with_blanks(tmp_path):
 def test_names_of_columns_with_blanks(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text(" n , a ,b\nr,1,2\ns,3,4\nt,5,9\n")
-    assert read_table(path, columns=[" a "], index_col=" n ").to_dict() == {
+    assert read_table(path, index_col=" n ")[["a"]].to_dict() == {
         "a": {"r": 1, "s": 3, "t": 5}
     }
     found = Recipe(path, method="ecm", clusters=2, index=" n ").run()
@@ -179,9 +179,7 @@ def test_names_must_be_unique(tmp_path):
     with pytest.raises(ValueError, match=r"pairs.csv: .*'a'"):
         read_constraints(tmp_path / "pairs.csv", ["a", "b", "a"])
     (tmp_path / "labels.csv").write_text("name,kind\na,u\na,v\n")
-    with pytest.raises(
-        ValueError, match=r"labels.csv must name each row once, got 'a'"
-    ):
+    with pytest.raises(ValueError, match=r"labels.csv must name each row once"):
         read_labels(
             tmp_path / "labels.csv", pd.DataFrame({"x": [1, 2]}, index=["a", "b"])
         )

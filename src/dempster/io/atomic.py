@@ -36,7 +36,7 @@ def atomic_write(path: FilePath) -> Iterator[Path]:
 
 @contextmanager
 def atomic_writes(paths: Iterable[FilePath]) -> Iterator[list[Path]]:
-    """Write either all of several files or none of them.
+    """Write either all of several different files or none of them.
 
     Yield an empty temporary file for each path.
 
@@ -44,15 +44,14 @@ def atomic_writes(paths: Iterable[FilePath]) -> Iterator[list[Path]]:
     renamed when the ``with`` block ends, and removed if it raises an exception.
     """
     targets = [_validate_target(path) for path in paths]
-    if len(set(targets)) < len(targets):
-        raise InvalidParameterError(
-            "paths", "different files", [str(target) for target in targets]
-        )
     temporaries: list[Path] = []
     try:
         for target in targets:
-            temporaries.append(_temporary_path(target))
-            _create(temporaries[-1], like=target)
+            # A rename needs the same file system, and so the same folder.
+            suffix = "".join(target.suffixes[-2:])[-20:]
+            temporary = target.with_name(_PREFIX + secrets.token_hex(6) + suffix)
+            temporaries.append(temporary)
+            _create(temporary, like=target)
         yield list(temporaries)
         for temporary in temporaries:
             _flush_to_disk(temporary)
@@ -60,7 +59,8 @@ def atomic_writes(paths: Iterable[FilePath]) -> Iterator[list[Path]]:
             os.replace(temporary, target)
     finally:
         for temporary in temporaries:
-            _remove(temporary)
+            with contextlib.suppress(OSError):
+                temporary.unlink()
     for folder in {target.parent for target in targets}:
         with contextlib.suppress(OSError):  # Some systems cannot flush a folder.
             _flush_to_disk(folder)
@@ -154,13 +154,6 @@ def _validate_target(path: FilePath) -> Path:
     return target
 
 
-def _temporary_path(target: Path) -> Path:
-    """Return a new path in the folder of the target, because a rename needs one file system."""
-    return target.with_name(
-        _PREFIX + secrets.token_hex(6) + "".join(target.suffixes[-2:])[-20:]
-    )
-
-
 def _create(temporary: Path, like: Path) -> None:
     """Create an empty file with the permissions of the file ``like``, if that exists."""
     try:
@@ -183,8 +176,3 @@ def _flush_to_disk(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def _remove(path: Path) -> None:
-    with contextlib.suppress(OSError):
-        path.unlink(missing_ok=True)

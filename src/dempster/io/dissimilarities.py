@@ -136,24 +136,6 @@ def _starts_with_names(table: pd.DataFrame) -> bool:
     )
 
 
-def _sort_columns(table: pd.DataFrame, path: Path) -> pd.DataFrame:
-    """Reorder the columns to match the row names.
-
-    Do nothing if no column name is a row name (V1, V2, ...).
-    """
-    rows = list(map(str, table.index))
-    columns = list(table.columns)
-    if rows == columns or set(rows).isdisjoint(columns):
-        return table
-    odd = sorted(set(rows) ^ set(columns))
-    if odd or len(set(rows)) < len(rows):
-        raise InvalidInputError(
-            f"{path.name}: rows and columns must have the same unique names; names of only one "
-            f"of them: {quote_names(odd) or 'none'}"
-        )
-    return table[rows]
-
-
 def _to_square(table: pd.DataFrame, path: Path) -> pd.DataFrame:
     import pandas as pd
 
@@ -174,8 +156,16 @@ def _to_square(table: pd.DataFrame, path: Path) -> pd.DataFrame:
     header = table.attrs.get("header")
     index: pd.Index = pd.RangeIndex(n_rows)
     if not isinstance(table.index, pd.RangeIndex):
-        if header is not False:
-            table = _sort_columns(table, path)
+        names = list(map(str, table.index))
+        # Other names of columns (V1, V2, ...) have no meaning.
+        if header is not False and not set(names).isdisjoint(table.columns):
+            odd = sorted(set(names) ^ set(table.columns))
+            if odd or len(set(names)) < len(names):
+                raise InvalidInputError(
+                    f"{path.name}: rows and columns must have the same unique names; names of only "
+                    f"one of them: {quote_names(odd) or 'none'}"
+                )
+            table = table[names]
         index = table.index.rename(None)
     elif header:  # Only the first line contains names.
         index = pd.Index(table.columns)

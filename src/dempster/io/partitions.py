@@ -548,8 +548,7 @@ def write_top_masses(partition: CredalPartition, path: FilePath, top: int) -> No
     check(top, "top", integer(1))
     partition = partition.to_numpy()
     path = as_path(path)
-    if path.suffix.lower() != ".parquet":
-        raise InvalidParameterError("path", must=f"end in .parquet, got {path.name!r}")
+    detect_format(path, {".parquet": "parquet"})
     largest = CredalPartition.unchecked(
         top_masses(partition.stored_masses, partition.focal_sets, top),
         family_with_frame(partition.focal_sets),
@@ -643,9 +642,7 @@ def _plain_metadata(partition: CredalPartition) -> dict[str, Any]:
     """
 
     def to_plain(value: Any) -> Any:
-        if isinstance(value, np.generic):
-            return value.item()
-        return repr(value)
+        return value.item() if isinstance(value, np.generic) else repr(value)
 
     try:
         return json.loads(json.dumps(partition.metadata, default=to_plain))

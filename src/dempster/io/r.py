@@ -143,11 +143,7 @@ def _to_partition(value: Any) -> CredalPartition:
         )
     masses = _as_matrix(value["mass"])
     membership = _as_matrix(value["F"])
-    if (
-        masses.dtype.kind != "f"
-        or membership.dtype.kind not in "if"
-        or not np.isin(membership, (0, 1)).all()
-    ):
+    if masses.dtype.kind != "f" or not np.isin(membership, (0, 1)).all():
         raise InvalidInputError("mass must contain numbers, and F zeros and ones")
     if masses.shape[1] != len(membership):
         raise InvalidInputError(
@@ -249,19 +245,12 @@ def _to_r(partition: CredalPartition) -> RValue:
 def _with_empty_set_first(partition: CredalPartition) -> CredalPartition:
     """Return the partition with the empty set as first focal set, which evclust requires."""
     family = partition.focal_sets
-    masses = partition.masses
-    empty = family.empty_index
-    others = [k for k in range(len(family)) if k != empty]
-    if empty is None:
-        first = np.zeros(len(masses))
-    else:
-        first = masses[:, empty]
-    rows = np.vstack(
-        [np.zeros((1, family.n_clusters), dtype=bool), family.membership[others]]
-    )
+    empty = np.zeros((1, family.n_clusters), dtype=bool)
+    others = family.membership[family.cardinality > 0]
+    moved = partition.to_family(FocalSets(np.vstack([empty, others])))
     return CredalPartition.unchecked(
-        np.column_stack([first, masses[:, others]]),
-        FocalSets(rows),
+        moved.masses,
+        moved.focal_sets,
         partition.index,
         partition.frame,
         metadata=partition.metadata,
@@ -285,8 +274,8 @@ def _matrix(
 ) -> Any:
     if not rows and not columns:
         return values
-    named = [np.array(names, object) if names else None for names in (rows, columns)]
-    attributes = {"dim": np.array(values.shape), "dimnames": named}
+    dimnames = [np.array(names, object) if names else None for names in (rows, columns)]
+    attributes = {"dim": np.array(values.shape), "dimnames": dimnames}
     return RValue(values.ravel(order="F"), attributes)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 import dempster._validation as rule
 from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._text import join_some, quote_names
+from dempster._text import quote_names
 from dempster._types import FilePath
 from dempster._validation import check_memory
 from dempster.io.atomic import as_file, wrap_read_errors
@@ -57,7 +57,6 @@ _SHEET_CELL_BYTES = 64  # memory that a cell of a sheet takes while it is read
 def read_table(
     path: FilePath,
     *,
-    columns: Sequence[str] | None = None,
     index_col: str | None = None,
     header: bool | None = None,
     delimiter: str | None = None,
@@ -77,9 +76,6 @@ def read_table(
         is converted to numbers if all its cells are missing values (``?``) or numbers with the same
         unit (``12 %``); thousands separators (``1 234``) are allowed. A warning lists text columns
         that look like numbers but are not converted (``CHF 5.50``).
-    columns : sequence of str, optional
-        Names of the columns to read, in this order. The default is all columns. Columns without a
-        name are named ``x1``, ``x2``, ...
     index_col : str, optional
         Name of the column with the names of the rows, which are not converted (``007`` remains
         text). The default is the first column if it has no heading and its cells are unique.
@@ -101,11 +97,11 @@ def read_table(
     Returns
     -------
     pandas.DataFrame
-        Column names are text. ``attrs["header"]`` is False if a text file has no header line,
-        ``attrs["encoding"]`` contains an encoding other than UTF-8, ``attrs["sheets"]`` lists the
-        sheets of a file with several sheets, beginning with the one that was read,
-        ``attrs["unnamed_index"]`` is True if a column without a heading names the rows, and
-        ``attrs["converted"]`` describes the conversion of text columns to numbers.
+        Column names are text; columns without a name are named ``x1``, ``x2``, ...
+        ``attrs["header"]`` is False if a text file or sheet has no header line. ``attrs["notes"]``
+        lists what was detected: a missing header line, an encoding other than UTF-8, other sheets,
+        a column without a heading that names the rows, and columns of text that were converted to
+        numbers.
 
     Raises
     ------
@@ -126,9 +122,7 @@ def read_table(
     {'rose': {'length': 1.5, 'width': 2}, 'tulip': {'length': 3.25, 'width': 4}}
     """
     path = as_file(path)
-    table = read_quietly(
-        path, columns, index_col, header, delimiter, decimal, sheet, na_values
-    )
+    table = read_quietly(path, index_col, header, delimiter, decimal, sheet, na_values)
     if detect_format(path, TABLE_FORMATS) in ("text", "excel"):
         warn_about_text(table[_text_columns(table)], path.name)
     return table
@@ -136,7 +130,6 @@ def read_table(
 
 def read_quietly(
     path: Path,
-    columns: Sequence[str] | None = None,
     index_col: str | None = None,
     header: bool | None = None,
     delimiter: str | None = None,
@@ -148,8 +141,6 @@ def read_quietly(
     check_read_options(index_col, header, delimiter, decimal)
     if index_col is not None:
         index_col = index_col.strip()  # Spaces around column names are removed, too.
-    if columns is not None:
-        columns = _validate_columns(columns)
     rule.check(
         sheet, "sheet", rule.choice(None) | rule.kind(str, words="the name of a sheet")
     )
@@ -167,14 +158,24 @@ def read_quietly(
             table = _read_columnar(path, file_format)
     if missing and file_format not in ("text", "excel"):
         table = table.mask(_is_any_of(table, missing))
+    if header is None and table.attrs.get("header") is False:
+        table.attrs["notes"].append(
+            "the file has no header line; its columns are named x1, ..."
+        )
     is_unnamed = (
         index_col is None and table.shape[1] > 1 and table.columns[0] == _UNNAMED
     )
     if is_unnamed and table[_UNNAMED].is_unique:
-        table = _select(table, None, _UNNAMED, path)
+        _set_index(table, _UNNAMED, path)
         table.index.name = None
-        table.attrs["unnamed_index"] = True
-    return _select(table, columns, index_col, path)
+        table.attrs.setdefault("notes", []).append(
+            "the first column has no heading; it is used as the names of the rows"
+        )
+    if index_col is not None and (
+        index_col in table.columns or index_col != table.index.name
+    ):
+        _set_index(table, index_col, path)
+    return table
 
 
 def check_read_options(
@@ -206,21 +207,10 @@ def read_names(
 ) -> list[list[str]]:
     """Read the columns at the given positions as text, so that 007 and NA are not changed."""
     header = table.attrs.get("header")
-    names = [table.columns[j] for j in columns]
-    return [
-        [str(name) for name in read_quietly(path, index_col=name, header=header).index]
-        for name in names
-    ]
-
-
-def _validate_columns(columns: Any) -> list[str]:
-    names = [
-        name.strip() for name in rule.as_names(columns, "columns", "names of columns")
-    ]
-    if not names or len(set(names)) < len(names):
-        raise InvalidParameterError(
-            "columns", "unique names of columns, at least one", names
-        )
+    names = []
+    for name in table.columns[list(columns)]:
+        index = read_quietly(path, index_col=name, header=header).index
+        names.append(list(map(str, index)))
     return names
 
 
@@ -269,9 +259,8 @@ def exact_float_options() -> dict[str, Any]:
     """Return the options for which ``pandas.read_csv`` parses floats exactly."""
     import pandas as pd
 
-    major, minor = (int(part) for part in pd.__version__.split(".")[:2])
-    # the default since pandas 3.1
-    if (major, minor) >= (3, 1):
+    version = tuple(map(int, pd.__version__.split(".")[:2]))
+    if version >= (3, 1):  # This is then the default.
         return {}
     return {"float_precision": "round_trip"}
 
@@ -314,10 +303,11 @@ def _read_text(
             table.index = pd.Index(parse_index(list(texts.index)))
         if names in table.columns and (not unnamed or texts[names].is_unique):
             table[names] = texts[names]
-    table.attrs["header"] = dialect.has_header
-    encoding = _ENCODINGS.get(text_encoding(path))
-    if encoding is not None:
-        table.attrs["encoding"] = encoding
+    table.attrs = {"header": dialect.has_header, "notes": []}
+    encoding = text_encoding(path)
+    if encoding != "utf-8-sig":
+        note = f"the file is not UTF-8; it was read as {_ENCODINGS[encoding]}"
+        table.attrs["notes"].append(note)
     return _convert_numbers(table, index_col, dialect.decimal)
 
 
@@ -361,10 +351,8 @@ def _parse_text(path: Path, dialect: Dialect, **options: Any) -> pd.DataFrame:
     return table.set_axis(pd.Index(names), axis=1)
 
 
-def _text_columns(table: pd.DataFrame) -> Any:
-    return table.columns[
-        table.dtypes.map(lambda kind: kind.kind in "OTU").to_numpy(dtype=bool)
-    ]
+def _text_columns(table: pd.DataFrame) -> list[Any]:
+    return [name for name, dtype in table.dtypes.items() if dtype.kind in "OTU"]
 
 
 def _has_decimals(table: pd.DataFrame) -> bool:
@@ -389,29 +377,24 @@ def _convert_numbers(
     """Convert text columns to numbers where possible, and remove trailing spaces from others."""
     if table.attrs["header"]:
         _check_second_header(table)
-    converted = {}
-    for name in _text_columns(table).difference([index_col, _UNNAMED], sort=False):
+    for name in _text_columns(table):
+        if name in (index_col, _UNNAMED):
+            continue
         numbers = parse_numbers(table[name], decimal)
         if numbers is not None:
-            table[name], converted[name] = numbers
+            table[name], description = numbers
+            table.attrs["notes"].append(f"read '{name}' as numbers: {description}")
         else:
             table[name] = table[name].map(
                 lambda cell: cell.rstrip(" ") if isinstance(cell, str) else cell
             )
-    if converted:
-        table.attrs["converted"] = converted
     return table
 
 
 def _read_npy(path: Path) -> pd.DataFrame:
     import pandas as pd
 
-    array = np.load(path, allow_pickle=False)
-    if not isinstance(array, np.ndarray):
-        array.close()
-        raise InvalidInputError(
-            "the file is an archive of several arrays; save one array as .npy"
-        )
+    array = np.asarray(np.load(path, allow_pickle=False))
     if array.ndim != 2 or array.dtype.kind not in "iuf":
         raise InvalidInputError(
             f"the array must be numeric and 2-D, got {array.dtype} of shape {array.shape}"
@@ -484,9 +467,11 @@ def _read_excel(
         names = _numbered_names(table.shape[1])
     table = table.reset_index(drop=True).set_axis(_make_unique(names), axis=1)
     table = table.mask(_is_any_of(table, _MISSING + missing)).infer_objects()
-    table.attrs["header"] = bool(header)
+    table.attrs = {"header": bool(header), "notes": []}
     if len(sheets) > 1:
-        table.attrs["sheets"] = [sheet, *(other for other in sheets if other != sheet)]
+        others = quote_names(other for other in sheets if other != sheet)
+        note = f"read the sheet {sheet!r}; the file also has {others}"
+        table.attrs["notes"].append(note)
     return _convert_numbers(
         table, index_col, decimal or choose_decimal("\t", _text_cells(table))
     )
@@ -512,8 +497,7 @@ def _check_second_header(table: pd.DataFrame) -> None:
 
     This is so if all its cells are text, and at least two columns are numeric without this row.
     """
-    texts = _text_columns(table)
-    if len(table) < 4 or len(texts) < table.shape[1]:
+    if len(table) < 4 or len(_text_columns(table)) < table.shape[1]:
         return
     first = table.iloc[0].dropna()
     if any(looks_like_number(str(cell)) for cell in first):
@@ -608,38 +592,30 @@ def _make_unique(names: Iterable[Any]) -> list[str]:
     return list(unique)
 
 
-def _select(
-    table: pd.DataFrame,
-    columns: Sequence[str] | None,
-    index_col: str | None,
-    path: Path,
-) -> pd.DataFrame:
+def _set_index(table: pd.DataFrame, name: str, path: Path) -> None:
+    """Make a column the index; numbers stored as text are converted if all cells are numbers."""
     import pandas as pd
 
-    attrs = dict(table.attrs)
-    if index_col is not None and (
-        index_col != table.index.name or index_col in table.columns
-    ):
-        _check_names([index_col], table, "index_col", path)
-        names = table.pop(index_col)
-        values: Any = names.to_numpy()
-        if all(isinstance(value, str) for value in values):
-            values = parse_index(values)
-        table.index = pd.Index(values, name=index_col)
-    if columns is not None:
-        _check_names(columns, table, "columns", path)
-        table = table[columns]
-    table.attrs.update(attrs)
-    return table
+    check_columns_exist(table, "index_col", [name], path.name)
+    values: Any = table.pop(name).to_numpy()
+    if all(isinstance(value, str) for value in values):
+        values = parse_index(values)
+    table.index = pd.Index(values, name=name)
 
 
-def _check_names(
-    names: Sequence[str], table: pd.DataFrame, argument: str, path: Path
+def check_columns_exist(
+    table: pd.DataFrame, argument: str, names: Iterable[Any], what: str = "the table"
 ) -> None:
-    unknown = [name for name in names if name not in table.columns]
+    """Raise an error about an argument if a table lacks one of the columns.
+
+    ``what`` names the table in the message.
+    """
+    unknown = [
+        name for name in names if not rule.hashable.test(name) or name not in table
+    ]
     if unknown:
         message = (
-            f"{argument}: {path.name} has no column {quote_names(unknown)}; "
-            f"it has {join_some(list(table.columns), 20)}"
+            f"{argument}: {what} has no column {quote_names(unknown)}; "
+            f"it has {quote_names(table.columns, 20) or 'none'}"
         )
         raise InvalidParameterError(argument, message=message)

@@ -7,7 +7,6 @@ import csv
 import gzip
 import io
 import re
-import zlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import IO, Any
@@ -42,10 +41,7 @@ def open_text(path: Path) -> IO[str]:
     """
     encoding = text_encoding(path)
     with _open(path, "rt", encoding=encoding, newline="") as file:
-        try:
-            first_line = file.readline(_SAMPLE_BYTES)
-        except (UnicodeError, OSError, EOFError, zlib.error):
-            first_line = ""  # Reading the whole file will raise a clearer error.
+        first_line = file.readline(_SAMPLE_BYTES)
     newline: str | None = ""
     if first_line.endswith("\r"):
         newline = None
@@ -58,10 +54,7 @@ def open_text(path: Path) -> IO[str]:
 def text_encoding(path: Path) -> str:
     """Return the encoding: UTF-8, UTF-16 (with a byte order mark) or Windows-1252."""
     with _open(path, "rb") as file:
-        try:
-            head = file.read(_SAMPLE_BYTES)
-        except (gzip.BadGzipFile, EOFError, zlib.error):
-            return "utf-8-sig"  # Reading the whole file will raise a clearer error.
+        head = file.read(_SAMPLE_BYTES)
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     try:
@@ -80,12 +73,8 @@ def _is_western(head: bytes) -> bool:
     return 2 * n_in_long_runs <= n_letters and _NOT_WINDOWS_1252.search(head) is None
 
 
-def _is_compressed(path: Path) -> bool:
-    return path.suffix.lower() == ".gz"
-
-
 def _open(path: Path, mode: Any, **options: Any) -> Any:
-    if not _is_compressed(path):
+    if path.suffix.lower() != ".gz":
         return open(path, mode, **options)
     file = io.BufferedReader(LimitedReader(path, gzip.open))
     if mode == "rb":

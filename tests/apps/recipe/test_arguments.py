@@ -22,7 +22,7 @@ from dempster.apps.recipe import (
 from dempster.cluster import ECM
 from dempster.constraints import Constraints, read_constraints, write_constraints
 from dempster.datasets import fetch_dataset, load_iris, load_wine
-from dempster.io import read_dissimilarities, read_table
+from dempster.io import read_dissimilarities
 from dempster.persistence import load, save
 
 TABLE = pd.DataFrame({"a": [1.0, 2.0, 4.0], "b": [3.0, 1.0, 2.0]})
@@ -84,7 +84,6 @@ INVALID = {
     "numbers": (lambda v: choose_attributes(TABLE, numbers=v), ["yes", 3, None, 0.5]),
     "table": (choose_attributes, TABLES),
     "table of transform": (PREPARATION.transform, TABLES),
-    "rows": (PREPARATION.apply, TABLES),
     "center": (
         lambda v: Preparation(["a"], [], v, [1.0]),
         ["x", 1j, [np.nan], object()],
@@ -116,10 +115,6 @@ INVALID = {
     "index_col of read_dissimilarities": (
         lambda v: matrix(index_col=v),
         [3, *NOT_COMPARABLE],
-    ),
-    "columns of read_table": (
-        lambda v: read_table(__file__, columns=v),
-        [3, np.ones((2, 2)), ["a", "a"], [["a"]]],
     ),
     "network": (
         lambda v: load_model(network=v),

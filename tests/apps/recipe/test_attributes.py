@@ -72,7 +72,7 @@ def test_named_columns_are_selected():
     assert choose_attributes(messy(), columns=["id", "flag"]).columns == ["id", "flag"]
     with pytest.raises(ValueError, match="columns: column 'kind' is not numeric"):
         choose_attributes(messy(), columns=["kind"])
-    with pytest.raises(ValueError, match="exclude: there is no column 'x'"):
+    with pytest.raises(ValueError, match="exclude: the table has no column 'x'"):
         choose_attributes(messy(), exclude=["x"])
 
 
@@ -111,7 +111,7 @@ def test_new_rows_are_prepared_like_the_training_rows():
     found = choose_attributes(table)
     again = found.preparation.transform(table[table.columns[::-1]].iloc[::-1])
     pd.testing.assert_frame_equal(again.iloc[::-1], found.values)
-    with pytest.raises(ValueError, match="the table lacks the column 'depth'"):
+    with pytest.raises(ValueError, match="the table has no column 'depth'"):
         found.preparation.transform(table.drop(columns="depth"))
 
 

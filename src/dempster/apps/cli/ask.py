@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 _KEYS = {"y": "yes", "n": "no", "?": "do not know", "u": "undo", "q": "quit"}
 _KEYS_HELP = "y same cluster, n different clusters, ? do not know, u undo, q quit"
-_ANSWERS = {True: "same", False: "different", None: None}
 MAX_PRINTED_CHANGES = 10
 
 
@@ -89,7 +88,6 @@ def ask(ctx: click.Context, screen: Screen, **options: Any) -> None:
     outputs.protect(
         options["answers"]
     )  # Outputs added below must not overwrite the answers.
-    outputs.add("partition", options["partition"], option="--partition")
     outputs.add_options(options)
     result = run_recipe(recipe, screen)
     screen.print_partition(describe_result(result), result.partition)
@@ -155,8 +153,8 @@ def _default_output(file: Path, answers: Path | None) -> Path:
 class _Questions:
     """Questions whether two objects belong to the same cluster, and their answers.
 
-    Row q of ``pairs`` contains the positions of the two objects of question q. Its answer is True
-    for the same cluster, False for different clusters, and None if there is no answer.
+    Row q of ``pairs`` contains the positions of the two objects of question q. Its answer is
+    "same", "different", or None if there is no answer.
     """
 
     def __init__(self, result: RecipeResult, n_questions: int):
@@ -171,18 +169,18 @@ class _Questions:
             n_objects=len(partition)
         )
         self.pairs = suggest_pairs(partition, n_questions, constraints=self._former)
-        self.answers: list[bool | None] = [None] * len(self.pairs)
+        self.answers: list[str | None] = [None] * len(self.pairs)
 
     @property
     def n_answers(self) -> int:
-        return sum(answer is not None for answer in self.answers)
+        return len(self.answers) - self.answers.count(None)
 
     def constraints(self) -> Constraints:
         """Return the constraints from the recipe and from the answers."""
         from dempster.constraints import Constraints
 
-        same = self.pairs[[answer is True for answer in self.answers]]
-        different = self.pairs[[answer is False for answer in self.answers]]
+        same = self.pairs[[answer == "same" for answer in self.answers]]
+        different = self.pairs[[answer == "different" for answer in self.answers]]
         return self._former | Constraints(same, different, n_objects=len(self._names))
 
     def contradictions(self) -> list[str]:
@@ -224,11 +222,11 @@ class _Questions:
         first, second = (
             [str(self._names[k]) for k in positions] for positions in self.pairs.T
         )
-        answers = pd.Series([_ANSWERS[answer] for answer in self.answers], dtype=object)
+        answers = pd.Series(self.answers, dtype=object)
         return pd.DataFrame({"object": first, "other": second, "answer": answers})
 
 
-def _parse_answer(cell: Any, path: Path) -> bool | None:
+def _parse_answer(cell: Any, path: Path) -> str | None:
     from dempster.constraints.files import DIFFERENT, SAME
 
     text = str(cell).strip().lower()
@@ -238,7 +236,7 @@ def _parse_answer(cell: Any, path: Path) -> bool | None:
         raise UserError(
             f"{path.name}: an answer must be same, different or empty, got '{cell}'"
         )
-    return text in SAME
+    return "same" if text in SAME else "different"
 
 
 def _ask_by_keys(questions: _Questions, screen: Screen) -> None:
@@ -263,7 +261,7 @@ def _ask_by_keys(questions: _Questions, screen: Screen) -> None:
             number = max(number - 1, 0)
             questions.answers[number] = None
         elif key in _KEYS:
-            questions.answers[number] = {"y": True, "n": False}.get(key)
+            questions.answers[number] = {"y": "same", "n": "different"}.get(key)
             for contradiction in questions.contradictions():
                 click.echo(
                     f"  contradiction: {contradiction}; press u to undo", err=True
@@ -280,8 +278,6 @@ def _fit_with_answers(
     from sklearn.base import clone
 
     prepared = result.prepared
-    knowledge: dict[str, Any] = {"constraints": constraints}
-    if prepared.y is not None and result.recipe.learns_labels:
-        knowledge["y"] = prepared.y
+    params = prepared.fit_params | {"constraints": constraints}
     with screen.progress("clustering with the answers"):
-        return clone(result.estimator).fit(prepared.X, **knowledge).credal_partition_
+        return clone(result.estimator).fit(prepared.X, **params).credal_partition_

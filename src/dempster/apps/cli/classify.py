@@ -129,7 +129,7 @@ def classify(file: Path, screen: Screen, **options: Any) -> None:
     if is_file_name(options["target"]):
         outputs.protect(Path(options["target"]))
     decisions_file = options["output"] or default_path(new or file, ".decisions.csv")
-    outputs.add("decisions", decisions_file, (".csv", ".tsv", ".parquet"))
+    outputs.add("decisions", decisions_file)
     outputs.add_options(options)
     with screen.progress(f"reading {file.name}"):
         estimator = info.load()(**parameters)
@@ -202,8 +202,6 @@ def _check_options(options: dict[str, Any]) -> None:
     if reject is not None and rule in _SET_RULES:
         reason = "which may select several classes"
         raise WrongUse(f"--reject cannot be used with --rule {rule}, {reason}")
-    if reject is not None and not reject >= 0:
-        raise WrongUse(f"--reject must be a number of at least 0, got {reject}")
     if options["confidence"] is not None and (
         reject is not None or rule != "pignistic"
     ):
@@ -218,7 +216,6 @@ def _read(
     """Return the prepared attributes and the classes of the rows of a table."""
     from dempster.apps.recipe import choose_attributes
     from dempster.apps.recipe.labels import find_labels, is_file_name
-    from dempster.apps.recipe.run import describe_reading
 
     table = read_rows(file, options)
     labels = find_labels("target", options["target"], table)
@@ -232,7 +229,7 @@ def _read(
         scale=options["scale"],
         missing=options["missing"],
     )
-    for text in (*describe_reading(table, header=options["header"]), *attributes.notes):
+    for text in (*table.attrs.get("notes", ()), *attributes.notes):
         screen.note(text)
     return attributes, labels.iloc[attributes.rows]
 

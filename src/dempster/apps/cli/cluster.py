@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dempster._text import format_count
+from dempster.apps.cli.compare import describe_sets
 from dempster.apps.cli.shared import (
     PATH,
     Outputs,
@@ -137,7 +138,6 @@ def cluster(ctx: click.Context, screen: Screen, **options: Any) -> None:
         reason = "a folder of Parquet files needs an --output without extension"
         raise UserError(f"{file} is a folder; {reason}")
     outputs.add("partition", options["output"] or default_path(file, ".partition.csv"))
-    outputs.add("append", options["append"], [".csv", ".tsv"], "--append")
     if options["append"] is not None and recipe.kind != "table":
         raise WrongUse("--append needs a table")
     outputs.add_options(options)
@@ -244,13 +244,9 @@ def append_clusters(result: RecipeResult) -> pd.DataFrame:
     from dempster.explain import doubt_scores
 
     partition = result.partition
-    texts = [
-        " or ".join(str(partition.frame[k]) for k in clusters) or "outlier"
-        for clusters in partition.focal_sets
-    ]
     columns = {
         "cluster": [str(partition.frame[k]) for k in partition.labels],
-        "possible clusters": [texts[k] for k in partition.best_set],
+        "possible clusters": describe_sets(partition, partition.frame),
         "doubt": doubt_scores(partition).round(4),
     }
     assert result.table is not None

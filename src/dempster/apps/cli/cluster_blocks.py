@@ -26,9 +26,9 @@ from dempster.apps.cli.shared import (
     reject_options,
 )
 from dempster.apps.recipe import Preparation, Recipe, TableModel
-from dempster.apps.recipe.attributes import check_columns_exist
 from dempster.data.blocks import compute_moments
 from dempster.data.in_process import open_blocks, parquet_dataset
+from dempster.io.tables import check_columns_exist
 from dempster.optimize.blocks import block_map
 from dempster.persistence import save
 
@@ -78,12 +78,17 @@ def cluster_blocks(
         table.columns, [], table.center, table.scale, recipe.missing
     )
     model = TableModel(estimator, preparation, recipe.to_toml())
+    temporary = output.absolute().with_name(f".{output.name}.part")
+    shutil.rmtree(temporary, ignore_errors=True)
     with screen.progress(f"writing {output}"):
-        outputs.write(
-            {"model": lambda path: save(model, path)},
-            recipe,
-            also=lambda: _write_folder(partition, output),
-        )
+        try:
+            partition.to_parquet(temporary)
+            outputs.write({"model": lambda path: save(model, path)}, recipe)
+            if output.exists():
+                output.rmdir()
+            temporary.rename(output)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
     data = format_count(len(table.columns), "attribute")
     if recipe.scale:
         data += " (standardized)"
@@ -91,23 +96,6 @@ def cluster_blocks(
     screen.print_partition(head, partition, options["verbose"])
     files = {"partition": output, **outputs}
     screen.finish(files, **run_document(recipe, estimator, seconds))
-
-
-def _write_folder(partition: Any, output: Path) -> None:
-    temporary = output.absolute().with_name(f".{output.name}.part")
-    shutil.rmtree(temporary, ignore_errors=True)
-    try:
-        partition.to_parquet(temporary)
-        if output.exists():
-            output.rmdir()
-        temporary.rename(output)
-    except OSError as error:
-        reason = error.strerror or error
-        raise UserError(
-            f"cannot write {output}: {reason}; no file was changed"
-        ) from error
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
 @dataclass
@@ -146,12 +134,11 @@ class _Table:
             raise UserError(
                 f"the table has no numeric column; the columns are {available}"
             )
-        names = [
+        ignored = [
             name
             for name in dataset.schema.names
-            if not name.startswith("__index_level_")
+            if name not in numeric and not name.startswith("__index_level_")
         ]
-        ignored = [name for name in names if name not in numeric]
         if ignored and not columns:
             note(f"left out columns that are not numeric: {', '.join(ignored)}")
         return cls(dataset, selected, np.zeros(len(selected)), np.ones(len(selected)))
@@ -195,12 +182,12 @@ def _numeric_columns(schema: Any) -> list[str]:
     import pyarrow as pa
 
     index = (schema.pandas_metadata or {}).get("index_columns", ())
-    numeric = []
-    for field in schema:
-        is_number = pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
-        if is_number and field.name not in index:
-            numeric.append(field.name)
-    return numeric
+    return [
+        field.name
+        for field in schema
+        if (pa.types.is_integer(field.type) or pa.types.is_floating(field.type))
+        and field.name not in index
+    ]
 
 
 @contextmanager

@@ -21,10 +21,8 @@ from dempster.apps.cli.shared import (
     UserError,
     WrongUse,
     load_result,
-    output_option,
     plot_option,
     screen_options,
-    write_table,
 )
 from dempster.apps.cli.shared.drawing import draw_picture
 
@@ -44,7 +42,6 @@ if TYPE_CHECKING:
 )
 @click.argument("files", nargs=-1, type=PATH, metavar="FILE FILE...")
 @plot_option("Plot an embedding of the partitions: .png, .svg or .pdf.")
-@output_option("Write all objects that moved: .csv.")
 @click.option(
     "-n", "--show", type=click.IntRange(0), default=10, help="Objects to print."
 )
@@ -52,7 +49,6 @@ if TYPE_CHECKING:
 def compare(
     files: tuple[Path, ...],
     plot: Path | None,
-    output: Path | None,
     show: int,
     screen: Screen,
 ) -> None:
@@ -64,15 +60,12 @@ def compare(
     other FILE. For this list, each cluster gets the name of the most similar cluster of the first
     FILE.
     """
-    import pandas as pd
-
     if len(files) < 2:
         raise WrongUse(
             f"at least two partitions are needed, got {format_count(len(files), 'file')}"
         )
     outputs = Outputs(files)
     outputs.add("plot", plot, EXTENSIONS["--plot"], "--plot")
-    outputs.add("moved", output, [".csv"])
     partitions = _load_partitions(files)
     names = [
         file.name.removesuffix(file.suffix).removesuffix(".partition") for file in files
@@ -95,12 +88,7 @@ def compare(
         moved = {
             name: list_moved_objects(partitions[0], other) for name, other in others
         }
-        all_moved = pd.concat(
-            [table.assign(partition=name) for name, table in moved.items()]
-        )
-        outputs.write(
-            {"plot": draw_map, "moved": lambda path: write_table(all_moved, path)}
-        )
+        outputs.write({"plot": draw_map})
     n_objects = format_count(len(partitions[0]), "object")
     screen.print(f"{format_count(len(files), 'partition')} of {n_objects}\n", bold=True)
     screen.print(indices.round(3).to_string())
@@ -168,36 +156,38 @@ def _compute_indices(
     return pd.DataFrame(rows).set_index("partitions")
 
 
+def describe_sets(
+    partition: CredalPartition, names: Sequence[Any], order: Sequence[Any] = ()
+) -> np.ndarray:
+    """Return the names of the clusters in the set of each object, such as "0 or 2".
+
+    ``order`` is the order of the names, by default that of the clusters.
+    """
+    texts = []
+    for clusters in partition.focal_sets:
+        members = {names[k] for k in clusters}
+        ordered = [str(name) for name in order or names if name in members]
+        texts.append(" or ".join(ordered) or "outlier")
+    return np.array(texts, dtype=object)[partition.best_set]
+
+
 def list_moved_objects(before: CredalPartition, after: CredalPartition) -> pd.DataFrame:
     """Return a table of the objects whose set of clusters differs, the most certain ones first."""
     import pandas as pd
-    from scipy.optimize import linear_sum_assignment
+
+    from dempster.explain.scores import match_one_to_one
 
     # Each cluster of the second partition gets the name of the most similar cluster of the first.
-    rows, columns = linear_sum_assignment(-(before.pignistic().T @ after.pignistic()))
-    matched = {
-        int(column): before.frame[row]
-        for row, column in zip(rows, columns, strict=True)
-    }
-    names = [matched.get(k, f"new {name}") for k, name in enumerate(after.frame)]
-    frame = [*before.frame, *(name for name in names if name not in before.frame)]
-
-    def name_sets(partition: CredalPartition, own_names: Sequence[Any]) -> np.ndarray:
-        """Return the names of the clusters in the set of each object, in the order of ``frame``."""
-        texts = []
-        for clusters in partition.focal_sets:
-            members = {own_names[k] for k in clusters}
-            texts.append(
-                " or ".join(str(name) for name in frame if name in members) or "outlier"
-            )
-        return np.array(texts, dtype=object)[partition.best_set]
-
-    was = name_sets(before, before.frame)
-    now = name_sets(after, names)
+    similarity = before.pignistic().T @ after.pignistic()
+    names = [f"new {name}" for name in after.frame]
+    for k, match in enumerate(match_one_to_one(similarity.T)):
+        if match >= 0:
+            names[k] = before.frame[match]
+    was = describe_sets(before, before.frame)
+    now = describe_sets(after, names, list(dict.fromkeys([*before.frame, *names])))
     moved = np.flatnonzero(was != now)
     certainty = np.minimum(before.best_mass, after.best_mass)[moved]
     moved = moved[np.argsort(-certainty, kind="stable")]
-    index = np.arange(len(before))
-    if before.index is not None:
-        index = np.asarray(list(before.index), dtype=object)
-    return pd.DataFrame({"object": index[moved], "was": was[moved], "is": now[moved]})
+    index = range(len(before)) if before.index is None else before.index
+    objects = [index[k] for k in moved]
+    return pd.DataFrame({"object": objects, "was": was[moved], "is": now[moved]})

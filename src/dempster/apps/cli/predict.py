@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
 
-from dempster._errors import InvalidInputError
 from dempster._text import format_count
 from dempster.apps.cli.cluster import print_sets
 from dempster.apps.cli.shared import (
@@ -105,29 +105,22 @@ def predict(
 
 def _select_columns(table: Any, estimator: Any) -> Any:
     """Return the columns of a table on which an estimator without a `Preparation` was fitted."""
+    from dempster.io.tables import check_columns_exist
+
     names = getattr(estimator, "feature_names_in_", None)
     if names is None:
-        for name, dtype in table.dtypes.items():
-            if dtype.kind not in "biuf":
-                reason = "because the model was fitted to an array"
-                raise InvalidInputError(f"column '{name}' must be numeric, {reason}")
-        return table.to_numpy(dtype=float)
-    for name in names:
-        if name not in table.columns:
-            raise InvalidInputError(
-                f"the table has no column '{name}', which the model needs"
-            )
+        return table.to_numpy()
+    check_columns_exist(table, "table", names)
     return table[list(names)]
 
 
 def print_decisions(decisions: Any, screen: Screen) -> dict[str, int]:
     """Print and return the number of rows for each decision, sorted by decreasing frequency."""
-    names, counts = np.unique(np.asarray(decisions).astype(str), return_counts=True)
-    order = np.argsort(-counts, kind="stable")
-    width = max(map(len, names), default=0) + 2
-    for k in order:
-        screen.print(f"{names[k]:{width}}{counts[k]:>8,}")
-    return {str(names[k]): int(counts[k]) for k in order}
+    counts = dict(Counter(sorted(map(str, decisions))).most_common())
+    width = max(map(len, counts), default=0) + 2
+    for name, count in counts.items():
+        screen.print(f"{name:{width}}{count:>8,}")
+    return counts
 
 
 def write_decisions(masses: Any, decisions: Any, path: Path) -> None:

@@ -61,9 +61,7 @@ def pack_objects(
         "doubt": doubt_scores(partition).astype(np.float32),
         "rows": rows.astype(np.int32),
     }
-    sets = [
-        np.flatnonzero(members).tolist() for members in partition.focal_sets.membership
-    ]
+    sets = list(partition.focal_sets)
     about = {"sets": sets, "set_names": name_sets(partition), **about}
     return pack({**common, **arrays}, n=len(partition), **about)
 

@@ -38,14 +38,14 @@ class _Positions(traitlets.List):
     def validate(self, explorer: PartitionExplorer, value: Any) -> list[int]:
         positions = np.asarray(value)
         n = explorer.n_objects
-        if positions.ndim != 1 or (positions.size and positions.dtype.kind not in "iu"):
-            raise InvalidParameterError("selection", "a list of positions", value)
-        positions = np.unique(positions.astype(np.intp))
-        if positions.size and not 0 <= positions[0] <= positions[-1] < n:
+        if positions.size == 0:
+            return []
+        is_list = positions.ndim == 1 and positions.dtype.kind in "iu"
+        if not is_list or positions.min() < 0 or positions.max() >= n:
             raise InvalidParameterError(
                 "selection", f"a list of positions from 0 to {n - 1}", value
             )
-        return positions.tolist()
+        return np.unique(positions).tolist()
 
 
 def explore(
@@ -91,9 +91,10 @@ def explore(
     >>> len(X.iloc[explorer.selection])
     22
     """
-    return PartitionExplorer(
-        subject, X, attributes=attributes, names=names, metric=metric
+    data = resolve_report_input(
+        subject, X, attributes=attributes, names=names, metric=metric, argument="X"
     )
+    return PartitionExplorer(data)
 
 
 class PartitionExplorer(anywidget.AnyWidget):
@@ -105,8 +106,8 @@ class PartitionExplorer(anywidget.AnyWidget):
 
     Parameters
     ----------
-    subject, X, attributes, names, metric
-        Arguments of `explore`, which creates the widget.
+    data : ReportInput
+        Validated arguments of `explore`, which creates the widget.
 
     Attributes
     ----------
@@ -146,18 +147,7 @@ class PartitionExplorer(anywidget.AnyWidget):
         sync=True
     )
 
-    def __init__(
-        self,
-        subject: Any,
-        X: TableLike = None,
-        *,
-        attributes: TableLike = None,
-        names: Any = None,
-        metric: str | None = None,
-    ):
-        data = resolve_report_input(
-            subject, X, attributes=attributes, names=names, metric=metric, argument="X"
-        )
+    def __init__(self, data: ReportInput):
         rng = np.random.default_rng(0)
         none_linked = np.zeros(0, dtype=np.intp)
         coordinates = place_objects(

@@ -16,6 +16,7 @@ from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._text import format_count, join_some, quote_names
 from dempster.dissimilarity.input import find_unit
 from dempster.io.numbers import find_nonnumeric_cell
+from dempster.io.tables import check_columns_exist
 
 MISSING = ("refuse", "drop", "partial")
 SCALE = rule.choice("auto") | rule.flag
@@ -69,7 +70,7 @@ class Preparation:
             names = rule.as_names(getattr(self, name), name, "names of columns")
             object.__setattr__(self, name, list(names))
         rule.convert_fields(self, center="d", scale="d")
-        if len(self.center) not in (0, len(self.numbers)):
+        if len(self.center) != len(self.numbers):
             must = f"have one value for each of the {len(self.numbers)} numbers"
             raise InvalidParameterError("center", must=must)
         rule.check_choice(self.missing, "missing", MISSING)
@@ -100,11 +101,10 @@ class Preparation:
         """
         check_table(table)
         rule.check(note, "note", rule.callback)
-        _check_run_columns(table, self.columns)
+        check_columns_exist(table, "table", self.columns)
         rows = self.select(table)
-        return self.apply(
-            rows.iloc[_select_rows(rows, self.missing, note or (lambda text: None))]
-        )
+        positions = _select_rows(rows, self.missing, note or (lambda text: None))
+        return self.standardize(rows.iloc[positions])
 
     def select(self, table: pd.DataFrame) -> pd.DataFrame:
         """Return the columns of the training run, as numbers and text.
@@ -138,20 +138,19 @@ class Preparation:
             "standardized": self.is_scaled,
         }
 
-    def apply(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Return validated rows with standardized numeric columns.
+    def standardize(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Return rows with standardized numeric columns.
 
         Parameters
         ----------
         rows : DataFrame
-            Rows with the columns of the training run.
+            Rows of the result of `select`.
 
         Returns
         -------
         DataFrame
             The same rows; numeric columns come first if they are standardized.
         """
-        check_table(rows, "rows")
         if not self.is_scaled:
             return rows
         values = (rows[self.numbers].to_numpy(dtype=float) - self.center) / self.scale
@@ -314,7 +313,7 @@ def choose_attributes(
     preparation = Preparation(
         numbers_used, selection.categories, center, spread, missing
     )
-    values = preparation.apply(rows)
+    values = preparation.standardize(rows)
     return Attributes(rows, values, preparation, positions, notes, row_notes)
 
 
@@ -337,7 +336,7 @@ def choose_recorded_attributes(
     rule.check(record, "clustered", rule.kind(Mapping, words="values by name"))
     categories = list(record.get("categories", ()))
     columns = [*record.get("numbers", ()), *categories]
-    _check_run_columns(table, columns)
+    check_columns_exist(table, "table", columns)
     return choose_attributes(
         table,
         columns=columns,
@@ -347,21 +346,9 @@ def choose_recorded_attributes(
     )
 
 
-def _check_run_columns(table: pd.DataFrame, columns: Sequence[str]) -> None:
-    """Raise an error if a table lacks a column of the training run."""
-    lacking = [name for name in columns if name not in table.columns]
-    if lacking:
-        words = f"column{'s' * (len(lacking) > 1)} {quote_names(lacking)}"
-        message = (
-            f"the table lacks the {words} of the training run; "
-            f"it has {quote_names(table.columns, 20)}"
-        )
-        raise InvalidParameterError("table", message=message)
-
-
-def check_table(table: Any, name: str = "table") -> None:
-    """Raise an error unless an argument is a pandas DataFrame."""
-    rule.check(table, name, rule.kind(pd.DataFrame, words="a pandas DataFrame"))
+def check_table(table: Any) -> None:
+    """Raise an error unless the argument ``table`` is a pandas DataFrame."""
+    rule.check(table, "table", rule.kind(pd.DataFrame, words="a pandas DataFrame"))
 
 
 # ---- columns -------------------------------------------------------------------------------------
@@ -452,33 +439,12 @@ def _select_columns(
     if not wanted:
         _drop_repeated(table, selection)
     if not selection.numbers and not selection.categories:
-        raise _no_column_error(selection, exclude)
+        message = "the table has no numeric column to cluster; left out: "
+        message += ", ".join(selection.reasons()[:8]) or quote_names(exclude)
+        if any(kind in ("text", "like numbers") for _, kind, _ in selection.left_out):
+            message += "; use text as categories (categories=['all'])"
+        raise InvalidParameterError("table", message=message)
     return selection
-
-
-def check_columns_exist(
-    table: pd.DataFrame, argument: str, names: Sequence[str]
-) -> None:
-    """Raise an error about an argument if a table lacks one of the columns."""
-    unknown = [
-        name for name in names if not rule.hashable.test(name) or name not in table
-    ]
-    if unknown:
-        message = (
-            f"{argument}: there is no column {quote_names(unknown)}; "
-            f"the columns are {quote_names(table.columns, 20)}"
-        )
-        raise InvalidParameterError(argument, message=message)
-
-
-def _no_column_error(
-    selection: _Selection, exclude: Sequence[str]
-) -> InvalidParameterError:
-    message = "the table has no numeric column to cluster; left out: "
-    message += ", ".join(selection.reasons()[:8]) or quote_names(exclude)
-    if any(kind in ("text", "like numbers") for _, kind, _ in selection.left_out):
-        message += "; use text as categories (categories=['all'])"
-    return InvalidParameterError("table", message=message)
 
 
 def _is_category(column: pd.Series) -> bool:
@@ -496,9 +462,9 @@ def _is_text(column: pd.Series) -> bool:
 def _find_empty(column: pd.Series) -> tuple[str, str]:
     if column.dtype.kind == "O" and not column.map(rule.hashable.test).all():
         return "lists", "(lists, not single values)"
-    if column.notna().any():
-        return "", ""
-    return "empty", "(empty)"
+    if column.isna().all():
+        return "empty", "(empty)"
+    return "", ""
 
 
 def _find_uninformative(column: pd.Series, position: int) -> tuple[str, str]:
@@ -507,16 +473,16 @@ def _find_uninformative(column: pd.Series, position: int) -> tuple[str, str]:
     if kind or not column.is_unique:
         return kind, reason
     if column.dtype.kind in "iu":
-        steps = np.diff(column.to_numpy().astype(float))
         is_identifier = _IDENTIFIER.fullmatch(str(column.name)) is not None
-        if len(steps) > 2 and (steps == 1).all() and (position == 0 or is_identifier):
+        is_number = len(column) > 3 and (np.diff(column.to_numpy()) == 1).all()
+        if is_number and (position == 0 or is_identifier):
             return "identifier", "(it numbers the rows and may be the index)"
         if is_identifier:
             return "identifier", "(it identifies the rows and may be the index)"
     if column.dtype.kind in "OTU" and len(column) > 10:
         kind, reason = _describe(column)
         if kind == "text":
-            return kind, "(text, different in every row; it may be the index)"
+            reason = "(text, different in every row; it may be the index)"
         if kind != "nearly numeric":
             return kind, reason
     return "", ""
@@ -528,9 +494,7 @@ def _describe(column: pd.Series) -> tuple[str, str]:
         return "dates", "(dates)"
     if column.dtype.kind == "b":
         return "flags", "(true or false)"
-    filled = column[column.notna()].astype(str)
-    if len(filled) == 0:
-        return "empty", "(empty)"
+    filled = column.dropna().astype(str)
     text = _text_cells(filled)
     if 0 < len(text) <= len(filled) / 2:
         counts = f"{format_count(len(text), 'cell')} of {len(filled):,}"

@@ -17,59 +17,35 @@ _MAX_LINE_CHARACTERS = 100
 
 def to_command(recipe: Any) -> str:
     """Return the shell command for a recipe, with all options that differ from their defaults."""
+    values = recipe.to_dict()
+    del values["files"]
     files = [f"./{file}" if file.startswith("-") else file for file in recipe.files]
     words = ["dempster", "cluster", *files]
-    if recipe.kind == "dissimilarities":
+    if values.pop("kind", "") == "dissimilarities":
         words.append("--dissimilarities")
     if recipe.clusters != "auto":
-        words += ["-c", str(recipe.clusters)]
-    if recipe.method != default_method(
-        constrained=bool(recipe.constraints or recipe.labels)
-    ):
+        words += ["-c", str(values.pop("clusters"))]
+    del values["method"]
+    constrained = bool(recipe.constraints or recipe.labels)
+    if recipe.method != default_method(constrained=constrained):
         words += ["--method", recipe.method]
-    for name in ("columns", "exclude", "categories", "na_values"):
-        names = getattr(recipe, name)
-        if names:
-            words += [f"--{name.replace('_', '-')}", ",".join(map(quote_name, names))]
-    for name in (
-        "index",
-        "delimiter",
-        "decimal",
-        "sheet",
-        "constraints",
-        "labels",
-        "truth",
-        "confidence",
-        "outlier_weight",
-        "ambiguity_weight",
-    ):
-        if getattr(recipe, name) not in (None, 1):
-            words += [f"--{name.replace('_', '-')}", str(getattr(recipe, name))]
-    if recipe.header is not None:
-        words.append("--header" if recipe.header else "--no-header")
-    if recipe.scale != "auto":
-        words.append("--scale" if recipe.scale else "--no-scale")
-    if recipe.missing != "refuse":
-        words += ["--missing", recipe.missing]
-    if recipe.seed:
-        words += ["--seed", str(recipe.seed)]
-    for name, value in recipe.parameters.items():
-        words += _parameter_words(name, value)
-    return shlex.join(words)
-
-
-def _parameter_words(name: str, value: Any) -> list[str]:
-    """Return the option that sets a parameter of the method."""
-    if isinstance(value, list | tuple):
-        text = json.dumps(list(value))
-    else:
+    parameters = values.pop("parameters", {})
+    for name, value in values.items():
+        option = name.replace("_", "-")
+        if isinstance(value, bool):
+            words.append(f"--{option}" if value else f"--no-{option}")
+        elif isinstance(value, list):
+            words += [f"--{option}", ",".join(map(quote_name, value))]
+        else:
+            words += [f"--{option}", str(value)]
+    for name, value in parameters.items():
         text = str(value)
-    if isinstance(value, bool) or value is None:
-        text = text.lower()
-    option = f"--{name.replace('_', '-')}"
-    if text.startswith("-"):  # A negative number after a space would be an option.
-        return [f"{option}={text}"]
-    return [option, text]
+        if isinstance(value, list | tuple):
+            text = json.dumps(value)
+        elif isinstance(value, bool) or value is None:
+            text = text.lower()
+        words += [f"--{name.replace('_', '-')}", text]
+    return shlex.join(words)
 
 
 def quote_name(name: str) -> str:
@@ -85,26 +61,17 @@ def quote_name(name: str) -> str:
 def to_code(recipe: Any) -> str:
     """Return Python code for a recipe, which uses only public names of the library."""
     code = _Code()
-    reading = recipe.reading_options()
-    if recipe.kind == "image":
-        code.call("image", "dempster.apps.recipe", "read_image", {"": recipe.files[0]})
-        data = "image"
-    elif recipe.kind == "dissimilarities":
-        data = "dissimilarities"
-        arguments = {"": recipe.files[0]} | reading
-        code.call(data, "dempster.io", "read_dissimilarities", arguments)
-    else:
-        if len(recipe.files) > 1:
-            code.call(
-                "table",
-                "dempster.apps.recipe",
-                "read_views",
-                {"": list(recipe.files)} | reading,
-            )
-        else:
-            code.call(
-                "table", "dempster.io", "read_table", {"": recipe.files[0]} | reading
-            )
+    data = recipe.kind
+    function = f"read_{data}"
+    source: dict[str, Any] = {"": recipe.files[0]}
+    if len(recipe.files) > 1:
+        function = "read_views"
+        source = {"": list(recipe.files)}
+    module = "dempster.io"
+    if function in ("read_image", "read_views"):
+        module = "dempster.apps.recipe"
+    code.call(data, module, function, source | recipe.reading_options())
+    if data == "table":
         options = {"": _Variable("table")} | recipe.choosing_options()
         code.call("attributes", "dempster.apps.recipe", "choose_attributes", options)
         data = "attributes.values"
@@ -282,12 +249,11 @@ def _toml_key(name: str) -> str:
 def _toml_value(value: Any) -> str:
     if value is None:
         return '"none"'
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, int | float):
+    if isinstance(value, float):
         return repr(value)
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)  # JSON strings are valid TOML.
+    if isinstance(value, str | int):
+        # JSON texts, numbers and booleans are valid TOML.
+        return json.dumps(value, ensure_ascii=False)
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_toml_value, value))}]"
     raise InvalidInputError(

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._text import format_count, quote_names
+from dempster._errors import InvalidInputError
+from dempster._text import format_count
 from dempster._types import ArrayLike, Seed
 from dempster._validation import as_labels, check, kind, validating_labels
 from dempster.apps.recipe.attributes import check_table
 from dempster.constraints import Constraints
 from dempster.io.atomic import as_file, as_path
 from dempster.io.numbers import looks_like_number
-from dempster.io.tables import read_names, read_quietly
+from dempster.io.tables import (
+    TABLE_FORMATS,
+    check_columns_exist,
+    read_names,
+    read_quietly,
+)
 from dempster.io.text import open_text
 
 UNLABELLED = -1
@@ -26,12 +30,11 @@ _MAX_ALL_PAIRS = (
     300  # maximum number of labeled objects for which every pair is a constraint
 )
 _MAX_CONSTRAINTS = 50_000  # number of random pairs if there are more labeled objects
-_TABLES = (".csv", ".tsv", ".txt", ".gz", ".parquet", ".pq", ".feather", ".xlsx")
 
 
 def is_file_name(source: str) -> bool:
     """Return whether a name has the extension of a table, so that it denotes a file."""
-    return Path(source).suffix.lower() in _TABLES
+    return Path(source).suffix.lower() in {*TABLE_FORMATS, ".gz"}
 
 
 def read_labels(source: str | os.PathLike[str], table: pd.DataFrame) -> pd.Series:
@@ -68,9 +71,10 @@ def find_labels(
     """Read labels like `read_labels`; ``name`` is the name of the argument in error messages."""
     check_table(table)
     path = as_path(source, name)
-    check_labels(name, source, table)
-    if not is_file_name(os.fspath(source)):
-        return _restore_integers(table[os.fspath(source)])
+    column = os.fspath(source)
+    if not is_file_name(column):
+        check_columns_exist(table, name, [column])
+        return _restore_integers(table[column])
     content = read_quietly(as_file(path), header=_has_header(path, table))
     if content.shape[1] == 1 and isinstance(content.index, pd.RangeIndex):
         content = _restore_empty_lines(path, content, len(table))
@@ -93,10 +97,7 @@ def find_labels(
         names = read_names(path, content, [0])[0]
     by_name = dict(zip(names, _restore_integers(content.iloc[:, -1]), strict=True))
     if len(by_name) < len(names):
-        name, _ = Counter(names).most_common(1)[0]
-        raise InvalidInputError(
-            f"{path.name} must name each row once, got {name!r} several times"
-        )
+        raise InvalidInputError(f"{path.name} must name each row once")
     unknown = set(by_name) - set(map(str, table.index))
     if unknown:
         raise InvalidInputError(f"{path.name}: the table has no row {min(unknown)!r}")
@@ -142,19 +143,6 @@ def _restore_empty_lines(path: Path, labels: pd.DataFrame, n_rows: int) -> pd.Da
     if len(lines) != n_rows or len(filled) != len(labels):
         return labels
     return labels.set_axis(filled).reindex(range(n_rows))
-
-
-def check_labels(
-    name: str, source: str | os.PathLike[str], table: pd.DataFrame
-) -> None:
-    """Raise an error if ``source`` is the name of a column that the table does not have."""
-    column = os.fspath(source)
-    if not is_file_name(column) and column not in table.columns:
-        advice = "use a file of labels"
-        if len(table.columns):
-            advice = f"the columns are {quote_names(table.columns, 20)}"
-        message = f"{name}: there is no column {column!r}; {advice}"
-        raise InvalidParameterError(name, message=message)
 
 
 def _restore_integers(labels: pd.Series) -> pd.Series:

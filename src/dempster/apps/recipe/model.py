@@ -131,10 +131,6 @@ class TableModel:
         rule.check(
             self.preparation, "preparation", rule.choice(None) | rule.kind(Preparation)
         )
-        rule.check(self.recipe, "recipe", rule.kind(str, words="text"))
-        if self.conformal is not None and not hasattr(self.conformal, "sets_"):
-            expected = "None or a fitted ConformalClustering"
-            raise InvalidParameterError("conformal", expected, self.conformal)
 
     def predict_mass(self, table: Any) -> Any:
         """Predict the masses of new rows.
@@ -221,7 +217,8 @@ class PreparedTable:
     attributes : Attributes or None
         Selected columns and rows; None for dissimilarities and images.
     y : array or None
-        Known labels of the selected rows as 0, 1, ..., with -1 for unknown labels.
+        Known labels of the selected rows as 0, 1, ..., with -1 for unknown labels. It is
+        None if the method does not use labels; they are then converted to constraints.
     constraints : Constraints or None
         Constraints on pairs of the selected rows.
     truth : Series or None
@@ -249,6 +246,12 @@ class PreparedTable:
     constraints: Constraints | None = None
     truth: pd.Series | None = None
     notes: list[str] = field(default_factory=list)
+
+    @property
+    def fit_params(self) -> dict[str, Any]:
+        """Arguments of `fit` besides X: labels and constraints, if there are any."""
+        params = {"y": self.y, "constraints": self.constraints}
+        return {name: value for name, value in params.items() if value is not None}
 
 
 @dataclass(frozen=True, eq=False)
@@ -321,40 +324,26 @@ class Units:
 
     @classmethod
     def from_preparation(cls, preparation: Preparation) -> Units:
-        """Return the conversion for the columns that a preparation standardizes."""
-        if not preparation.is_scaled:
-            return cls({}, {})
+        """Return the conversion for the numeric columns of a preparation."""
         names = preparation.numbers
         shift = dict(zip(names, preparation.center.tolist(), strict=True))
         factor = dict(zip(names, preparation.scale.tolist(), strict=True))
         return cls(shift, factor)
 
-    def convert(self, name: str, value: Any) -> Any:
-        """Convert a value of a standardized column to its original unit.
-
-        Return values of other columns unchanged.
-        """
-        if (
-            name not in self.shift
-            or not isinstance(value, float | int)
-            or isinstance(value, bool)
-        ):
-            return value
-        return self.shift[name] + self.factor[name] * value
-
     def convert_explanation(self, explanation: ObjectExplanation) -> ObjectExplanation:
         """Convert the values in an explanation to their original units.
 
-        Contributions do not change.
+        Contributions and values of other columns do not change.
         """
-        if explanation.by != "attributes" or not self.shift:
+        if explanation.by != "attributes":
             return explanation
 
         def convert_row(names: Sequence[str], cells: Sequence[Any]) -> tuple[Any, ...]:
-            return tuple(
-                self.convert(name, cell)
-                for name, cell in zip(names, cells, strict=True)
-            )
+            row = list(cells)
+            for k, name in enumerate(names):
+                if name in self.shift and isinstance(row[k], float | int):
+                    row[k] = self.shift[name] + self.factor[name] * row[k]
+            return tuple(row)
 
         names = explanation.attributes
         values = explanation.values

@@ -15,7 +15,6 @@ from dempster.apps.methods import (
     default_method,
     method_names,
     methods_that,
-    methods_with,
 )
 from dempster.apps.recipe.attributes import MISSING, SCALE
 from dempster.apps.recipe.export import parse_toml, to_code, to_command, to_toml
@@ -53,6 +52,7 @@ _RULES = {
     "header": rule.choice(None) | rule.flag,
     "kind": rule.choice(*KINDS),
     "missing": rule.choice(*MISSING),
+    "method": rule.choice("auto", *method_names()),
     "clusters": rule.choice("auto") | rule.integer(1),
     "seed": rule.integer(0),
     "confidence": rule.choice(None) | rule.real(0, 1, open_low=True, open_high=True),
@@ -176,17 +176,15 @@ class Recipe:
             )
         self._set("na_values", rule.as_names(self.na_values, "na_values", "texts"))
         for name in _KNOWLEDGE:
-            if getattr(self, name) is not None:
-                as_path(getattr(self, name), name)
+            source = getattr(self, name)
+            if source is not None:
+                as_path(source, name)
                 # The text is not converted to a path, because this would change a column name such
                 # as "km/" to "km".
-                self._set(name, os.fspath(getattr(self, name)))
-        if isinstance(self.method, str) and self.method == "auto":
-            self._set(
-                "method",
-                default_method(constrained=bool(self.constraints or self.labels)),
-            )
-        rule.check_choice(self.method, "method", method_names())
+                self._set(name, os.fspath(source))
+        if self.method == "auto":
+            constrained = bool(self.constraints or self.labels)
+            self._set("method", default_method(constrained=constrained))
         self._check_parameters()
         self._check_method()
         self.settings()
@@ -198,10 +196,8 @@ class Recipe:
         """Raise an error for parameters that the method does not have or that a field sets."""
         for name in self.parameters:
             if self._info.parameter(name) is None:
-                others = methods_with(name)
-                elsewhere = f" ({', '.join(others)} have it)" if others else ""
                 known = ", ".join(parameter.name for parameter in self._info.parameters)
-                reason = f"method {self.method} has no such parameter{elsewhere}; it has {known}"
+                reason = f"method {self.method} has no such parameter; it has {known}"
                 self._reject(str(name), reason)
             if name in _RESERVED:
                 self._reject("parameters", f"{name} is set by {_RESERVED[name]}")
@@ -335,15 +331,11 @@ class Recipe:
         dict
             Names and values of the arguments.
         """
-        options = {
-            "index_col": self.index,
-            "header": self.header,
-            "delimiter": self.delimiter,
-            "decimal": self.decimal,
-            "sheet": self.sheet,
-            "na_values": list(self.na_values) or None,
+        values = {name: getattr(self, name) for name in FORMAT}
+        values["index_col"] = values.pop("index")
+        return {
+            name: value for name, value in values.items() if value not in (None, ())
         }
-        return {name: value for name, value in options.items() if value is not None}
 
     def choosing_options(self) -> dict[str, Any]:
         """Return the arguments of `choose_attributes` that differ from their defaults.

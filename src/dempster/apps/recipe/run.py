@@ -13,20 +13,20 @@ import pandas as pd
 from dempster import _validation as rule
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._progress import Listener, report_progress_to
-from dempster._text import format_count, quote_names
+from dempster._text import format_count
 from dempster.apps.recipe.attributes import Note, choose_attributes
 from dempster.apps.recipe.labels import (
-    check_labels,
     constraints_from_labels,
     encode_labels,
     find_labels,
+    is_file_name,
 )
 from dempster.apps.recipe.model import PreparedTable, RecipeResult, reweight_sets
 from dempster.apps.recipe.recipe import Recipe
 from dempster.constraints import Constraints, read_constraints
 from dempster.io import read_dissimilarities, read_table
 from dempster.io.atomic import as_file, as_path
-from dempster.io.tables import read_quietly
+from dempster.io.tables import check_columns_exist, read_quietly
 
 IMAGE_KINDS = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".npy")
 
@@ -76,18 +76,14 @@ def read_views(files: Sequence[str | os.PathLike[str]], **options: Any) -> pd.Da
         views |= dict.fromkeys(table.columns, name)
         tables.append(table)
     first = tables[0]
+    ordered = []
     for path, table in zip(paths, tables, strict=True):
-        if len(table) != len(first) or set(table.index) != set(first.index):
-            raise InvalidInputError(
-                f"{path.name} must have the same rows as {paths[0].name}"
-            )
-        if list(table.index) != list(first.index) and not table.index.is_unique:
-            message = f"{path.name}: names of rows must be unique to match those of {paths[0].name}"
-            raise InvalidInputError(message)
-    ordered = [
-        table.reindex(first.index) if table.index.is_unique else table
-        for table in tables
-    ]
+        try:
+            order = rule.match_names(table.index, first.index)
+        except InvalidInputError as error:
+            message = f"{path.name} must have the same rows as {paths[0].name}: {error}"
+            raise InvalidInputError(message) from error
+        ordered.append(table if order is None else table.iloc[order])
     joined = pd.concat(ordered, axis=1)
     joined.attrs = {"views": views}
     return joined
@@ -122,46 +118,23 @@ def read_image(path: str | os.PathLike[str]) -> np.ndarray:
         raise InvalidInputError(f"{path.name}: {expected}, got {path.suffix or 'none'}")
     try:
         if path.suffix.lower() == ".npy":
-            image = np.load(path, allow_pickle=False)
+            content = np.load(path, allow_pickle=False)
         else:
             from matplotlib.image import imread
 
-            image = np.asarray(imread(path))
+            content = imread(path)
+        image = np.asarray(content)
     except (ValueError, EOFError, OSError, SyntaxError) as error:
         reason = " ".join(str(error).split())
         raise InvalidInputError(
             f"cannot read {path.name} as an image: {reason}"
         ) from error
-    is_array = isinstance(image, np.ndarray)
-    if not is_array or image.ndim not in (2, 3, 4) or image.dtype.kind not in "iufb":
+    if image.ndim not in (2, 3, 4) or image.dtype.kind not in "iufb":
         expected = "an array of numbers with two to four dimensions"
         raise InvalidInputError(f"{path.name} must contain {expected}")
     if image.ndim == 2:
         image = image[..., None]
     return image.astype(float)
-
-
-def describe_reading(table: pd.DataFrame, *, header: bool | None = None) -> list[str]:
-    """Return notes on properties of a file that were detected while reading it."""
-    notes = []
-    if table.attrs.get("header") is False and header is None:
-        notes.append(
-            f"the file has no header line; its columns are named {table.columns[0]}, ..."
-        )
-    if "encoding" in table.attrs:
-        notes.append(f"the file is not UTF-8; it was read as {table.attrs['encoding']}")
-    if "sheets" in table.attrs:
-        sheet, *others = table.attrs["sheets"]
-        notes.append(
-            f"read the sheet {sheet!r}; the file also has {quote_names(others)}"
-        )
-    if table.attrs.get("unnamed_index"):
-        notes.append(
-            "the first column has no heading; it is used as the names of the rows"
-        )
-    for name, what in table.attrs.get("converted", {}).items():
-        notes.append(f"read '{name}' as numbers: {what}")
-    return notes
 
 
 def run(
@@ -176,16 +149,11 @@ def run(
         estimator.set_params(
             views=[views[name] for name in prepared.attributes.columns]
         )
-    knowledge: dict[str, Any] = {}
-    if recipe.learns_labels and prepared.y is not None:
-        knowledge["y"] = prepared.y
-    if prepared.constraints is not None:
-        knowledge["constraints"] = prepared.constraints
     started = time.perf_counter()
     conformal = None
     with report_progress_to(progress):
         if recipe.confidence is None:
-            estimator.fit(prepared.X, **knowledge)
+            estimator.fit(prepared.X, **prepared.fit_params)
         else:
             from dempster.cluster import ConformalClustering
 
@@ -246,11 +214,11 @@ def prepare(recipe: Recipe, note: Note | None = None) -> PreparedTable:
         table = read_views(recipe.files, **options)
     else:
         table = read_quietly(as_file(recipe.files[0]), **options)
-    for text in describe_reading(table, header=recipe.header):
+    for text in table.attrs.get("notes", ()):
         add_note(text)
     for name, source in (("labels", recipe.labels), ("truth", recipe.truth)):
-        if source is not None:
-            check_labels(name, source, table)
+        if source is not None and not is_file_name(source):
+            check_columns_exist(table, name, [source])
     attributes = choose_attributes(table, **recipe.choosing_options())
     for text in attributes.notes:
         add_note(text)
@@ -287,10 +255,9 @@ def _read_supervision(
     if recipe.truth is not None:
         truth = find_labels("truth", recipe.truth, table).iloc[rows]
     if y is not None and not recipe.learns_labels:
-        given = constraints
-        constraints = constraints_from_labels(y, recipe.seed)
-        if given is not None:
-            constraints |= given
+        converted = constraints_from_labels(y, recipe.seed)
+        constraints = converted if constraints is None else converted | constraints
+        y = None
     return y, constraints, truth
 
 

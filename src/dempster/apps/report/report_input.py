@@ -133,10 +133,7 @@ def resolve_report_input(
         recipe = recipe or result.recipe
         if y is None:
             y = result.prepared.truth
-        if result.prepared.constraints is not None:
-            fit_params.setdefault("constraints", result.prepared.constraints)
-        if result.prepared.y is not None and result.recipe.learns_labels:
-            fit_params.setdefault("y", result.prepared.y)
+        fit_params = result.prepared.fit_params | fit_params
     elif isinstance(subject, TableModel):
         model = subject
         subject = model.estimator

@@ -220,7 +220,7 @@ def _restore_run(saved: Json, session: Session, decode: Callable[[str], str]) ->
         estimator=model.estimator,
         table=table,
         attributes=attributes,
-        values=model.preparation.apply(attributes),
+        values=model.preparation.standardize(attributes),
         preparation=model.preparation,
         rows=rows,
         **{name: saved[name] for name in RUN_FIELDS},

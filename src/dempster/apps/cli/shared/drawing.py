@@ -7,8 +7,6 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from dempster.apps.cli.shared.errors import UserError
 
 if TYPE_CHECKING:
@@ -17,8 +15,6 @@ if TYPE_CHECKING:
 
 def draw_partition(result: RecipeResult, path: Path, title: str) -> None:
     """Draw an image, or one or two columns, principal components or an embedding of the rows."""
-    from scipy import sparse
-
     from dempster.dissimilarity import DissimilarityPCA
     from dempster.plot import CredalPartitionDisplay
 
@@ -28,14 +24,8 @@ def draw_partition(result: RecipeResult, path: Path, title: str) -> None:
     height = 5.2
     points: Any
     if result.attributes is None:
-        D = result.prepared.X
-        if sparse.issparse(D):
-            raise UserError(
-                "--plot needs the dissimilarities of all pairs, but the matrix is sparse; "
-                "remove --plot"
-            )
         projection = DissimilarityPCA(2, whiten=False, symmetrize=True, random_state=0)
-        points = projection.fit_transform(np.asarray(D))
+        points = projection.fit_transform(result.prepared.X)
     else:
         numbers = result.attributes.preparation.numbers
         if not numbers:
@@ -67,10 +57,7 @@ def _draw_image(result: RecipeResult, path: Path, title: str) -> None:
             f"--plot needs an image of two dimensions, got {len(shape)}; remove --plot"
         )
     partition = result.partition
-    palette = np.array(
-        [colormaps["tab20"](k % 20)[:3] for k in range(partition.n_clusters)]
-    )
-    colors = palette[partition.labels]
+    colors = colormaps["tab20"](partition.labels % 20)[:, :3]
     certainty = partition.singleton_belief.max(axis=1)[:, None]
 
     def draw(ax: Any) -> None:

@@ -31,12 +31,7 @@ if TYPE_CHECKING:
 
 
 # Parameters of methods for which the program has an option with a different name.
-_RESERVED = {
-    "n_clusters": "-c",
-    "random_state": "--seed",
-    "missing": "--missing",
-    "verbose": "--quiet",
-}
+_RESERVED = ("n_clusters", "random_state", "missing", "verbose")
 # one name in a list separated by commas
 _NAME = re.compile(r'\s*(?:"((?:[^"]|"")*)"|([^,]*))\s*(?:,|\Z)')
 MAX_SEED = 2**31 - 1
@@ -57,16 +52,10 @@ class NumberOrAuto(click.IntRange):
         return value if value == "auto" else super().convert(value, param, ctx)
 
 
-class ParameterValue(click.ParamType):
-    """Value of a parameter of a method, which may be a number, a boolean, a list or a text."""
-
-    name = "value"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Any:
-        parsed = parse_value(value)
-        return NONE if parsed is None else parsed
+def _parse_parameter(text: str) -> Any:
+    """Return the value of a parameter of a method: a number, a boolean, a list or a text."""
+    value = parse_value(text)
+    return NONE if value is None else value
 
 
 def _split_names(
@@ -77,9 +66,8 @@ def _split_names(
     Quoted names may contain commas.
     """
     names = []
-    for value in values:
-        for quoted, plain in _NAME.findall(value):
-            names.append(quoted.replace('""', '"') or plain.strip())
+    for quoted, plain in _NAME.findall(",".join(values)):
+        names.append(quoted.replace('""', '"') or plain.strip())
     names = [name for name in names if name]
     if values and not names:
         raise click.BadParameter("must contain at least one name or value")
@@ -287,10 +275,9 @@ class RecipeCommand(Command):
             others = methods_with(name, self.package)
             if not others or name in _RESERVED:
                 raise
-            have = "has" if len(others) == 1 else "have"
             message = (
                 f"method {ctx.meta['method']} has no option {error.option_name}; "
-                f"{', '.join(others)} {have} it (see --method)"
+                f"methods with this option: {', '.join(others)}"
             )
             raise click.UsageError(message, ctx) from error
 
@@ -336,30 +323,27 @@ class RecipeCommand(Command):
     ) -> None:
         """Write the options of the command, the options of the method and the list of methods."""
         info = self._info(ctx)
-        records: list[tuple[str, str]] = []
-        method_records: list[tuple[str, str]] = []
+        records: dict[bool, list[tuple[str, str]]] = {False: [], True: []}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
-            if record is not None and (parameter.name or "").startswith("set_"):
-                method_records.append(record)
-            elif record is not None:
-                records.append(record)
+            if record is not None:
+                is_of_method = (parameter.name or "").startswith("set_")
+                records[is_of_method].append(record)
         with formatter.section("Options"):
-            formatter.write_dl(records)
+            formatter.write_dl(records[False])
         with formatter.section(f"Parameters of --method {info.name}"):
             formatter.write_text(info.summary)
             formatter.write_paragraph()
-            formatter.write_dl(method_records)
+            formatter.write_dl(records[True])
         with formatter.section("Methods (--method NAME --help shows the parameters)"):
             names = method_names(self.package)
             formatter.write_dl([(name, METHODS[name].summary) for name in names])
 
 
 def _method_option(one: MethodParameter) -> click.Option:
-    if one.choices:
-        metavar = "|".join(one.choices)
-        kind = ""
-    else:
+    metavar = "|".join(one.choices)
+    kind = ""
+    if not one.choices:
         first_word = re.split("[, ]", one.kind)[0]
         metavar = {"int": "N", "float": "X"}.get(first_word, "VALUE")
         kind = f"{one.kind}. "
@@ -368,7 +352,7 @@ def _method_option(one: MethodParameter) -> click.Option:
         default = str(default).lower()
     return click.Option(
         [f"--{one.name.replace('_', '-')}", f"set_{one.name}"],
-        type=ParameterValue(),
+        type=_parse_parameter,
         metavar=metavar,
         help=f"{kind}{one.help} [default: {default}]",
     )

@@ -30,18 +30,18 @@ MAX_NAMED_OUTLIERS = 1000  # maximum number of outliers in a JSON document
 MAX_MARKER_BYTES = 1 << 16  # The marker of a file must be within this number of bytes.
 
 # Each file that the program writes under a default name contains a marker near its beginning.
-# The keys are the ends of the file names.
-_MARKERS = {
-    ".partition.csv": (",label_with_outliers,",),
-    ".predicted.csv": (",label_with_outliers,", ",decision,"),
-    ".decisions.csv": (",decision,",),
-    ".answers.csv": ("object,other,answer",),
-    ".html": ('<meta name="generator" content="dempster"',),
-}
+_MARKERS = (
+    b",label_with_outliers,",
+    b",decision,",
+    b"object,other,answer",
+    b'<meta name="generator" content="dempster"',
+)
 
 STDOUT = Path("-")  # as an output file
 _PARTITION_EXTENSIONS = (".csv", ".tsv", ".parquet")
 EXTENSIONS = {
+    "--append": (".csv", ".tsv"),
+    "--partition": _PARTITION_EXTENSIONS,
     "--plot": (".png", ".svg", ".pdf"),
     "--report": (".html", ".htm"),
     "--save-model": (".dempster",),
@@ -188,12 +188,12 @@ class Outputs(dict[str, Path]):
 
     def __init__(self, inputs: Iterable[Path | None] = ()):
         super().__init__()
-        self._inputs: set[str] = set()
+        self._taken: set[str] = set()
         self.protect(*inputs)
 
     def protect(self, *inputs: Path | None) -> None:
         """Add input files, which outputs added later must not overwrite; None is ignored."""
-        self._inputs |= {os.path.realpath(path) for path in inputs if path is not None}
+        self._taken |= {os.path.realpath(path) for path in inputs if path is not None}
 
     def add(
         self,
@@ -213,12 +213,16 @@ class Outputs(dict[str, Path]):
         if path == STDOUT:
             self[name] = path
             return
-        check_extension(option, path, extensions)
+        if path.suffix.lower() not in extensions:
+            expected = f"one of {', '.join(extensions)}"
+            if len(extensions) <= 2:
+                expected = extensions[0]
+            got = path.suffix or "none"
+            raise WrongUse(f"{option}: the extension must be {expected}, got {got}")
         real = Path(os.path.realpath(path))
-        if str(real) in self._inputs:
-            raise WrongUse(f"{path}: this output would overwrite the input")
-        if any(str(real) == os.path.realpath(other) for other in self.values()):
-            raise WrongUse(f"{path}: this output would overwrite another output")
+        if str(real) in self._taken:
+            reason = "this output would overwrite the input or another output"
+            raise WrongUse(f"{path}: {reason}")
         if not real.parent.is_dir():
             raise UserError(f"cannot write {path}: there is no folder {path.parent}")
         if not os.access(real.parent, os.W_OK):
@@ -230,9 +234,10 @@ class Outputs(dict[str, Path]):
             need = "need pyarrow (pip install 'dempster[parquet]')"
             raise UserError(f"{option}: .parquet files {need}")
         self[name] = path
+        self.protect(path)
 
     def add_options(self, options: Mapping[str, Any]) -> None:
-        """Add the output files given by --plot, --report, --save-model and --save-config."""
+        """Add the output files that are given by options."""
         for option, extensions in EXTENSIONS.items():
             name = option.removeprefix("--").replace("-", "_")
             self.add(name.removeprefix("save_"), options.get(name), extensions, option)
@@ -241,12 +246,10 @@ class Outputs(dict[str, Path]):
         self,
         writers: Mapping[str, Callable[[Path], Any]],
         recipe: Recipe | None = None,
-        also: Callable[[], Any] | None = None,
     ) -> None:
         """Write all files or none.
 
-        A writer gets a temporary path, and ``also`` is called before files are renamed. The recipe
-        is written to the file of --save-config.
+        A writer gets a temporary path. The recipe is written to the file of --save-config.
         """
         from dempster.io.atomic import atomic_writes
 
@@ -264,8 +267,6 @@ class Outputs(dict[str, Path]):
             ):
                 for name, temporary in zip(files, temporaries, strict=True):
                     writers[name](temporary)
-                if also is not None:
-                    also()
                 for name in self.keys() - files:
                     copy = Path(folder, "stdout.csv")
                     writers[name](copy)
@@ -276,17 +277,6 @@ class Outputs(dict[str, Path]):
             raise UserError(
                 f"cannot write {names}: {reason}; no file was changed"
             ) from error
-
-
-def check_extension(option: str, path: Path, extensions: Sequence[str]) -> None:
-    """Raise an error unless a file has one of the extensions."""
-    if path.suffix.lower() not in extensions:
-        expected = extensions[0]
-        if len(extensions) > 2:
-            expected = f"one of {', '.join(extensions)}"
-        raise WrongUse(
-            f"{option}: the extension must be {expected}, got {path.suffix or 'none'}"
-        )
 
 
 def default_path(file: Path, ending: str) -> Path:
@@ -306,7 +296,7 @@ def default_path(file: Path, ending: str) -> Path:
     if path.is_file() and path.stat().st_size:
         with path.open("rb") as opened:
             head = opened.read(MAX_MARKER_BYTES)
-        if not any(marker.encode() in head for marker in _MARKERS[ending]):
+        if not any(marker in head for marker in _MARKERS):
             raise UserError(
                 f"{path} exists and was not created by dempster; choose another file with "
                 f"--output, or overwrite it with --output {path}"
