@@ -251,7 +251,7 @@ def test_predict_prepares_new_rows(saved):
     assert isinstance(load("ecm.dempster"), TableModel)
     flowers().drop(columns="depth").to_csv("less.csv", index=False)
     assert (
-        "the table lacks the column 'depth'"
+        "the table has no column 'depth'"
         in run("predict", "ecm.dempster", "less.csv", code=1).stderr
     )
     assert (
@@ -347,12 +347,10 @@ def test_classify_with_confidence(folder):  # noqa: F811
 
 def test_compare(saved):
     run("cluster", "flowers.csv", "-c", 2, "--index", "name", "-o", "two.csv", "-q")
-    found = document(
-        "compare", "ecm.csv", "two.csv", "--plot", "map.png", "-o", "moved.csv"
-    )
+    found = document("compare", "ecm.csv", "two.csv", "--plot", "map.png", "-n", 100)
     assert 0.3 < found["indices"][0]["credal Rand"] < 0.95
-    moved = pd.read_csv("moved.csv")
-    assert found["moved"]["two"]["objects"] == len(moved) > 15
+    moved = found["moved"]["two"]
+    assert moved["objects"] == len(moved["first"]) > 15
     assert (saved / "map.png").read_bytes().startswith(b"\x89PNG")
     shown = run("compare", "ecm.csv", "ecm.csv").stdout
     assert "0 objects (0.0%)" in shown
@@ -370,20 +368,15 @@ def test_select(folder):  # noqa: F811
         6,
         "--plot",
         "s.png",
-        "-o",
-        "s.csv",
     )
     assert found["best"] == 3
     assert [row["n_clusters"] for row in found["candidates"]] == [2, 3, 4, 5, 6]
     assert {"support", "plausibility"} <= set(found["candidates"][0])
     assert (folder / "s.png").exists()
-    assert len(pd.read_csv("s.csv")) == 5
 
 
 def test_explain(saved):
-    found = document(
-        "explain", "ecm.dempster", "flowers.csv", "--object", "f003", "--plot", "o.png"
-    )
+    found = document("explain", "ecm.dempster", "flowers.csv", "--object", "f003")
     assert "f003" in found["text"]
     assert sum(found["masses"].values()) == pytest.approx(1)
     values = {row["attribute"]: row["value"] for row in found["contributions"]}
@@ -397,13 +390,11 @@ def test_explain(saved):
         text.split(":")[0] for text in paragraphs if text.startswith("cluster")
     ] == ["cluster 1"]
     assert cluster["profile"]["objects"] > 15
-    pair = document(
-        "explain", "ecm.dempster", "flowers.csv", "--pair", "0,1", "--plot", "p.png"
-    )
+    pair = document("explain", "ecm.dempster", "flowers.csv", "--pair", "0,1")
     assert pair["discriminating_features"][0]["rule"].startswith("cluster ")
     assert len(document("explain", "ecm.dempster", "flowers.csv")["profile"]) >= 3
     assert (
-        "there is no object 'nobody'"
+        "unknown object 'nobody'"
         in run(
             "explain",
             "ecm.csv",

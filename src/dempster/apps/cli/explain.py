@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,27 +11,21 @@ import click
 from dempster.apps.cli.shared import (
     PATH,
     Command,
-    Outputs,
     SavedResult,
     Screen,
     UserError,
     WrongUse,
-    find_object,
     load_result,
-    plot_option,
     read_rows,
     reading_options,
     screen_options,
     select_rows,
 )
-from dempster.apps.cli.shared.drawing import draw_picture
 
 if TYPE_CHECKING:
     import pandas as pd
 
 MAX_PRINTED_COLUMNS = 20
-# JSON content, and a function that draws the plot
-_Explanation = tuple[dict[str, Any], Callable[[Any], Any]]
 
 
 @click.command(
@@ -55,7 +48,6 @@ _Explanation = tuple[dict[str, Any], Callable[[Any], Any]]
 @click.option(
     "--pair", metavar="K,L", help="List the columns that separate two clusters."
 )
-@plot_option()
 @reading_options
 @screen_options
 def explain(subject: Path, table: Path, screen: Screen, **options: Any) -> None:
@@ -73,38 +65,34 @@ def explain(subject: Path, table: Path, screen: Screen, **options: Any) -> None:
     selected = [name for name in explainers if options[name] is not None]
     if len(selected) > 1:
         raise WrongUse("only one of --object, --cluster and --pair can be used")
-    outputs = Outputs([subject, table])
-    outputs.add_options(options)
     result = load_result(subject)
     with screen.progress(f"reading {table.name}"):
         rows = select_rows(
             read_rows(table, options, result.recipe), result.partition, table
         )
         if selected:
-            document, draw = explainers[selected[0]](result, rows, options[selected[0]])
+            document = explainers[selected[0]](result, rows, options[selected[0]])
         else:
             profile = _compute_profile(result, rows)
             records = profile.to_frame().reset_index().to_dict("records")
             document = {"text": profile.to_text(), "profile": records}
-
-            def draw(ax: Any) -> Any:
-                return profile.plot(ax=ax)
-
-        outputs.write({"plot": lambda path: draw_picture(draw, path, (7.5, 4.5))})
     screen.print(document["text"])
-    screen.finish(outputs, **document)
+    screen.finish({}, **document)
 
 
-def _explain_object(result: SavedResult, rows: pd.DataFrame, name: str) -> _Explanation:
+def _explain_object(
+    result: SavedResult, rows: pd.DataFrame, name: str
+) -> dict[str, Any]:
     from dempster.apps.recipe.attributes import choose_recorded_attributes
     from dempster.apps.recipe.model import Units
+    from dempster.constraints.files import find_positions
     from dempster.explain import explain_object
 
     partition = result.partition
     model = result.saved_model
-    position = find_object(partition, name)
-    # If names are numbers, explain_object does not accept positions.
-    which = position if partition.index is None else list(partition.index)[position]
+    names = range(len(partition)) if partition.index is None else list(partition.index)
+    (position,) = find_positions([name], names, "--object")
+    which = names[position]
     if model is not None and model.preparation is not None:
         explanation = explain_object(model.estimator, model.prepare(rows), which)
         explanation = Units.from_preparation(model.preparation).convert_explanation(
@@ -115,18 +103,17 @@ def _explain_object(result: SavedResult, rows: pd.DataFrame, name: str) -> _Expl
         explanation = explain_object(partition, attributes.table, which)
     sets = partition.focal_sets.names(partition.frame)
     masses = zip(sets, partition[position].masses[0], strict=True)
-    document = {
+    return {
         "object": name,
         "text": explanation.to_text(),
         "masses": {clusters: float(mass) for clusters, mass in masses if mass > 0},
         "contributions": explanation.to_frame().reset_index().to_dict("records"),
     }
-    return document, lambda ax: explanation.plot(ax=ax)
 
 
 def _explain_cluster(
     result: SavedResult, rows: pd.DataFrame, name: str
-) -> _Explanation:
+) -> dict[str, Any]:
     profile = _compute_profile(result, rows)
     cluster = _find_cluster(result, name)
     k = list(result.partition.frame).index(
@@ -136,15 +123,16 @@ def _explain_cluster(
         statistic: values[[k]] for statistic, values in profile.statistics.items()
     }
     text = replace(profile, groups=[profile.groups[k]], statistics=statistics).to_text()
-    document = {
+    return {
         "cluster": cluster,
         "text": text,
         "profile": profile.to_frame().iloc[k].to_dict(),
     }
-    return document, lambda ax: profile.plot(ax=ax)
 
 
-def _explain_pair(result: SavedResult, rows: pd.DataFrame, names: str) -> _Explanation:
+def _explain_pair(
+    result: SavedResult, rows: pd.DataFrame, names: str
+) -> dict[str, Any]:
     parts = [part.strip() for part in names.split(",")]
     if len(parts) != 2:
         raise WrongUse(f"--pair must name two clusters, such as 0,2, got '{names}'")
@@ -165,12 +153,11 @@ def _explain_pair(result: SavedResult, rows: pd.DataFrame, names: str) -> _Expla
         lines.append(
             f"  ... and {len(features) - MAX_PRINTED_COLUMNS:,} more columns (see --json)"
         )
-    document = {
+    return {
         "pair": [first, second],
         "text": "\n".join(lines),
         "discriminating_features": features.to_dict("records"),
     }
-    return document, lambda ax: profile.plot(ax=ax)
 
 
 def _compute_profile(result: SavedResult, rows: pd.DataFrame) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -27,9 +27,6 @@ from dempster.apps.cli.shared import (
     truth_option,
 )
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 @click.command(
     cls=Command,
@@ -42,7 +39,6 @@ if TYPE_CHECKING:
 @click.argument("subject", type=PATH)
 @click.argument("table", type=PATH, required=False)
 @output_option("HTML file to write. [default: SUBJECT.html, which is not overwritten]")
-@click.option("--title", metavar="TEXT", help="Title of the report.")
 @names_option(
     "--columns",
     "Columns of TABLE that were clustered, if SUBJECT does not record them. "
@@ -66,6 +62,7 @@ def report(
     from dempster.apps.recipe import Recipe
     from dempster.apps.recipe.labels import find_labels
     from dempster.apps.recipe.recipe import FORMAT
+    from dempster.io.tables import check_columns_exist
 
     for name in ("truth", "columns", *FORMAT):
         if options[name] not in (None, []) and table is None:
@@ -95,23 +92,13 @@ def report(
             if options["columns"] and result.clustered is not None:
                 raise WrongUse(f"--columns: {subject} records the clustered columns")
             if result.saved_model is None and result.clustered is None:
-                rows = _select_columns(rows, options["columns"])
+                check_columns_exist(rows, "columns", options["columns"])
+                numbers = list(rows.select_dtypes("number").columns)
+                columns = options["columns"] or numbers or list(rows.columns)
+                rows = rows[columns]
         recipe = Recipe.from_toml(result.recipe) if result.recipe else None
         page = make_report(
-            result.saved_model or partition,
-            rows,
-            y=labels,
-            recipe=recipe,
-            title=options["title"],
+            result.saved_model or partition, rows, y=labels, recipe=recipe
         )
         outputs.write({"report": page.save})
     screen.finish(outputs, partition=partition_document(partition))
-
-
-def _select_columns(rows: pd.DataFrame, names: list[str]) -> pd.DataFrame:
-    """Return the columns with the given names, by default the numeric columns if there are any."""
-    from dempster.apps.recipe.attributes import check_columns_exist
-
-    check_columns_exist(rows, "columns", names)
-    columns = names or list(rows.select_dtypes("number").columns)
-    return rows[columns] if columns else rows

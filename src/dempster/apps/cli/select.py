@@ -13,10 +13,8 @@ from dempster.apps.cli.shared import (
     Outputs,
     Screen,
     UserError,
-    WrongUse,
     build_recipe,
     list_input_files,
-    output_option,
     plot_option,
     screen_options,
     table_options,
@@ -28,21 +26,16 @@ from dempster.apps.cli.shared.drawing import draw_picture
     cls=Command,
     examples=(
         "dempster select flowers.csv --plot candidates.png",
-        "dempster select flowers.csv --from 2 --to 6",
+        "dempster select flowers.csv --to 6",
     ),
 )
 @table_options
 @click.option(
-    "--from", "low", type=click.IntRange(2), help="Smallest number. [default: 2]"
-)
-@click.option(
     "--to",
-    "high",
     type=click.IntRange(2),
     help="Largest number. [default: as for -c auto]",
 )
 @plot_option()
-@output_option("Write the table: .csv.")
 @screen_options
 @click.pass_context
 def select(ctx: click.Context, screen: Screen, **options: Any) -> None:
@@ -55,16 +48,9 @@ def select(ctx: click.Context, screen: Screen, **options: Any) -> None:
     from dempster.apps.recipe import prepare
     from dempster.model_selection import number_of_clusters
 
-    low = options["low"]
-    high = options["high"]
-    if low is not None and high is None:
-        raise WrongUse("--from needs the option --to")
-    if low is not None and low > high:
-        raise WrongUse(f"--from must be at most --to {high}, got {low}")
     recipe = build_recipe(ctx, options)
     outputs = Outputs(list_input_files(recipe))
     outputs.add_options(options)
-    outputs.add("table", options["output"], [".csv"])
     if recipe.kind == "image" or len(recipe.files) > 1:
         raise UserError(
             "dempster select needs one table or one matrix of dissimilarities"
@@ -76,18 +62,16 @@ def select(ctx: click.Context, screen: Screen, **options: Any) -> None:
         metric = recipe.settings().get("metric")
         if metric not in ("precomputed", "gower"):
             metric = "euclidean"
-        candidates = None if high is None else range(low or 2, high + 1)
+        largest = options["to"]
+        candidates = None if largest is None else range(2, largest + 1)
         numbers = number_of_clusters(
             X, metric=metric, candidates=candidates, random_state=recipe.seed
         )
-        table = numbers.to_frame()
         outputs.write(
-            {
-                "plot": lambda path: draw_picture(lambda ax: numbers.plot(ax=ax), path),
-                "table": table.to_csv,
-            },
+            {"plot": lambda path: draw_picture(lambda ax: numbers.plot(ax=ax), path)},
             recipe,
         )
+    table = numbers.to_frame()
     n_objects = format_count(numbers.n_objects, "object")
     screen.print(
         f"{n_objects} examined; best number of clusters: {numbers.best}", bold=True

@@ -9,7 +9,6 @@ from dempster.apps.cli.shared.errors import (
 )
 from dempster.apps.cli.shared.loading import (
     SavedResult,
-    find_object,
     list_input_files,
     load_result,
     read_rows,
@@ -61,7 +60,6 @@ __all__ = [
     "column_options",
     "confidence_option",
     "default_path",
-    "find_object",
     "format_headline",
     "install_signal_handlers",
     "list_input_files",

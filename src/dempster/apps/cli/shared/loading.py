@@ -97,12 +97,11 @@ def read_rows(path: Path, options: dict[str, Any], recipe: str = "") -> pd.DataF
 
     given = {name: options[name] for name in FORMAT}
     settings = Recipe([str(path)], **given).reading_options()
-    if not recipe:
-        return read_table(path, **settings)
-    defaults = Recipe.from_toml(recipe).reading_options()
-    for name in ("sheet", "na_values"):
-        if name in defaults:
-            settings.setdefault(name, defaults[name])
+    defaults = {}
+    if recipe:
+        defaults = Recipe.from_toml(recipe).reading_options()
+    for name in {"sheet", "na_values"} & defaults.keys():
+        settings.setdefault(name, defaults[name])
     table = read_table(path, **settings)
     index = defaults.get("index_col")
     if "index_col" not in settings and index in table.columns:
@@ -138,25 +137,6 @@ def select_rows(
             f"{path}: names of rows must be unique to match those of the partition"
         )
     return table.loc[names]
-
-
-def find_object(partition: CredalPartition, name: str) -> int:
-    """Return the position of the object with a name or, if there are no names, with a number."""
-    if partition.index is None:
-        if name.isdecimal() and int(name) < len(partition):
-            return int(name)
-        reason = f"objects are numbered from 0 to {len(partition) - 1:,}"
-        raise UserError(f"--object: there is no object '{name}'; {reason}")
-    names = list(map(str, partition.index))
-    count = names.count(name)
-    if count > 1:
-        raise UserError(
-            f"--object: {count} objects are named '{name}'; names must be unique"
-        )
-    if count == 0:
-        first = ", ".join(names[:5])
-        raise UserError(f"--object: there is no object '{name}'; the first are {first}")
-    return names.index(name)
 
 
 def list_input_files(recipe: Recipe) -> list[Path]:
