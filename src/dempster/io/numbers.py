@@ -223,9 +223,6 @@ def parse_numbers(column: pd.Series, decimal: str) -> tuple[np.ndarray, str] | N
     ]
     if missing:
         parts.append(f"'{missing[0]}' is a missing value")
-    commas = [text for text in texts if "," in text]
-    if not parts and commas and decimal == ",":
-        parts.append(f"{commas[0]} has a decimal comma")
     return values[codes], ", ".join(parts) or "stored as text"
 
 

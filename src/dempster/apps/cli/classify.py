@@ -136,11 +136,11 @@ def classify(file: Path, screen: Screen, **options: Any) -> None:
         if options["confidence"] is not None:
             from dempster.classify import ConformalClassifier
 
-            conformal = {
-                "confidence": options["confidence"],
-                "random_state": options["seed"],
-            }
-            estimator = ConformalClassifier(estimator, **conformal)
+            estimator = ConformalClassifier(
+                estimator,
+                confidence=options["confidence"],
+                random_state=options["seed"],
+            )
         attributes, y = _read(file, options, screen)
         is_labelled = y.notna().to_numpy()
         classes = y[is_labelled].astype(str).to_numpy()

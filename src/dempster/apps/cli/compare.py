@@ -13,7 +13,6 @@ import numpy as np
 from dempster._errors import InvalidInputError
 from dempster._text import format_count
 from dempster.apps.cli.shared import (
-    EXTENSIONS,
     PATH,
     Command,
     Outputs,
@@ -65,7 +64,7 @@ def compare(
             f"at least two partitions are needed, got {format_count(len(files), 'file')}"
         )
     outputs = Outputs(files)
-    outputs.add("plot", plot, EXTENSIONS["--plot"], "--plot")
+    outputs.add_options({"plot": plot})
     partitions = _load_partitions(files)
     names = [
         file.name.removesuffix(file.suffix).removesuffix(".partition") for file in files

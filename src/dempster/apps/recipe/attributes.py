@@ -634,9 +634,10 @@ def _compute_moments(numbers: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     with np.errstate(over="ignore", invalid="ignore"):
         center = np.nanmean(values, axis=0)
         scale = np.nanstd(values, axis=0)
-    for name, spread in zip(numbers.columns, scale, strict=True):
-        if not (np.isfinite(spread) and spread > 0):
-            raise InvalidInputError(
-                f"column '{name}' cannot be standardized: its values are too large or too close"
-            )
+    is_valid = np.isfinite(scale) & (scale > 0)
+    if not is_valid.all():
+        name = numbers.columns[is_valid.argmin()]
+        raise InvalidInputError(
+            f"column '{name}' cannot be standardized: its values are too large or too close"
+        )
     return center, scale

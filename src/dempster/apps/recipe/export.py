@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
 import tomllib
 from collections.abc import Mapping
@@ -210,21 +209,14 @@ def _format_call(name: str, arguments: dict[str, Any], tail: str = "") -> str:
 
 
 def to_toml(values: Mapping[str, Any]) -> str:
-    """Return plain values as TOML with one line for each value.
-
-    Mappings become tables at the end.
-    """
-    lines = []
-    tables = []
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            tables += ["", f"[{_toml_key(name)}]"]
-            tables += [
-                f"{_toml_key(key)} = {_toml_value(cell)}" for key, cell in value.items()
-            ]
-        else:
-            lines.append(f"{_toml_key(name)} = {_toml_value(value)}")
-    return "\n".join(lines + tables) + "\n"
+    """Return the fields of a recipe as TOML, with a table of the parameters at the end."""
+    fields = dict(values)
+    parameters = fields.pop("parameters", {})
+    lines = [f"{name} = {_toml_value(value)}" for name, value in fields.items()]
+    if parameters:
+        lines += ["", "[parameters]"]
+    lines += [f"{name} = {_toml_value(value)}" for name, value in parameters.items()]
+    return "\n".join(lines) + "\n"
 
 
 def parse_toml(text: str) -> dict[str, Any]:
@@ -240,10 +232,6 @@ def parse_toml(text: str) -> dict[str, Any]:
             for name, value in parameters.items()
         }
     return values
-
-
-def _toml_key(name: str) -> str:
-    return name if re.fullmatch("[A-Za-z0-9_-]+", name) else _toml_value(name)
 
 
 def _toml_value(value: Any) -> str:

@@ -28,8 +28,6 @@ from dempster.io import read_dissimilarities, read_table
 from dempster.io.atomic import as_file, as_path
 from dempster.io.tables import check_columns_exist, read_quietly
 
-IMAGE_KINDS = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".npy")
-
 
 def read_views(files: Sequence[str | os.PathLike[str]], **options: Any) -> pd.DataFrame:
     r"""Read several tables of the same objects and join their columns.
@@ -113,9 +111,6 @@ def read_image(path: str | os.PathLike[str]) -> np.ndarray:
     (4, 5, 1)
     """
     path = as_file(path)
-    if path.suffix.lower() not in IMAGE_KINDS:
-        expected = f"the extension must be one of {', '.join(IMAGE_KINDS)}"
-        raise InvalidInputError(f"{path.name}: {expected}, got {path.suffix or 'none'}")
     try:
         if path.suffix.lower() == ".npy":
             content = np.load(path, allow_pickle=False)
@@ -143,12 +138,11 @@ def run(
     """Read, prepare and cluster the data of a recipe (see `Recipe.run`)."""
     prepared = prepare(recipe, note)
     estimator = recipe.estimator()
-    if prepared.attributes is not None and len(recipe.files) > 1:
+    attributes = prepared.attributes
+    if attributes is not None and len(recipe.files) > 1:
         assert prepared.table is not None
         views = prepared.table.attrs["views"]
-        estimator.set_params(
-            views=[views[name] for name in prepared.attributes.columns]
-        )
+        estimator.set_params(views=[views[name] for name in attributes.columns])
     started = time.perf_counter()
     conformal = None
     with report_progress_to(progress):
@@ -161,8 +155,8 @@ def run(
                 estimator, confidence=recipe.confidence, random_state=recipe.seed
             )
             estimator = conformal.fit(prepared.X).clusterer_
-    if prepared.attributes is not None and len(recipe.files) == 1:
-        record = prepared.attributes.preparation.describe()
+    if attributes is not None and len(recipe.files) == 1:
+        record = attributes.preparation.describe()
         estimator.credal_partition_.metadata["clustered"] = record
     estimator.credal_partition_ = reweight_sets(
         estimator.credal_partition_,

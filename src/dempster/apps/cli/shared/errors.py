@@ -9,7 +9,6 @@ if the environment variable DEMPSTER_DEBUG is set.
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import shlex
@@ -256,7 +255,9 @@ def describe_exception(error: BaseException) -> tuple[int, str]:
         case MemoryError():
             text = str(error) or "not enough memory"
         case OSError():
-            text = _describe_system_error(error)
+            text = error.strerror or str(error) or type(error).__name__
+            if isinstance(error.filename, str | os.PathLike):
+                text = f"{os.fspath(error.filename)}: {text}"
         case _:
             code = EXIT_INTERNAL
             advice = f"set {DEBUG_VARIABLE}=1 for the traceback"
@@ -265,15 +266,6 @@ def describe_exception(error: BaseException) -> tuple[int, str]:
     if len(line) > MAX_LINE_CHARACTERS:
         line = f"{line[:MAX_LINE_CHARACTERS]} ..."
     return code, line
-
-
-def _describe_system_error(error: OSError) -> str:
-    reason = error.strerror or str(error) or type(error).__name__
-    if isinstance(error.filename, str | os.PathLike):
-        return f"{os.fspath(error.filename)}: {reason}"
-    if error.errno in (errno.ENOSPC, errno.EFBIG):
-        return f"cannot write the output: {reason}"
-    return reason
 
 
 @contextmanager
