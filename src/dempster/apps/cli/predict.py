@@ -10,6 +10,7 @@ import click
 import numpy as np
 
 from dempster._text import format_count
+from dempster._validation import as_floats
 from dempster.apps.cli.cluster import print_sets
 from dempster.apps.cli.shared import (
     PATH,
@@ -109,7 +110,7 @@ def _select_columns(table: Any, estimator: Any) -> Any:
 
     names = getattr(estimator, "feature_names_in_", None)
     if names is None:
-        return table.to_numpy()
+        return as_floats(table, "table")
     check_columns_exist(table, "table", names)
     return table[list(names)]
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 def draw_partition(result: RecipeResult, path: Path, title: str) -> None:
     """Draw an image, or one or two columns, principal components or an embedding of the rows."""
+    from scipy import sparse
+
     from dempster.dissimilarity import DissimilarityPCA
     from dempster.plot import CredalPartitionDisplay
 
@@ -24,8 +26,14 @@ def draw_partition(result: RecipeResult, path: Path, title: str) -> None:
     height = 5.2
     points: Any
     if result.attributes is None:
+        D = result.prepared.X
+        if sparse.issparse(D):
+            raise UserError(
+                "--plot needs the dissimilarities of all pairs, but the matrix is sparse; "
+                "remove --plot"
+            )
         projection = DissimilarityPCA(2, whiten=False, symmetrize=True, random_state=0)
-        points = projection.fit_transform(result.prepared.X)
+        points = projection.fit_transform(D)
     else:
         numbers = result.attributes.preparation.numbers
         if not numbers:
