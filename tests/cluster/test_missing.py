@@ -25,7 +25,7 @@ from dempster.cluster import (
     WECMdd,
 )
 from dempster.cluster._incomplete import estimate_within_variances
-from dempster.cluster._lifted import lift
+from dempster.cluster.ecm import append_zeros
 from dempster.constraints import Constraints
 from dempster.explain import doubt_scores
 
@@ -307,7 +307,7 @@ def test_objective_of_ccm_against_loops():
     model = made(
         CCM, focal_sets="full", gamma=0.7, beta=1.7, delta=3.0, tol=1e-12, max_iter=5000
     ).fit(HOLES)
-    within = estimate_within_variances(lift(HOLES), None, 3)
+    within = estimate_within_variances(append_zeros(HOLES, 1), None, 3)
     value = 0.0
     sets = [np.flatnonzero(row) for row in model.focal_sets_.membership]
     for x, m in zip(HOLES, masses(model), strict=True):

@@ -20,7 +20,7 @@ from dempster.cluster._base import (
 from dempster.cluster._boundaries import count_boundaries, neighbor_family
 from dempster.cluster._mass_step import MassMethod
 from dempster.cluster._search import FitResult, Sample
-from dempster.cluster._starts import explain_auto_params, outlier_distance
+from dempster.cluster._starts import outlier_distance
 from dempster.cluster.belief_peaks import (
     PEAKS_RULE,
     BeliefPeaks,
@@ -204,7 +204,6 @@ class BPEC(PrototypeClusterer):
         "init": PEAKS_RULE | rule.array,
     }
     _support = Support(blocks=True)
-    _auto_params = explain_auto_params
 
     def __init__(
         self,

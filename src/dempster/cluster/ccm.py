@@ -13,20 +13,20 @@ from dempster._arrays import Array, to_host
 from dempster._types import MaybeUnset, Seed, TableLike
 from dempster.belief import FocalSets
 from dempster.cluster._base import COMMON_RULES
-from dempster.cluster._lifted import LiftedMethod, drop_last_part, lift, lift_blocks
 from dempster.cluster._online import OnlineClusterer
 from dempster.cluster._search import FitResult
-from dempster.cluster._starts import explain_auto_params
 from dempster.cluster.belief_peaks import INIT_RULE, Init
 from dempster.cluster.ecm import (
     OnlinePrototypes,
     PrototypeClusterer,
+    PrototypeMethod,
     PrototypeModel,
     Statistics,
+    append_zeros,
 )
-from dempster.cluster.explanation import ClusterEvidence
 from dempster.data.blocks import Blocks
 from dempster.dissimilarity.sources import AttributeSource
+from dempster.optimize.blocks import Apply
 from dempster.optimize.descent import Run, solve_normal_equations
 
 _MIN_DISTANCE = (
@@ -45,9 +45,7 @@ class CredalModel(PrototypeModel):
     """
 
     gamma: float = 1.0
-
-    def evidence(self, X: np.ndarray, itself: int) -> ClusterEvidence:
-        return drop_last_part(super().evidence(X, itself))
+    n_added = 1
 
     def kernel_arguments(self, dtype: np.dtype) -> tuple:
         barycentres, *others = super().kernel_arguments(dtype)
@@ -78,7 +76,7 @@ class CredalModel(PrototypeModel):
         return solve_normal_equations(H, R)
 
 
-class CredalMethod(LiftedMethod):
+class CredalMethod(PrototypeMethod):
     """Algorithm of credal c-means; the additional coordinate of the objects is zero."""
 
     model_type = CredalModel
@@ -102,6 +100,10 @@ class CredalMethod(LiftedMethod):
         return replace(
             result, warnings=(f"clusters {k} and {other} coincide; {advice}",)
         )
+
+
+def _lift_block(block: np.ndarray, shared: None, apply: Apply) -> np.ndarray:
+    return append_zeros(block, 1)
 
 
 class CCM(PrototypeClusterer, OnlineClusterer):
@@ -225,7 +227,6 @@ class CCM(PrototypeClusterer, OnlineClusterer):
     _online: MaybeUnset[OnlinePrototypes]
 
     _rules = {**COMMON_RULES, "gamma": rule.real(0), "init": INIT_RULE}
-    _auto_params = explain_auto_params
     _method_type = CredalMethod
     alpha = 0.0  # parameter of `ECM`, fixed here
 
@@ -261,10 +262,11 @@ class CCM(PrototypeClusterer, OnlineClusterer):
 
     def _read(self, X: TableLike, *, reset: bool) -> Array:
         """Validate X and append a column of zeros, the additional coordinate."""
-        return lift(super()._read(X, reset=reset))
+        return append_zeros(super()._read(X, reset=reset), 1)
 
     def _map_blocks(self, source: Blocks) -> Blocks:
-        return lift_blocks(source)
+        assert source.width is not None
+        return source.map(_lift_block, None, source.width + 1, source.dtype)
 
     def _comparison_source(self, values: Array) -> AttributeSource:
         return AttributeSource(to_host(values)[:, :-1])

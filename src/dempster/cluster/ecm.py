@@ -17,16 +17,18 @@ from dempster._arrays import (
     Array,
     centering_offset,
     is_tensor,
+    library_of,
     normalize_rows,
     precision_of,
     row_max,
     to_device_of,
     to_host,
+    zeros,
 )
 from dempster._blas import one_blas_thread
 from dempster._errors import InvalidParameterError
 from dempster._native import kernel
-from dempster._types import ArrayLike, MaybeUnset, Seed, TableLike
+from dempster._types import MaybeUnset, Seed, TableLike
 from dempster._validation import has_missing
 from dempster.belief import FocalSets
 from dempster.belief.focal_sets import has_many_clusters
@@ -75,6 +77,11 @@ _squared_distances = kernel("""squared_distances(
     X: real[n, p], barycentres: real[p, g], metrics: real[p, p, g] or None, out: real[n, g] out)""")
 
 
+def append_zeros(X: Array, n_columns: int) -> Array:
+    """Append columns of zeros to X."""
+    return library_of(X).concatenate([X, zeros((len(X), n_columns), X)], 1)
+
+
 def sum_present(
     X: np.ndarray, powers: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -97,6 +104,7 @@ class PrototypeModel(StepModel):
     # variances within clusters; None if missing values raise an error
     within: Annotated[np.ndarray, "p"] | None = None
     is_spherical: bool = False  # whether the prototypes have length one
+    n_added = 0  # number of last coordinates that are not attributes
 
     def kernel_arguments(self, dtype: np.dtype) -> tuple:
         """Return the barycenters, the metrics (None if Euclidean) and the arguments of the step."""
@@ -308,6 +316,7 @@ class PrototypeModel(StepModel):
         self, masses: np.ndarray, family: FocalSets, X: np.ndarray
     ) -> np.ndarray:
         """Return the best prototypes (Euclidean metric) for given masses on any family of sets."""
+        X = X[:, : self.centers.shape[1]]
         weight = project_masses(masses, family, self.step.family)
         weight **= self.step.beta
         if self._is_incomplete(X):
@@ -362,12 +371,12 @@ class PrototypeModel(StepModel):
 
     def evidence(self, X: np.ndarray, itself: int) -> ClusterEvidence:
         """Return minus the squared distance from the row to each prototype, by attribute."""
-        gap = X[0] - self.centers
+        gap = X[0, : self.centers.shape[1]] - self.centers
         metrics = np.eye(gap.shape[1])[None] if self.metrics is None else self.metrics
+        parts = -quadratic_parts(gap, metrics).T
         quantity = "minus the squared distance to the center"
-        return ClusterEvidence.from_attributes(
-            quantity, -quadratic_parts(gap, metrics).T
-        )
+        evidence = ClusterEvidence.from_attributes(quantity, parts)
+        return replace(evidence, parts=parts[: len(parts) - self.n_added])
 
 
 # Smallest variance of a cluster in any direction, as a share of its mean variance, for the adaptive
@@ -505,7 +514,6 @@ class PrototypeMethod(MassMethod[PrototypeModel, PrototypeModel]):
     """
 
     model_type: type[PrototypeModel] = PrototypeModel
-    n_added = 0  # number of coordinates that a variant appends to the attributes
 
     def __init__(self, estimator: Any, sample: Sample[Any], request: FitRequest):
         super().__init__(estimator, sample, request)
@@ -535,7 +543,7 @@ class PrototypeMethod(MassMethod[PrototypeModel, PrototypeModel]):
             return None if offset is None else offset.astype(dtype)
         # Second moments are inaccurate far from the mean.
         mean = self.original.mean().astype(dtype)
-        mean[len(mean) - self.n_added :] = 0
+        mean[self.estimator.n_features_in_ :] = 0
         return mean
 
     def _find_points(self) -> np.ndarray:
@@ -550,17 +558,22 @@ class PrototypeMethod(MassMethod[PrototypeModel, PrototypeModel]):
         return {}
 
     def _identity_metrics(self) -> np.ndarray:
-        return np.stack([np.eye(self.rows.values.shape[1])] * self.n_clusters)
+        return np.stack([np.eye(self.points.shape[1])] * self.n_clusters)
 
     def _model(
         self, family: FocalSets, centers: np.ndarray, metrics: np.ndarray | None = None
     ) -> PrototypeModel:
         centers = np.asarray(centers, float)
-        step = self._mass_step(family)
         if self.is_spherical:
-            return PrototypeModel(step, normalize_rows(centers), is_spherical=True)
-        parameters = self._model_parameters()
-        return self.model_type(step, centers, metrics, self.within, **parameters)
+            centers = normalize_rows(centers)
+        return self.model_type(
+            self._mass_step(family),
+            centers,
+            metrics,
+            self.within,
+            self.is_spherical,
+            **self._model_parameters(),
+        )
 
     def _step(
         self, model: PrototypeModel, *, on_sample: bool
@@ -572,25 +585,23 @@ class PrototypeMethod(MassMethod[PrototypeModel, PrototypeModel]):
             statistics = self.rows.sum(sum_statistics, model, Statistics)
         return statistics.objective, model.update(statistics)
 
-    def _validate_centers(self, init: ArrayLike) -> np.ndarray:
-        return _starts.validate_centers(
-            init, (self.n_clusters, self.rows.values.shape[1])
-        )
-
     # ---- starts ----------------------------------------------------------------------------------
 
     def _user_start(self, family: FocalSets) -> PrototypeModel:
+        width = self.points.shape[1]
         if isinstance(self.init, CredalPartition):
             X = to_host(self.rows.values)
             _starts.check_partition(self.init, len(X), self.n_clusters)
-            blank = self._model(family, np.zeros((self.n_clusters, X.shape[1])))
+            blank = self._model(family, np.zeros((self.n_clusters, width)))
             masses = to_host(self.init.masses)
             return self._model(
                 family, blank.fit_centers(masses, self.init.focal_sets, X)
             )
-        centers = self._validate_centers(self.init)
+        n_attributes = self.estimator.n_features_in_
+        centers = _starts.validate_centers(self.init, (self.n_clusters, n_attributes))
+        centers = append_zeros(centers, width - n_attributes)
         if self.origin is not None:
-            centers = centers - self.origin
+            centers -= self.origin[:width]
         return self._model(family, centers)
 
     def _draw_start(
@@ -614,7 +625,7 @@ class PrototypeMethod(MassMethod[PrototypeModel, PrototypeModel]):
     ) -> Run[PrototypeModel]:
         if self.estimator.focal_sets == "auto":
             costs = methodcaller("squared_distances", self.sample)
-            dimension = self.sample.shape[1] - self.n_added
+            dimension = self.estimator.n_features_in_
             runs = most_likely_runs(list(runs), costs, self.sample_weights, dimension)
         return super().select_run(runs, tol)
 
@@ -655,7 +666,8 @@ class PrototypeMethod(MassMethod[PrototypeModel, PrototypeModel]):
     def result(self, run: Run[PrototypeModel]) -> FitResult:
         model = run.model
         if self.origin is not None:
-            model = replace(model, centers=model.centers + self.origin)
+            origin = self.origin[: model.centers.shape[1]]
+            model = replace(model, centers=model.centers + origin)
         return FitResult(run, model, self.original.masses(model))
 
     def online(self, model: PrototypeModel, *, neighbors: bool) -> OnlinePrototypes:
@@ -675,6 +687,7 @@ class PrototypeClusterer(EvidentialClusterer):
     """Base class of the clusterers with prototypes."""
 
     _method_type = PrototypeMethod
+    _auto_params = explain_auto_params
     # parameters whose values are fitted attributes, because they may be estimated
     _estimated: tuple[str, ...] = ("delta", "beta")
 
@@ -835,7 +848,6 @@ class ECM(PrototypeClusterer, OnlineClusterer):
         "metric": rule.choice("euclidean", "adaptive", "cosine"),
         "init": INIT_RULE,
     }
-    _auto_params = explain_auto_params
 
     def __init__(
         self,

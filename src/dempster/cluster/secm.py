@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import product
 from typing import Annotated, Any, Self
 
@@ -26,18 +27,18 @@ from dempster.cluster._base import (
     FitRequest,
     Support,
 )
-from dempster.cluster._lifted import (
-    AdaptiveSpatialMethod,
-    AdaptiveSpatialModel,
-    SpatialMethod,
-    SpatialModel,
-    pad,
-)
 from dempster.cluster._search import Sample
-from dempster.cluster._starts import explain_auto_params
-from dempster.cluster.ecm import PrototypeClusterer, PrototypeMethod, PrototypeModel
+from dempster.cluster._starts import outlier_cost
+from dempster.cluster.ecm import (
+    PrototypeClusterer,
+    PrototypeMethod,
+    PrototypeModel,
+    Statistics,
+    append_zeros,
+)
 from dempster.data import sampling
 from dempster.dissimilarity.sources import AttributeSource
+from dempster.optimize.blocks import Apply
 from dempster.partition import CredalPartition
 
 # maximum number, summed over all pixels (about ten seconds of smoothing)
@@ -155,6 +156,111 @@ def smooth(
         out[:, d] = mean.ravel() + middle[d]
     out[:, -1] = np.sqrt(np.maximum(square, 0)).ravel()
     return out
+
+
+# ---- models and algorithms -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SpatialModel(PrototypeModel):
+    """Prototypes of spatial evidential c-means.
+
+    The mean squared distance from a pixel and its neighbors to a prototype v is the squared
+    distance from their mean to v plus their spread, which is their mean squared distance from their
+    mean. The model and the kernels of evidential c-means can compute this cost, because the last
+    coordinate of a pixel is the square root of the spread, and that of a prototype is zero.
+    """
+
+    n_added = 1
+
+    def _best_centers(self, statistics: Statistics) -> np.ndarray:
+        # The coordinates are independent, so setting the additional coordinate to zero does not
+        # change the others.
+        return append_zeros(super()._best_centers(statistics)[:, :-1], 1)
+
+
+class SpatialMethod(PrototypeMethod):
+    """Spatial evidential c-means."""
+
+    model_type = SpatialModel
+
+    def _draw_centers(
+        self, family: FocalSets, rng: np.random.RandomState
+    ) -> np.ndarray:
+        return append_zeros(super()._draw_centers(family, rng)[:, :-1], 1)
+
+    def _outlier_cost(self) -> float:
+        X = self.sample
+        return outlier_cost(
+            X[:, :-1],
+            self.sample_weights,
+            self.n_clusters,
+            self.rng,
+            np.square(X[:, -1], dtype=float),
+        )
+
+
+@dataclass(frozen=True)
+class AdaptiveSpatialModel(PrototypeModel):
+    """Prototypes of spatial evidential c-means with adaptive metrics.
+
+    With the metric S, the mean squared distance from a pixel and its neighbors to a prototype v is
+    the squared distance from their mean to v plus tr(S C), where C is their covariance matrix. The
+    additional columns of a pixel are the entries of the lower triangle of C. Prototypes have no
+    additional columns.
+    """
+
+    def squared_distances(self, X: np.ndarray) -> np.ndarray:
+        p = self.centers.shape[1]
+        metrics = self.metrics
+        if metrics is None:
+            metrics = np.broadcast_to(np.eye(p), (len(self.centers), p, p))
+        row, column = np.tril_indices(p)
+        factors = np.einsum("jk,kde->dej", self.step.averages, metrics)[row, column]
+        # An entry beside the diagonal represents two entries.
+        factors *= np.where(row == column, 1, 2)[:, None]
+        squares = super().squared_distances(np.ascontiguousarray(X[:, :p]))
+        return squares + X[:, p:].astype(float) @ factors
+
+    def masses(self, X: np.ndarray, apply: Apply) -> np.ndarray:
+        squares = self.squared_distances(X).astype(float)
+        return self.step.masses(squares, np.empty(0), apply)[1].astype(X.dtype)
+
+    def statistics(
+        self, X: np.ndarray, weights: np.ndarray | None, apply: Apply
+    ) -> Statistics:
+        assert weights is not None
+        p = self.centers.shape[1]
+        squares = self.squared_distances(X).astype(float)
+        objective, masses, _ = self.step.nonempty_masses(squares, weights, apply)
+        powers = masses**self.step.beta
+        if len(weights):
+            powers *= weights[:, None]
+        means = X[:, :p].astype(float)
+        row, column = np.tril_indices(p)
+        second = np.zeros((p, p, powers.shape[1]))
+        second[row, column] = (means[:, row] * means[:, column] + X[:, p:]).T @ powers
+        return Statistics(objective, powers.sum(axis=0), means.T @ powers, second)
+
+
+class AdaptiveSpatialMethod(PrototypeMethod):
+    """Spatial evidential c-means with adaptive metrics."""
+
+    model_type = AdaptiveSpatialModel
+
+    def _find_points(self) -> np.ndarray:
+        return self.sample[:, : self.estimator.n_features_in_]
+
+    def _outlier_cost(self) -> float:
+        n_channels = self.points.shape[1]
+        row, column = np.tril_indices(n_channels)
+        traces = self.sample[:, n_channels:][:, row == column].sum(axis=1)
+        return outlier_cost(
+            self.points, self.sample_weights, self.n_clusters, self.rng, traces
+        )
+
+
+# ---- the estimator -------------------------------------------------------------------------------
 
 
 class SECM(PrototypeClusterer):
@@ -287,7 +393,6 @@ class SECM(PrototypeClusterer):
         | rule.array,
     }
     _support = Support(images=True)
-    _auto_params = explain_auto_params
     _model: SpatialModel | AdaptiveSpatialModel
     _smoothing: tuple[Any, ...]
     cluster_centers_: Annotated[np.ndarray, "n_clusters n_channels"]
@@ -404,7 +509,10 @@ class SECM(PrototypeClusterer):
     ) -> np.ndarray:
         """Validate attributes of pixels, and append the spread of ``like`` (zero if None)."""
         values = self._validate_attributes(attributes, reset=False)
-        values = pad(values, self._model.centers.shape[1])
+        n_added = 1
+        if self._model.metrics is not None:
+            n_added = self.n_features_in_ * (self.n_features_in_ + 1) // 2
+        values = append_zeros(values, n_added)
         if like is not None:
             values[:, self.n_features_in_ :] = like[0, self.n_features_in_ :]
         return values
