@@ -171,7 +171,7 @@ def test_fixed_weights_equal_ecm_on_a_scaled_table(views):
         "max_iter": 3000,
     }
     ecm = ECM(3, init=joined[[0, 40, 80]], **options).fit(joined)
-    init = [table[[0, 40, 80]] for table in views.values()]
+    init = joined[[0, 40, 80]]
     model = WMVEC(3, view_weights=10 * shares, init=init, **options).fit(views)
     np.testing.assert_allclose(masses(model), masses(ecm), atol=1e-6)
     np.testing.assert_allclose(model.view_weights_, shares)
@@ -360,10 +360,10 @@ X3 = np.random.default_rng(0).normal(size=(20, 3))
 @pytest.mark.parametrize(
     ("X", "match", "parameters"),
     [
-        ([], "^X must", {}),
+        ([], "^X .*2D array", {}),
         ({}, "^X must", {}),
         ([X3, X3[:19]], "^X must .* 19", {}),
-        (np.stack([X3, X3]), r"^X must .*list\(X\)", {}),
+        (np.stack([X3, X3]), "^X .*dim 3", {}),
         ([X3, X3[None]], "'view 1' in X: .*dim", {}),
         ({"a": X3, "b": X3[:, 0]}, "'b' in X: .*1D", {}),
         ([X3, np.where(X3 > 1, np.nan, X3)], "'view 1' in X: .*NaN", {}),
@@ -384,6 +384,7 @@ X3 = np.random.default_rng(0).normal(size=(20, 3))
         ([X3, X3], "^view_weights must", {"view_weights": [0, 0]}),
         (X3, "^evenness must", {"evenness": 0.0}),
         ([X3, X3], "^init must", {"init": [X3[:3], X3[:3, :2]]}),
+        ([X3, X3], "^init must have shape", {"init": X3[:3]}),
     ],
 )
 def test_invalid_input(X, match, parameters):

@@ -13,7 +13,6 @@ from dempster._errors import InvalidParameterError
 from dempster._text import printable
 from dempster._types import ArrayLike, TableLike
 from dempster._validation import (
-    check_tensor,
     default_feature_names,
     match_names,
     row_index,
@@ -24,25 +23,6 @@ from dempster.dissimilarity.views import index_of_views, split_views
 
 class View(BaseEstimator):
     """Estimator that stores the number and the names of the columns of one table."""
-
-
-def split_tables(
-    X: TableLike, name: str = "X"
-) -> tuple[list[str], list[TableLike]] | None:
-    """Return the names and the tables of the views in X, or None if X is a single table."""
-    check_tensor(X, name)
-    split = split_views(X)
-    shape = getattr(X, "shape", ())
-    if split is None and len(shape) == 3:
-        raise InvalidParameterError(
-            name,
-            must=f"be one table or a list of tables, got an array of shape {shape}; "
-            f"use list({name})",
-        )
-    is_empty = isinstance(X, list | tuple) and len(X) == 0
-    if is_empty or split == ([], []):
-        raise InvalidParameterError(name, must="contain at least one table, got none")
-    return split
 
 
 class ViewInput:
@@ -59,7 +39,9 @@ class ViewInput:
 
         ``views`` is the parameter of `WMVEC`.
         """
-        split = split_tables(X)
+        split = split_views(X)
+        if split == ([], []):
+            raise InvalidParameterError("X", must="contain at least one table")
         if views is not None and split is not None:
             raise InvalidParameterError("views", "None if X is a list of tables", views)
         self.names, tables = split or (["X"], [X])
@@ -99,7 +81,7 @@ class ViewInput:
 
     def read_new(self, estimator: BaseEstimator, X: TableLike) -> np.ndarray:
         """Validate new rows, and return one table with the columns of all views."""
-        names, tables = split_tables(X) or ([], [X])
+        names, tables = split_views(X) or ([], [X])
         is_named = isinstance(X, Mapping)
         n_views = max(len(self._readers), 1)
         if len(tables) != n_views or (is_named and set(names) != set(self.names)):

@@ -13,17 +13,16 @@ from dempster._validation import as_reals, reorder_by_names
 from dempster.belief import FocalSets
 from dempster.cluster._base import COMMON_RULES, EvidentialClusterer
 from dempster.cluster._starts import explain_auto_params
-from dempster.cluster._view_input import ViewInput, split_tables
+from dempster.cluster._view_input import ViewInput
 from dempster.cluster._view_model import Coordinates, ViewMethod, ViewModel
 from dempster.cluster.belief_peaks import (
-    PEAKS_RULE,
-    BeliefPeaks,
+    INIT_RULE,
+    Init,
     fit_source_peaks,
     uses_belief_peaks,
 )
 from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource
 from dempster.dissimilarity.views import Views, index_of_views, split_views
-from dempster.partition import CredalPartition
 
 _MAX_SHOWN_VIEWS = 6
 
@@ -90,8 +89,9 @@ class WMVEC(EvidentialClusterer):
         the nearest prototypes.
     init : {"k-means++", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition
         Initial prototypes. "k-means++" uses equal view weights. "belief-peaks" or a `BeliefPeaks`
-        uses its centers, without weights. Prototypes are tables of ``n_clusters`` rows in the
-        format of X. A deterministic start is used once, whatever ``n_init``.
+        uses its centers, without weights. An array contains the prototypes, shape (n_clusters,
+        n_features), with the columns of all views. A deterministic start is used once, whatever
+        ``n_init``.
     n_init : int, default=10
         Number of starts; the result with the smallest objective is kept. With more than 20,000
         objects the starts are compared on a sample of that size, and the best one is continued with
@@ -175,13 +175,7 @@ class WMVEC(EvidentialClusterer):
         "views": rule.choice(None) | rule.choice("attributes") | rule.array,
         "view_weights": rule.choice("auto", "equal") | rule.array,
         "evenness": rule.real(0.01, 1000),
-        "init": rule.choice("k-means++", "random")
-        | PEAKS_RULE
-        | rule.kind(CredalPartition)
-        | rule.Rule(
-            "tables or an array",
-            lambda v: isinstance(v, list | tuple | dict) or rule.array.test(v),
-        ),
+        "init": INIT_RULE,
     }
 
     def __init__(
@@ -195,7 +189,7 @@ class WMVEC(EvidentialClusterer):
         alpha: float = 1.0,
         beta: float | str = "auto",
         delta: float | str = "auto",
-        init: str | BeliefPeaks | TableLike | CredalPartition = "k-means++",
+        init: Init = "k-means++",
         n_init: int = 10,
         max_iter: int = 500,
         tol: float = 1e-6,
@@ -250,7 +244,6 @@ class WMVEC(EvidentialClusterer):
         return index_of_views(split[1])
 
     def _extract_attributes(self, X: TableLike) -> TableLike:
-        split_tables(X)  # Raise an error if X is neither a table nor several tables.
         views = Views.from_input(X)
         if views is None:
             return X
@@ -285,34 +278,19 @@ class WMVEC(EvidentialClusterer):
             )
         return weights.astype(float) / weights.sum(dtype=float)
 
-    def _resolve_init(
-        self, values: np.ndarray, n_clusters: int
-    ) -> str | ArrayLike | CredalPartition:
-        """Return ``init`` as a name, a partition, or an array of prototypes."""
-        init = self.init
-        if uses_belief_peaks(init):
-            source = self._comparison_source(values)
-            peaks = fit_source_peaks(
-                init, source, n_clusters, self.random_state, self.n_jobs
-            )
-            assert peaks is not None
-            return values[peaks.peak_indices_]
-        if isinstance(init, str | CredalPartition):
-            return init
-        split = split_tables(init, "init")
-        if split is None:
-            return as_reals(init, "init")
-        tables = [as_reals(table, "init") for table in split[1]]
-        names = self._input.names
-        shapes = [table.shape for table in tables]
-        widths = np.bincount(self._input.of_column, minlength=len(names))
-        if shapes != [(n_clusters, width) for width in widths]:
-            raise InvalidParameterError(
-                "init",
-                must=f"contain a table of {n_clusters} rows for each view ({_shorten(names)}), "
-                f"with the columns of that view, got shapes {', '.join(map(str, shapes))}",
-            )
-        return np.hstack(tables)
+    def _resolve_init(self, values: np.ndarray, n_clusters: int) -> Init:
+        """Return ``init``, or the attributes of the belief peaks that it selects."""
+        if not uses_belief_peaks(self.init):
+            return self.init
+        peaks = fit_source_peaks(
+            self.init,
+            self._comparison_source(values),
+            n_clusters,
+            self.random_state,
+            self.n_jobs,
+        )
+        assert peaks is not None
+        return values[peaks.peak_indices_]
 
     # ---- the result ------------------------------------------------------------------------------
 
