@@ -113,7 +113,7 @@ def test_iteration_equals_its_steps(shift, alpha, beta, weighted):
     if weighted:
         weights = rng.integers(0, 3, 25).astype(float)
     else:
-        weights = np.empty(0)
+        weights = np.ones(25)
     step = MassStep(FocalSets.pairs(4), alpha, beta, 2.0, 1e-12)
     means = WeightedMeans(step, P, shift=shift, negative=-1e-9)
     costs, _ = means.costs(D, P.T, inline)
@@ -133,5 +133,5 @@ def test_cluster_without_mass_keeps_its_prototype():
     P = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
     family = FocalSets([[1, 0, 0], [0, 1, 0], [0, 0, 1]])
     step = MassStep(family, 1.0, 2.0, 1.0, 1e-12)
-    _, _, following = WeightedMeans(step, P).iterate(D, np.empty(0), inline)
+    _, _, following = WeightedMeans(step, P).iterate(D, np.ones(2), inline)
     np.testing.assert_allclose(following.weights, P, atol=1e-12)

@@ -178,9 +178,9 @@ class MedoidModel(StepModel):
     def medoid_positions(self) -> np.ndarray:
         """Index, in the training data, of the object that represents each cluster best.
 
-        Shape (c,).
+        Shape (c,). By default, the first reference objects are the medoids of the clusters.
         """
-        raise NotImplementedError
+        return self.references.positions[: self.family.n_clusters]
 
     def costs(self, near: np.ndarray) -> np.ndarray:
         """Return the costs of the g nonempty sets, shape (n, g), from powers of dissimilarities."""
@@ -494,12 +494,12 @@ def pair_quantile(
 ) -> float:
     """Return the quantile of level ``share`` of the dissimilarities between different objects.
 
-    ``weights`` is empty if all objects have the same weight. Dissimilarities up to ``zero`` are
-    rounding errors between equal objects. The result is 0 if all objects are equal.
+    Dissimilarities up to ``zero`` are rounding errors between equal objects. The result is 0 if all
+    objects are equal.
     """
     positive = np.greater(D, zero)
     values = D[positive]
-    if len(weights) == 0 or (weights == weights[0]).all():
+    if (weights == weights[0]).all():
         if len(values) == 0:
             return 0.0
         rank = max(int(np.ceil(share * len(values) * _ROUNDED)) - 1, 0)

@@ -35,10 +35,6 @@ class SingleMedoidModel(MedoidModel):
     gamma: float
 
     @property
-    def medoid_positions(self) -> np.ndarray:
-        return self.references.positions[: self.family.n_clusters]
-
-    @property
     def set_medoid_positions(self) -> np.ndarray:
         """Indices of the medoids of all nonempty sets, shape (g,)."""
         nonempty = self.family.membership[self.family.cardinality > 0]

@@ -52,10 +52,6 @@ class MedianModel(MedoidModel):
     gamma: float
     eta: float
 
-    @property
-    def medoid_positions(self) -> np.ndarray:
-        return self.references.positions
-
     def costs(self, near: np.ndarray) -> np.ndarray:
         return costs_of_sets(near, self.between, self.family, self.gamma, self.eta)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -12,8 +13,7 @@ import numpy as np
 from dempster import _validation as rule
 from dempster._errors import InvalidParameterError
 from dempster._native import interruptible, kernel
-from dempster._random import as_random_state
-from dempster._types import ArrayLike, Metric, Seed
+from dempster._types import Metric, Seed
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
 from dempster.cluster._base import FitRequest
@@ -222,7 +222,7 @@ class WeightedMeans(StepModel):
             self._products(D, apply),
             self.weights,
             step.sets > 0,
-            weights if len(weights) else None,
+            weights,
             *step.kernel_arguments(),
             self.negative,
             self.shift,
@@ -262,8 +262,7 @@ class WeightedMeans(StepModel):
     def update(self, masses: np.ndarray, weights: np.ndarray) -> Self:
         """Return the optimal prototypes for fixed masses (Masson and Denoeux, 2009)."""
         W = masses**self.step.beta
-        if len(weights):
-            W *= weights[:, None]
+        W *= weights[:, None]
         best = self.step.best_prototypes(W.sum(axis=0), W.T)
         total = best.sum(axis=1, keepdims=True)
         # If no set with mass contains a cluster, its prototype is unchanged.
@@ -335,17 +334,11 @@ class RelationalObjects:
     """Squared distances between objects, their weights, and an order that is independent of X."""
 
     distances: np.ndarray  # (n, n)
-    weights: np.ndarray  # empty array if all objects have the same weight
+    weights: np.ndarray
     order: np.ndarray
 
     def __len__(self) -> int:
         return len(self.distances)
-
-    @property
-    def all_weights(self) -> np.ndarray:
-        if len(self.weights) == 0:
-            return np.ones(len(self))
-        return self.weights
 
     @cached_property
     def mean_distance(self) -> float:
@@ -369,7 +362,7 @@ class RelationalObjects:
         With weights that sum to one, the sum of l is m / 2 and the sum of l^2 is the weighted sum
         of squares of G, where m is the mean squared distance. The matrix G itself is not needed.
         """
-        weights = self.all_weights / self.all_weights.sum()
+        weights = self.weights / self.weights.sum()
         rows = np.einsum("ij,j->i", self.distances, weights, dtype=float)
         mean = float(weights @ rows)
         D = self.distances
@@ -386,60 +379,69 @@ class RelationalObjects:
         if len(self) <= MAX_UNSAMPLED_ROWS:
             return np.arange(len(self)), self
         which, weights = sampling.sample_in_order(
-            self.order, self.all_weights, SAMPLE_SIZE, rng
+            self.order, self.weights, SAMPLE_SIZE, rng
         )
         D = np.ascontiguousarray(self.distances[np.ix_(which, which)])
         return which, RelationalObjects(D, weights, np.arange(len(D)))
 
 
 class RelationalMethod(MassMethod[Draw, WeightedMeans]):
-    """Relational evidential c-means for one shift.
+    """Relational evidential c-means; `with_shift` returns the algorithm for one shift."""
 
-    If ``checked``, a too small shift raises `NotEuclideanError`.
-    """
+    shift: float
+    checked: bool
+    part: RelationalObjects  # objects on which the starts are compared
+    sampled: np.ndarray  # their indices
 
     def __init__(
         self,
         estimator: RECM,
         sample: Sample[DissimilaritySource],
         request: FitRequest,
-        init: str | ArrayLike | CredalPartition,
-        objects: RelationalObjects,
-        references: References,
-        seed: int,
-        shift: float,
-        *,
-        checked: bool,
     ):
         super().__init__(estimator, sample, request)
-        self.init = init
-        self.objects = objects
-        self.references = references
-        self.rng = np.random.RandomState(seed)
-        self.shift = shift
-        self.checked = checked
-        rounding_error = 1e-9 if objects.distances.dtype == np.float64 else 1e-4
-        self.negative = -objects.mean_distance * rounding_error
-        distances = objects.distances.__getitem__
-        check_distinct_objects(
-            distances, objects.all_weights, self.n_clusters, objects.zero
+        source = sample.values
+        self.init = estimator._resolve_init(source, self.n_clusters)
+        self.square = needs_squares(estimator.square, estimator.metric)
+        D = squared_matrix(
+            source, square=self.square, symmetrize=bool(estimator.symmetrize)
         )
+        weights = np.ones(len(D)) if sample.weights is None else sample.weights
+        order = np.argsort(D @ weights.astype(D.dtype), kind="stable")
+        self.objects = RelationalObjects(D, weights, order)
+        self.references = References.from_source(source, np.arange(len(source)))
+        self.seed = self.rng.randint(np.iinfo(np.int32).max)
+        rounding_error = 1e-9 if D.dtype == np.float64 else 1e-4
+        self.negative = -self.objects.mean_distance * rounding_error
+        self.zero = self.objects.zero
+        check_distinct_objects(D.__getitem__, weights, self.n_clusters, self.zero)
         if estimator.beta == "auto":
-            self.beta = default_beta(objects.dimension)
-        self.zero = objects.zero
+            self.beta = default_beta(self.objects.dimension)
+
+    def with_shift(self, shift: float, *, checked: bool) -> Self:
+        """Return the algorithm for one shift, with the same random numbers for every shift.
+
+        If ``checked``, a too small shift raises `NotEuclideanError`.
+        """
+        method = copy.copy(self)
+        method.rng = np.random.RandomState(self.seed)
+        method.shift = shift
+        method.checked = checked
         if self._delta2 is not None:
-            self._delta2 = float(np.sqrt(self._delta2 + shift / 2)) ** 2
-        self.part = objects
-        if isinstance(init, str):
-            self.sampled, self.part = objects.sample(self.rng)
+            method._delta2 = float(np.sqrt(self._delta2 + shift / 2)) ** 2
+        method.part = self.objects
+        if not self.has_user_start:
+            method.sampled, method.part = self.objects.sample(method.rng)
+        return method
 
     def select_run(
         self, runs: Iterable[Run[WeightedMeans]], tol: float
     ) -> Run[WeightedMeans]:
         if self.estimator.focal_sets == "auto":
-            weights = self.part.all_weights
             dimension = self.objects.dimension
-            runs = most_likely_runs(list(runs), self._sample_costs, weights, dimension)
+            runs = most_likely_runs(
+                list(runs), self._sample_costs, self.part.weights, dimension
+            )
         return super().select_run(runs, tol)
 
     def _outlier_cost(self) -> float:
@@ -485,7 +487,7 @@ class RelationalMethod(MassMethod[Draw, WeightedMeans]):
     ) -> WeightedMeans:
         """Return prototypes at random objects that are far from each other."""
         part = self.part
-        weights = part.all_weights
+        weights = part.weights
         if family.empty_index is None:
             weights = self._weights_without_outliers
         which = _starts.draw_distant_objects(
@@ -498,10 +500,10 @@ class RelationalMethod(MassMethod[Draw, WeightedMeans]):
         """Weights of the sampled objects; zero for isolated ones, where prototypes would remain."""
         D = np.where(self.part.distances > self.part.zero, self.part.distances, np.inf)
         isolated = find_isolated_by_distances(np.sqrt(D))
-        weights = np.where(isolated, 0.0, self.part.all_weights)
+        weights = np.where(isolated, 0.0, self.part.weights)
         if (weights > 0).sum() > 2 * self.n_clusters:
             return weights
-        return self.part.all_weights
+        return self.part.weights
 
     def _draw_masses(
         self, family: FocalSets, rng: np.random.RandomState
@@ -548,7 +550,7 @@ class RelationalMethod(MassMethod[Draw, WeightedMeans]):
     def add_neighbor_pairs(self, run: Run[WeightedMeans]) -> Run[WeightedMeans]:
         own = run.model.weights.T
         costs, _ = run.model.costs(self.objects.distances, own, self.apply)
-        step = self._neighbor_step(costs, self.objects.all_weights)
+        step = self._neighbor_step(costs, self.objects.weights)
         return replace(run, model=replace(run.model, step=step))
 
     def _run(
@@ -574,8 +576,7 @@ class RelationalMethod(MassMethod[Draw, WeightedMeans]):
         D = self.objects.distances
         _, inner = run.model.costs(D, run.model.weights.T, self.apply)
         means = replace(run.model, inner=inner)
-        square = needs_squares(self.estimator.square, self.estimator.metric)
-        model = WeightedMeansModel(means, self.references, square)
+        model = WeightedMeansModel(means, self.references, self.square)
         return FitResult(run, model, means.masses(D, self.apply))
 
 
@@ -749,32 +750,12 @@ class RECM(RelationalClusterer):
         self, search: Search, sample: Sample[DissimilaritySource], request: FitRequest
     ) -> tuple[RelationalMethod, Run[WeightedMeans]]:
         """Return the algorithm object and the best run for the first shift that is large enough."""
-        source = sample.values
-        init = self._resolve_init(source, request.n_clusters)
-        rng = as_random_state(self.random_state)
-        square = needs_squares(self.square, self.metric)
-        D = squared_matrix(source, square=square, symmetrize=bool(self.symmetrize))
-        weights = sample.kernel_weights
-        all_weights = weights if len(weights) else np.ones(len(D))
-        sums = D @ all_weights.astype(D.dtype)
-        objects = RelationalObjects(D, weights, np.argsort(sums, kind="stable"))
-        references = References.from_source(source, np.arange(len(source)))
-        seed = rng.randint(np.iinfo(np.int32).max)
+        method = RelationalMethod(self, sample, request)
         families = self._resolve_families(request.n_clusters)
-        for shift, checked in self._shifts(D):
-            method = RelationalMethod(
-                self,
-                sample,
-                request,
-                init,
-                objects,
-                references,
-                seed,
-                shift,
-                checked=checked,
-            )
+        for shift, checked in self._shifts(method.objects.distances):
+            shifted = method.with_shift(shift, checked=checked)
             try:
-                return method, search.run(method, families, sample.weights)
+                return shifted, search.run(shifted, families, sample.weights)
             except NotEuclideanError:
                 continue
         raise AssertionError("the last shift is not checked")
