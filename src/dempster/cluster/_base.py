@@ -55,7 +55,6 @@ from dempster.cluster._search import (
     FAMILY_NAMES,
     Families,
     FitResult,
-    MassModel,
     Method,
     Sample,
     Search,
@@ -163,7 +162,7 @@ class EvidentialClusterer(
         "n_features_in_",
     )
     _method_type: type[Any] = Method  # class of the algorithm
-    _model: MassModel[Any]
+    _model: Any
     focal_sets_: FocalSets
     number_: MaybeUnset[NumberOfClusters]
     credal_partition_: MaybeUnset[Any]

@@ -46,10 +46,6 @@ class TorchOperations:
         """Return a lookup table that keeps its type."""
         return to_tensor(numbers, self.device)
 
-    def cast(self, x: Any) -> Any:
-        """Convert to the floating type of the computation."""
-        return x.to(self.dtype)
-
     def where(self, condition: Any, yes: Any, no: Any) -> Any:
         return self.torch.where(condition, yes, no)
 
@@ -229,12 +225,7 @@ def prototype_sums(
             second[d, : d + 1] += (
                 (rows[:, : d + 1] * rows[:, d : d + 1]).T @ powers
             ).double()
-    return (
-        float(objective),
-        to_host(total),
-        to_host(first),
-        to_host(second),
-    )
+    return float(objective), to_host(total), to_host(first), to_host(second)
 
 
 def prototype_masses(

@@ -41,7 +41,7 @@ def mass_step(xp: Any, costs: Any, step: tuple[Any, ...]) -> tuple[Any, Any, Any
         sizes = xp.where(free, xp.constant(size), more)
         fewest = xp.min(sizes)
         on_prototype = fewest < more
-        shares = xp.where(on_prototype, xp.cast(sizes <= fewest), shares)
+        shares = xp.where(on_prototype, xp.where(sizes <= fewest, 1.0, 0.0), shares)
         empty = xp.where(on_prototype, 0.0, empty)
         least = xp.where(on_prototype, 0.0, least)
     return shares, empty, least

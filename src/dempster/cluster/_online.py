@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -15,49 +15,23 @@ from dempster._types import ArrayLike, MaybeUnset, TableLike
 from dempster.cluster._base import EvidentialClusterer, FitRequest, Support
 from dempster.cluster._incomplete import add_within_variances
 from dempster.cluster._open_sample import align_init, move_results, read_sample
-from dempster.cluster._search import FitResult, MassModel, Sample, Search
+from dempster.cluster._search import FitResult, Sample, Search
 from dempster.optimize.blocks import Apply, block_map
 from dempster.optimize.descent import Run
 
 _HALF_LIFE = rule.choice(None) | rule.real(0, open_low=True)
 
 
-class OnlineModel(Protocol):
-    """A fitted model, and the sums over all rows so far, which determine it."""
-
-    @property
-    def objective(self) -> float: ...
-
-    def add_block(
-        self,
-        X: np.ndarray,
-        weights: np.ndarray,
-        kept: float,
-        *,
-        update: bool,
-        apply: Apply,
-    ) -> OnlineModel:
-        """Return the model after one more block.
-
-        The sums over earlier blocks are multiplied by ``kept``.
-        """
-        ...
-
-    def to_model(self) -> MassModel[Any]:
-        """Return the model that computes the masses of new rows."""
-        ...
-
-
 class OnlineClusterer(EvidentialClusterer):
     """Base class of clusterers whose model is determined by sums over the rows.
 
-    The algorithm object of a subclass has a method `online`, which returns an `OnlineModel`.
-    `_fitted_attributes` accepts an `OnlineModel` as the argument ``method``.
+    The algorithm object of a subclass has a method `online`, which returns a model with the sums
+    over all rows so far, such as `OnlinePrototypes`. `_fitted_attributes` accepts it as the
+    argument ``method``.
     """
 
     _support = Support(blocks=True, block_weights=True, passes=True, tensors=True)
-    _online: MaybeUnset[OnlineModel]
-    _model: Any
+    _online: MaybeUnset[Any]
     n_samples_seen_: MaybeUnset[int]
     device: str
     init: Any
@@ -191,7 +165,7 @@ class OnlineClusterer(EvidentialClusterer):
         weights = self._validate_weights(sample_weight, len(values))
         return Sample(values, weights, self._row_names(X))
 
-    def _start_online(self, sample: Sample[np.ndarray], apply: Apply) -> OnlineModel:
+    def _start_online(self, sample: Sample[np.ndarray], apply: Apply) -> Any:
         """Return the initial model, computed from ``init`` or fitted to the first block."""
         request = FitRequest(self._find_n_clusters(sample, apply), None, None, apply)
         families = self._resolve_families(request.n_clusters)

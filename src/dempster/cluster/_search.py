@@ -6,7 +6,7 @@ Every fit follows the same path::
 
 A `Method` is an algorithm with its parameters and the rows to fit. `Search` runs it from several
 initial states ("starts"), selects the best run and continues with it. The result contains a model
-that computes masses for the rows of the fit and for new rows (`MassModel`).
+that computes masses for the rows of the fit and for new rows.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from itertools import compress
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from scipy.special import entr
@@ -117,7 +117,6 @@ def check_number_of_sets(family: FocalSets) -> None:
 
 
 Values = TypeVar("Values")
-ModelValues = TypeVar("ModelValues", contravariant=True)
 Start = TypeVar("Start")
 Model = TypeVar("Model")
 
@@ -178,23 +177,14 @@ class Sample(Generic[Values]):
         return self.blocks.indices[positions]
 
 
-class MassModel(Protocol[ModelValues]):
-    """A fitted model that computes masses."""
-
-    @property
-    def family(self) -> FocalSets: ...
-
-    def masses(self, values: ModelValues, apply: Apply) -> np.ndarray:
-        """Return the masses of n rows, shape (n, f), with one column for each set of the family."""
-        ...
-
-
 @dataclass(frozen=True)
 class FitResult:
     """Result of a fit."""
 
     run: Run[Any]  # objective after every iteration, and whether the run converged
-    model: Any  # `MassModel` that computes the masses of new rows
+    # has the f focal sets ``family`` and the method ``masses(values, apply)``, which returns the
+    # masses of n rows, shape (n, f)
+    model: Any
     masses: Any  # (n, f) array, tensor or blocks, masses of the rows of the fit
     warnings: tuple[str, ...] = ()  # warnings for the user
     # whether the rows form several clusters; None if unknown

@@ -256,9 +256,6 @@ class GraphOperations:
     def table(self, numbers: np.ndarray) -> np.ndarray:
         return numbers
 
-    def cast(self, x: Value) -> Value:
-        return x.astype(self.dtype)
-
     def where(self, condition: Value, yes: Any, no: Any) -> Value:
         if not isinstance(yes, Value):
             yes = self.constant(yes)
