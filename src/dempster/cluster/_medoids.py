@@ -205,18 +205,14 @@ class MedoidModel(StepModel):
         costs = self.predict_costs(values)
         if self.gaps is None:
             masses = self.step.masses(costs, np.empty(0), apply)[1]
-        else:
-            masses = self._masses_by_gaps(costs)
+        else:  # Objects between two clusters have mass on the pair.
+            single = self.cluster_costs(costs)
+            with np.errstate(divide="ignore", over="ignore"):
+                ratio = self.step.delta2 / single.min(axis=1)
+                outlying = 1 / (1 + ratio**_SHARPNESS)
+            contour = interpolate_plausibilities(single, self.gaps, self.step.alpha)
+            masses = masses_from_plausibilities(contour, self.family, outlying)
         return masses.astype(values.dtype, copy=False)
-
-    def _masses_by_gaps(self, costs: np.ndarray) -> np.ndarray:
-        """Return masses in which objects between two clusters have mass on the pair."""
-        assert self.gaps is not None
-        single = self.cluster_costs(costs)
-        with np.errstate(divide="ignore", over="ignore"):
-            outlying = 1 / (1 + (self.step.delta2 / single.min(axis=1)) ** _SHARPNESS)
-        contour = interpolate_plausibilities(single, self.gaps, self.step.alpha)
-        return masses_from_plausibilities(contour, self.family, outlying)
 
     def cluster_costs(self, costs: np.ndarray) -> np.ndarray:
         """Select the costs of the single clusters, shape (n, c), from those of all sets."""

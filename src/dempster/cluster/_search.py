@@ -14,7 +14,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from itertools import compress
 from typing import Any, Generic, TypeVar
 
@@ -246,14 +246,12 @@ class Method(ABC, Generic[Start, Model]):
         selected, because the numbering of the clusters depends on the run.
         """
         margin = max(tol, _TIED_OBJECTIVES)
-        best: Run[Model] | None = None
-        for run in runs:
-            if best is None or run.objective < best.objective - margin * abs(
-                best.objective
-            ):
-                best = run
-        assert best is not None
-        return best
+
+        def better(best: Run[Model], run: Run[Model]) -> Run[Model]:
+            largest = best.objective - margin * abs(best.objective)
+            return run if run.objective < largest else best
+
+        return reduce(better, runs)
 
     def refine(self, best: Run[Model]) -> Run[Model]:
         """Continue the selected run on all rows until it converges."""

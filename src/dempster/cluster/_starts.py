@@ -19,6 +19,7 @@ from dempster._types import ArrayLike
 from dempster._validation import as_floats, as_reals, check_size, validating
 from dempster.belief import FocalSets
 from dempster.data.sampling import systematic_draw
+from dempster.optimize.blocks import row_blocks
 from dempster.optimize.k_means import k_means
 from dempster.partition import CredalPartition
 
@@ -224,7 +225,6 @@ _FAR_FENCE = 5.0
 # minimum ratio of the distance of an isolated object to the distances of its neighbors
 _MIN_RATIO = 2.0
 _MAX_COMPARED = 1000
-_BLOCK_ROWS = 4096
 
 
 def default_beta(n_features: float) -> float:
@@ -320,11 +320,8 @@ def find_isolated(X: np.ndarray) -> np.ndarray:
         return _nearest_few(D)
 
     around = nearest(chosen)[0]
-    near = np.empty(n, around.dtype)
-    who = np.empty((n, _N_NEAREST), dtype=np.intp)
-    for start in range(0, n, _BLOCK_ROWS):
-        stop = min(start + _BLOCK_ROWS, n)
-        near[start:stop], who[start:stop] = nearest(np.arange(start, stop))
+    parts = [nearest(np.arange(a, b)) for a, b in row_blocks(n, most=None)]
+    near, who = (np.concatenate(part) for part in zip(*parts, strict=True))
     isolated = _find_isolated(near, around[who])
     is_unusual = _find_unusual(near)
     usual = chosen[~is_unusual[chosen]]

@@ -201,14 +201,10 @@ class ViewMethod(MassMethod[ViewModel, ViewModel]):
         _starts.check_different_objects(
             self.data, self.sample, self.n_clusters, sample.weights
         )
-        variances = [
-            spectrum(self.sample[:, view == v], self.sample_weights)
-            for v in range(len(self.view_names))
-        ]
-        # (V,), shapeless dispersions
-        self.shapeless = np.array(
-            [shapeless_dispersion(each, self.n_clusters) for each in variances]
-        )
+        self.shapeless = np.empty(len(self.view_names))  # shapeless dispersions
+        for v in range(len(self.view_names)):
+            variances = spectrum(self.sample[:, view == v], self.sample_weights)
+            self.shapeless[v] = shapeless_dispersion(variances, self.n_clusters)
         if fixed_weights is None:
             varies = self.coordinates.varies
             evenness = float(estimator.evenness)

@@ -360,9 +360,7 @@ class CatECM(EvidentialClusterer):
         "handle_unknown": rule.choice("error", "ignore"),
         "init": rule.choice("k-modes++", "random")
         | rule.kind(CredalPartition)
-        | rule.Rule(
-            "a table", lambda v: not isinstance(v, str) and hasattr(v, "__len__")
-        ),
+        | rule.array,
     }
 
     def __init__(

@@ -117,25 +117,23 @@ class LinkedObjects:
     ) -> np.ndarray:
         """Return masses that no change of a single linked object can improve."""
         masses = np.array(masses, dtype=float, order="C")
-        links = (*self._graph, costs.must, costs.cannot)
-        linear = self._linear_costs(costs)
-        _sweep_links(squared_costs, linear, *links, masses, _MAX_SWEEPS, _MASS_TOL)
+        arguments = self._cost_arguments(costs)
+        _sweep_links(squared_costs, *arguments, masses, _MAX_SWEEPS, _MASS_TOL)
         return masses
 
     def constraint_cost(self, masses: np.ndarray, costs: LinkCosts) -> float:
-        links = (*self._graph, costs.must, costs.cannot)
-        return _link_terms(masses, self._linear_costs(costs), *links) + costs.constant
+        return _link_terms(masses, *self._cost_arguments(costs)) + costs.constant
 
-    def _linear_costs(self, costs: LinkCosts) -> np.ndarray:
-        """Return the costs of the masses (not squared), shape (q, f).
+    def _cost_arguments(self, costs: LinkCosts) -> tuple[np.ndarray, ...]:
+        """Return the costs of the masses (not squared), shape (q, f), and those of the links.
 
-        Only the costs of the empty set are nonzero.
+        The first costs are nonzero only for the empty set.
         """
-        out = np.zeros((len(self), len(costs.family)))
+        linear = np.zeros((len(self), len(costs.family)))
         empty = costs.family.empty_index
         if empty is not None:
-            out[:, empty] = self.empty_penalty + costs.empty_must * self.n_must_links
-        return out
+            linear[:, empty] = self.empty_penalty + costs.empty_must * self.n_must_links
+        return linear, *self._graph, costs.must, costs.cannot
 
 
 # The constant s^2 of the objective, as a fraction of the mean variance of the attributes. The
@@ -191,9 +189,9 @@ class ConstrainedMethod(PrototypeMethod):
     def __init__(self, estimator: Any, sample: Sample[Any], request: FitRequest):
         super().__init__(estimator, sample, request)
         X = self.rows.values
-        self.constraints = request.constraints or Constraints()
-        if estimator.xi == 0:
-            self.constraints = Constraints()
+        self.constraints = Constraints()
+        if request.constraints is not None and estimator.xi > 0:
+            self.constraints = request.constraints
         w = sample.weights
         if w is not None:
             self.constraints = _select_weighted(self.constraints, w)

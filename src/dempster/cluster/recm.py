@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Annotated, Any, Self
 
 import numpy as np
@@ -71,8 +71,6 @@ SAMPLE_SIZE = 500
 _DELTA_SHARE = 0.95  # quantile of the squared dissimilarities for delta="auto"
 # shares of the largest shift that correction="auto" tries
 _SHIFT_SHARES = (1 / 256, 1 / 64, 1 / 16, 1 / 4, 1.0)
-# maximum number of random starts that are drawn while all prototypes coincide after a run
-_MAX_REDRAWS = 5
 _SQUARED_METRICS = ("precomputed", "sqeuclidean", "gower")
 
 
@@ -321,10 +319,6 @@ class WeightedMeansModel:
 # ---- the method ----------------------------------------------------------------------------------
 
 
-# function that returns initial prototypes, different ones at each call if random
-Draw = Callable[[], WeightedMeans]
-
-
 class NotEuclideanError(Exception):
     """Error if a squared distance is negative or the objective increases."""
 
@@ -385,7 +379,7 @@ class RelationalObjects:
         return which, RelationalObjects(D, weights, np.arange(len(D)))
 
 
-class RelationalMethod(MassMethod[Draw, WeightedMeans]):
+class RelationalMethod(MassMethod[WeightedMeans, WeightedMeans]):
     """Relational evidential c-means; `with_shift` returns the algorithm for one shift."""
 
     shift: float
@@ -465,14 +459,7 @@ class RelationalMethod(MassMethod[Draw, WeightedMeans]):
         means = self._means(family, np.full((self.n_clusters, n), 1 / n))
         return means.update(masses, objects.weights)
 
-    def _user_start(self, family: FocalSets) -> Draw:
-        return partial(self._user_means, family)
-
-    def _draw_start(self, family: FocalSets, rng: np.random.RandomState) -> Draw:
-        draw = self._draw_masses if self.init == "random" else self._draw_objects
-        return partial(draw, family, rng)
-
-    def _user_means(self, family: FocalSets) -> WeightedMeans:
+    def _user_start(self, family: FocalSets) -> WeightedMeans:
         init = self.init
         n = len(self.objects)
         if not isinstance(init, CredalPartition) and np.ndim(init) == 1:
@@ -482,10 +469,12 @@ class RelationalMethod(MassMethod[Draw, WeightedMeans]):
         masses = project_masses(partition.masses, partition.focal_sets, family)
         return self._means_from_masses(family, masses, self.objects)
 
-    def _draw_objects(
+    def _draw_start(
         self, family: FocalSets, rng: np.random.RandomState
     ) -> WeightedMeans:
-        """Return prototypes at random objects that are far from each other."""
+        """Draw random masses, or prototypes at random objects that are far from each other."""
+        if self.init == "random":
+            return self._draw_masses(family, rng)
         part = self.part
         weights = part.weights
         if family.empty_index is None:
@@ -513,26 +502,8 @@ class RelationalMethod(MassMethod[Draw, WeightedMeans]):
         masses /= masses.sum(axis=1, keepdims=True)
         return self._means_from_masses(family, masses, self.part)
 
-    def run_start(self, start: Draw) -> Run[WeightedMeans]:
-        run = self._run(start(), self.part)
-        is_random = not self.has_user_start and self.init == "random"
-        for _ in range(1, _MAX_REDRAWS if is_random else 1):
-            gaps = self._squared_gaps(run.model, self.part)
-            if len(gaps) == 1 or float(gaps.max()) >= 1e-6 * self.part.mean_distance:
-                break
-            # Draw again, because prototypes that all coincide would never separate.
-            run = self._run(start(), self.part)
-        return run
-
-    @staticmethod
-    def _squared_gaps(means: WeightedMeans, objects: RelationalObjects) -> np.ndarray:
-        """Return the squared distances between the c prototypes, shape (c, c)."""
-        D = objects.distances
-        inner = means.weights @ np.asarray(
-            D @ means.weights.T.astype(D.dtype), dtype=float
-        )
-        half = np.diagonal(inner) / 2
-        return np.maximum(inner - half - half[:, None], 0)
+    def run_start(self, start: WeightedMeans) -> Run[WeightedMeans]:
+        return self._run(start, self.part)
 
     def _sample_costs(self, means: WeightedMeans) -> np.ndarray:
         return means.costs(self.part.distances, means.weights.T, self.apply)[0]

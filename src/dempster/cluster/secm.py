@@ -41,9 +41,6 @@ from dempster.dissimilarity.sources import AttributeSource
 from dempster.optimize.blocks import Apply
 from dempster.partition import CredalPartition
 
-# maximum number, summed over all pixels (about ten seconds of smoothing)
-_MAX_NEIGHBORS = 10_000_000_000
-
 
 def as_pixels(
     image: ArrayLike, channel_axis: int | None
@@ -80,13 +77,6 @@ def neighborhood(
     """Return the weights of the neighbors, at most 2 radius + 1 per axis; zero at the center."""
     n_axes = len(shape)
     radius = min(int(radius), max(max(shape) - 1, 1))
-    n_neighbors = (2 * radius + 1) ** n_axes * int(np.prod(shape))
-    if n_neighbors > _MAX_NEIGHBORS:
-        message = (
-            f"radius={radius} gives all pixels together {n_neighbors:,} neighbors, "
-            f"more than {_MAX_NEIGHBORS:,}; use a smaller radius"
-        )
-        raise InvalidParameterError("radius", message=message)
     step = np.ones(n_axes)
     if spacing is not None:
         step = as_floats(spacing, "spacing")
@@ -521,13 +511,8 @@ class SECM(PrototypeClusterer):
         self, sample_weight: ArrayLike, n_objects: int
     ) -> np.ndarray | None:
         with validating(sample_weight, "sample_weight"):
-            sample_weight = to_host(sample_weight)
-            shape = np.shape(sample_weight)
-        if len(shape) > 1:
-            if shape != self.image_shape_:
-                must = f"have shape {self.image_shape_} or {(n_objects,)}, got {shape}"
-                raise InvalidParameterError("sample_weight", must=must)
-            sample_weight = np.ravel(sample_weight)
+            if np.shape(sample_weight) == self.image_shape_:
+                sample_weight = np.ravel(to_host(sample_weight))
         return super()._validate_weights(sample_weight, n_objects)
 
     def _row_names(self, X: ArrayLike) -> None:

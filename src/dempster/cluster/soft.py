@@ -31,6 +31,10 @@ from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.descent import Run
 
 
+def _single_clusters(clusterer: Any, n_clusters: int) -> Families:
+    return Families(FocalSets.simple(n_clusters, empty=False, omega=False))
+
+
 class FuzzyCMeans(ECM):
     r"""Fuzzy c-means: `ECM` with masses on single clusters only.
 
@@ -110,6 +114,7 @@ class FuzzyCMeans(ECM):
 
     _rules = {**COMMON_RULES, "beta": FUZZINESS_RULE, "init": INIT_RULE}
     _estimated: tuple[str, ...] = ()
+    _resolve_families = _single_clusters
 
     # Parameters of `ECM` that are fixed here; without the empty set, ``delta`` is infinite.
     alpha = 1.0
@@ -139,9 +144,6 @@ class FuzzyCMeans(ECM):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
-
-    def _resolve_families(self, n_clusters: int) -> Families:
-        return _single_clusters(n_clusters)
 
 
 class NoiseClustering(FuzzyCMeans):
@@ -260,10 +262,6 @@ class NoiseClustering(FuzzyCMeans):
         return Families(FocalSets.simple(n_clusters, omega=False))
 
 
-def _single_clusters(n_clusters: int) -> Families:
-    return Families(FocalSets.simple(n_clusters, empty=False, omega=False))
-
-
 # ---- masses on all sets of clusters --------------------------------------------------------------
 
 
@@ -328,6 +326,7 @@ class SubsetClusterer(PrototypeClusterer):
 
     _support = Support(blocks=True, block_weights=True)
     _estimated: tuple[str, ...] = ()
+    _resolve_families = _single_clusters
     # parameters of `ECM`, fixed here
     alpha = 1.0
     delta = np.inf
@@ -351,9 +350,6 @@ class SubsetClusterer(PrototypeClusterer):
         self
         """
         return self._fit(X, sample_weight=sample_weight)
-
-    def _resolve_families(self, n_clusters: int) -> Families:
-        return _single_clusters(n_clusters)
 
 
 # ---- possibilistic c-means -----------------------------------------------------------------------
