@@ -371,7 +371,20 @@ class EvidentialClusterer(
         self.history_ = np.asarray(run.history)
         self.n_iter_ = len(run.history) if n_iter is None else n_iter
         self.converged_ = bool(run.converged)
-        metadata = _make_metadata(self, auto_params, result.is_separated)
+        parameters = {}
+        for name, value in self.get_params(deep=False).items():
+            if value is None or isinstance(value, bool | int | float | str):
+                parameters[name] = value
+        metadata = {
+            "method": type(self).__name__,
+            "parameters": parameters,
+            "choices": auto_params,
+            "separated": result.is_separated,
+            "objective": self.objective_,
+            "n_iter": self.n_iter_,
+            "converged": self.converged_,
+            "random_state": self.random_state,
+        }
         if masses is None:
             return metadata
         if is_lazy:
@@ -649,25 +662,3 @@ def _outlier_warnings(result: FitResult) -> list[str]:
         return []
     problem = f"{share:.0%} of the objects are outliers (largest mass on the empty set)"
     return [f"{problem}; scale X or use other parameters"]
-
-
-def _make_metadata(
-    clusterer: EvidentialClusterer,
-    auto_params: dict[str, str],
-    is_separated: bool | Deferred | None,
-) -> dict[str, Any]:
-    """Return the metadata of the partition: method, parameters and the course of the fit."""
-    parameters = {}
-    for name, value in clusterer.get_params(deep=False).items():
-        if value is None or isinstance(value, bool | int | float | str):
-            parameters[name] = value
-    return {
-        "method": type(clusterer).__name__,
-        "parameters": parameters,
-        "choices": auto_params,
-        "separated": is_separated,
-        "objective": clusterer.objective_,
-        "n_iter": clusterer.n_iter_,
-        "converged": clusterer.converged_,
-        "random_state": clusterer.random_state,
-    }

@@ -28,10 +28,10 @@ from dempster.cluster._base import FitRequest
 from dempster.cluster._boundaries import count_boundaries, neighbor_family
 from dempster.cluster._search import Method, Model, Sample, Start, require_singletons
 from dempster.cluster._starts import (
+    default_beta,
     draw_centers,
     outlier_cost,
     outlier_distance,
-    resolve_beta,
     without_isolated,
 )
 from dempster.optimize.blocks import Apply, row_blocks
@@ -164,7 +164,9 @@ class MassMethod(Method[Start, Model]):
         self.apply = request.apply
         # name of an initialization, or initial prototypes or masses
         self.init: Any = estimator.init
-        self.beta = resolve_beta(estimator.beta, estimator.n_features_in_)
+        self.beta = default_beta(estimator.n_features_in_)
+        if estimator.beta != "auto":
+            self.beta = float(estimator.beta)
         self._delta2: float | None = None  # estimated if ``delta`` is "auto"
         if estimator.delta != "auto":
             self._delta2 = float(estimator.delta) ** 2
@@ -238,8 +240,8 @@ class MassMethod(Method[Start, Model]):
         self, step: Callable[[Model], tuple[float, Model]], start: Model
     ) -> Run[Model]:
         """Iterate ``step`` until convergence."""
-        limits = {"max_iter": self.estimator.max_iter, "tol": self.estimator.tol}
-        return descend(step, start, **limits)
+        params = self.estimator
+        return descend(step, start, max_iter=params.max_iter, tol=params.tol)
 
 
 MIN_STORED_MASS = 1e-6  # smaller masses are left out of compressed rows
@@ -326,21 +328,31 @@ def collect_masses(
         if sparse.issparse(masses):
             return masses
         sets = np.broadcast_to(np.arange(len(family)), masses.shape)
-        return compress_masses(sets, masses, len(family), dtype)
+        return compress_masses(family, sets, masses, dtype)
 
     return sparse.vstack(apply(compress, blocks), format="csr")
 
 
 def compress_masses(
-    sets: np.ndarray, masses: np.ndarray, n_sets: int, dtype: np.dtype
+    family: FocalSets,
+    sets: np.ndarray,
+    masses: np.ndarray,
+    dtype: np.dtype,
+    empty: np.ndarray | None = None,
 ) -> sparse.csr_array:
-    """Return compressed rows, shape (n, f), of masses on some sets, shape (n, k)."""
+    """Return compressed rows, shape (n, f), of masses on some sets, shape (n, k).
+
+    ``empty`` contains the masses of the empty set, if ``sets`` does not contain it.
+    """
+    if empty is not None and family.empty_index is not None:
+        sets = np.column_stack([np.full(len(sets), family.empty_index), sets])
+        masses = np.column_stack([empty, masses])
     kept = masses >= MIN_STORED_MASS
     total = np.where(kept, masses, 0).sum(axis=1, keepdims=True)
     ends = np.append(0, kept.sum(axis=1).cumsum())
     values = (masses / total)[kept].astype(dtype)
     parts = values, sets[kept].astype(np.int32), ends.astype(np.int64)
-    rows = sparse.csr_array(parts, shape=(len(masses), n_sets))
+    rows = sparse.csr_array(parts, shape=(len(masses), len(family)))
     rows.sort_indices()
     return rows
 
@@ -371,10 +383,7 @@ def nearest_masses(
     arguments = size**step.alpha, size, *step.kernel_arguments()[2:]
     masses_from_costs(costs, None, *arguments, masses, empty)
     sets = np.hstack([step.family.singleton_index[near], np.maximum(pairs, 0)])
-    if step.family.empty_index is not None:
-        sets = np.column_stack([np.full(len(sets), step.family.empty_index), sets])
-        masses = np.column_stack([empty, masses])
-    return compress_masses(sets, masses, len(step.family), dtype)
+    return compress_masses(step.family, sets, masses, dtype, empty)
 
 
 def nearest_doubt(
@@ -399,12 +408,11 @@ def nearest_doubt(
     np.divide(plausible[rows, place + 1], top, out=ratio, where=is_between)
     sets = np.column_stack([family.singleton_index[near[:, 0]], np.maximum(column, 0)])
     masses = np.column_stack([1 - ratio, ratio])
-    if family.empty_index is not None:
-        usual = np.zeros(len(near)) if outlying is None else outlying
-        empty = np.where(top > 0, usual, 1)[:, None]
-        sets = np.column_stack([np.full(len(near), family.empty_index), sets])
-        masses = np.hstack([empty, masses * (1 - empty)])
-    return compress_masses(sets, masses, len(family), dtype)
+    if family.empty_index is None:
+        return compress_masses(family, sets, masses, dtype)
+    empty = np.where(top > 0, 0.0 if outlying is None else outlying, 1)
+    masses *= (1 - empty)[:, None]
+    return compress_masses(family, sets, masses, dtype, empty)
 
 
 def project_masses(

@@ -244,11 +244,6 @@ def default_beta(n_features: float) -> float:
     return float(np.clip(1 + beyond / 2, _MIN_BETA, _MAX_BETA))
 
 
-def resolve_beta(beta: float | str, n_features: float) -> float:
-    """Return the value of the parameter ``beta``, which may be "auto"."""
-    return default_beta(n_features) if isinstance(beta, str) else float(beta)
-
-
 def outlier_distance(distances: np.ndarray, weights: np.ndarray) -> float:
     """Return the value of delta="auto".
 

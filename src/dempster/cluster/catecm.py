@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from operator import methodcaller
 from typing import Annotated, Any, Self
 
 import numpy as np
@@ -194,15 +195,16 @@ class CategoricalMethod(MassMethod[CategoricalModel, CategoricalModel]):
         codes = self.sample
         weights = self.sample_weights
         c = self.n_clusters
-
-        def distances(which: Any) -> np.ndarray:
-            return mismatches(codes[which], codes)
-
         if self.init == "random":
             which = rng.choice(len(codes), c, replace=False, p=weights / weights.sum())
         else:
-            order = np.arange(len(codes))
-            which = _starts.draw_distant_objects(distances, weights, order, c, rng)
+            which = _starts.draw_distant_objects(
+                lambda which: mismatches(codes[which], codes),
+                weights,
+                np.arange(len(codes)),
+                c,
+                rng,
+            )
         return self._model(family, codes[which])
 
     def _model(self, family: FocalSets, modes: np.ndarray) -> CategoricalModel:
@@ -233,9 +235,7 @@ class CategoricalMethod(MassMethod[CategoricalModel, CategoricalModel]):
     def _run(
         self, start: CategoricalModel, codes: np.ndarray, weights: np.ndarray
     ) -> Run[CategoricalModel]:
-        def step(model: CategoricalModel) -> tuple[float, CategoricalModel]:
-            return model.improve(codes, weights, self.apply)
-
+        step = methodcaller("improve", codes, weights, self.apply)
         return self._descend(step, start)
 
     # ---- results ---------------------------------------------------------------------------------

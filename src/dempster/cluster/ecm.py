@@ -295,22 +295,10 @@ class PrototypeModel(StepModel):
 
     def update(self, statistics: Statistics) -> Self:
         """Return the model whose prototypes, and then metrics, are best for given masses."""
-        is_complete = statistics.total.ndim == 1
-        best = self._best_centers if is_complete else self._partial_centers
-        centers = best(statistics)
+        centers = self._move_centers(statistics)
         if self.is_spherical:
             centers = normalize_rows(centers)
-        if is_complete:
-            # The prototype of a cluster without mass does not move.
-            has_mass = statistics.total @ self.step.sets > 0
-            centers = np.where(has_mass[:, None], centers, self.centers)
         return replace(self, centers=centers).update_metrics(statistics)
-
-    def update_metrics(self, statistics: Statistics) -> Self:
-        """Return the model whose metrics, if not Euclidean, are best for given masses."""
-        if self.metrics is None:
-            return self
-        return replace(self, metrics=self._best_metrics(statistics))
 
     def fit_centers(
         self, masses: np.ndarray, family: FocalSets, X: np.ndarray
@@ -320,18 +308,25 @@ class PrototypeModel(StepModel):
         weight = project_masses(masses, family, self.step.family)
         weight **= self.step.beta
         if self._is_incomplete(X):
-            return self._partial_centers(Statistics(0.0, *sum_present(X, weight)))
+            return self._move_centers(Statistics(0.0, *sum_present(X, weight)))
         sums = Statistics(0.0, weight.sum(axis=0), (weight.T @ X).T, np.empty(0))
-        return self._best_centers(sums)
+        return self._move_centers(sums)
 
-    def _partial_centers(self, statistics: Statistics) -> np.ndarray:
-        """Return the best prototypes, computed for each attribute from its observed values."""
-        columns = [
-            self._best_centers(Statistics(0.0, total, first[None], np.empty(0)))
-            for total, first in zip(statistics.total, statistics.first, strict=True)
-        ]
-        is_observed = statistics.total @ self.step.sets > 0
-        return np.where(is_observed.T, np.hstack(columns), self.centers)
+    def _move_centers(self, statistics: Statistics) -> np.ndarray:
+        """Return the best prototypes; the prototype of a cluster without mass does not move.
+
+        If values are missing, they are computed for each attribute from its observed values.
+        """
+        if statistics.total.ndim == 1:
+            centers = self._best_centers(statistics)
+        else:
+            columns = [
+                self._best_centers(Statistics(0.0, total, first[None], np.empty(0)))
+                for total, first in zip(statistics.total, statistics.first, strict=True)
+            ]
+            centers = np.hstack(columns)
+        has_mass = np.atleast_2d(statistics.total @ self.step.sets > 0).T
+        return np.where(has_mass, centers, self.centers)
 
     def _best_centers(self, statistics: Statistics) -> np.ndarray:
         """Return the prototypes V that solve H V = R (Masson and Denoeux, 2008, eq. 22)."""
@@ -353,8 +348,17 @@ class PrototypeModel(StepModel):
         solution = solve_normal_equations(H.reshape(c * p, c * p), R.reshape(c * p, 1))
         return solution.reshape(c, p)
 
-    def _best_metrics(self, statistics: Statistics) -> np.ndarray:
-        """Return det(S)^(1/p) S^-1 for the scatter S of each cluster (Antoine et al., eq. 20)."""
+    def update_metrics(self, statistics: Statistics) -> Self:
+        """Return the model whose metrics, if not Euclidean, are best for given masses.
+
+        For the scatter S of a cluster, the metric is det(S)^(1/p) S^-1 (Antoine et al., eq. 20). A
+        direction with little variance would get almost all weight, so the variances of a cluster
+        are at least `_MIN_VARIANCE` times their mean. The old metric is kept if it gives a smaller
+        objective, so that the objective never increases, and if S contains only rounding errors.
+        """
+        old = self.metrics
+        if old is None:
+            return self
         sets = self.step.sets
         bary = self.step.averages @ self.centers
         lower = np.moveaxis(statistics.second, 2, 0)
@@ -365,9 +369,26 @@ class PrototypeModel(StepModel):
         scatter += statistics.total[:, None, None] * bary[:, :, None] * bary[:, None, :]
         share = sets.sum(axis=1) ** (self.step.alpha - 1)
         sigma = np.einsum("jk,j,jde->kde", sets, share, scatter)
-        return _solve_metrics(
-            sigma, np.einsum("jk,j,jdd->k", sets, share, moment), self.metrics
+        size = np.einsum("jk,j,jdd->k", sets, share, moment)
+        trace = np.trace(sigma, axis1=1, axis2=2)
+        has_scatter = (trace > np.maximum(1e-15 * size, 1e-290))[:, None, None]
+        # Dividing by a power of two makes the result independent of the units of X up to the last
+        # bit.
+        unit = np.ldexp(1.0, np.frexp(np.where(has_scatter[:, 0, 0], trace, 1.0))[1])
+        matrices = np.where(
+            has_scatter, sigma / unit[:, None, None], np.eye(sigma.shape[1])
         )
+        values, vectors = np.linalg.eigh(matrices)
+        floor = _MIN_VARIANCE * values.mean(axis=1, keepdims=True)
+        flat = (values < floor).any(axis=1)
+        values = np.maximum(values, floor)
+        scale = np.exp(np.log(values).mean(axis=1, keepdims=True))
+        best = np.einsum("kde,ke,kfe->kdf", vectors, scale / values, vectors)
+        worse = np.einsum("kde,kde->k", best, sigma) > np.einsum(
+            "kde,kde->k", old, sigma
+        )
+        is_better = has_scatter & ~(flat & worse)[:, None, None]
+        return replace(self, metrics=np.where(is_better, best, old))
 
     def evidence(self, X: np.ndarray, itself: int) -> ClusterEvidence:
         """Return minus the squared distance from the row to each prototype, by attribute."""
@@ -383,35 +404,6 @@ class PrototypeModel(StepModel):
 # metric. With a much smaller value, a prototype can fit a few objects in a thin layer, and the
 # metric then ignores all other directions.
 _MIN_VARIANCE = 0.03
-
-
-def _solve_metrics(
-    sigma: np.ndarray, size: np.ndarray, old: np.ndarray | None
-) -> np.ndarray:
-    """Return the metrics S_k of determinant one that minimize tr(S_k Sigma_k), shape (c, p, p).
-
-    Sigma_k are scatter matrices, and ``size`` contains the traces of the second moments about the
-    origin. A direction with little
-    variance would get almost all weight, so the variances of a cluster are at least `_MIN_VARIANCE`
-    times their mean. The ``old`` metric is kept if it gives a smaller trace, so that the objective
-    never increases, and if Sigma_k contains only rounding errors.
-    """
-    assert old is not None
-    trace = np.trace(sigma, axis1=1, axis2=2)
-    has_scatter = trace > np.maximum(1e-15 * size, 1e-290)
-    # Dividing by a power of two makes the result independent of the units of X up to the last bit.
-    unit = np.ldexp(1.0, np.frexp(np.where(has_scatter, trace, 1.0))[1])[:, None, None]
-    matrices = np.where(
-        has_scatter[:, None, None], sigma / unit, np.eye(sigma.shape[1])
-    )
-    values, vectors = np.linalg.eigh(matrices)
-    floor = _MIN_VARIANCE * values.mean(axis=1, keepdims=True)
-    flat = (values < floor).any(axis=1)
-    values = np.maximum(values, floor)
-    scale = np.exp(np.log(values).mean(axis=1, keepdims=True))
-    best = np.einsum("kde,ke,kfe->kdf", vectors, scale / values, vectors)
-    worse = np.einsum("kde,kde->k", best, sigma) > np.einsum("kde,kde->k", old, sigma)
-    return np.where((has_scatter & ~(flat & worse))[:, None, None], best, old)
 
 
 @dataclass(frozen=True)

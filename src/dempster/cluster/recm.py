@@ -473,9 +473,12 @@ class RelationalMethod(MassMethod[WeightedMeans, WeightedMeans]):
         self, family: FocalSets, rng: np.random.RandomState
     ) -> WeightedMeans:
         """Draw random masses, or prototypes at random objects that are far from each other."""
-        if self.init == "random":
-            return self._draw_masses(family, rng)
         part = self.part
+        if self.init == "random":
+            masses = np.empty((len(part), int((family.cardinality > 0).sum())))
+            masses[part.order] = rng.random_sample(masses.shape)
+            masses /= masses.sum(axis=1, keepdims=True)
+            return self._means_from_masses(family, masses, part)
         weights = part.weights
         if family.empty_index is None:
             weights = self._weights_without_outliers
@@ -493,14 +496,6 @@ class RelationalMethod(MassMethod[WeightedMeans, WeightedMeans]):
         if (weights > 0).sum() > 2 * self.n_clusters:
             return weights
         return self.part.weights
-
-    def _draw_masses(
-        self, family: FocalSets, rng: np.random.RandomState
-    ) -> WeightedMeans:
-        masses = np.empty((len(self.part), int((family.cardinality > 0).sum())))
-        masses[self.part.order] = rng.random_sample(masses.shape)
-        masses /= masses.sum(axis=1, keepdims=True)
-        return self._means_from_masses(family, masses, self.part)
 
     def run_start(self, start: WeightedMeans) -> Run[WeightedMeans]:
         return self._run(start, self.part)
