@@ -17,10 +17,7 @@ from dempster.cluster._medoid_starts import medoid_starts
 from dempster.cluster._search import Sample
 from dempster.data.sampling import order_along_line, sample_in_order
 from dempster.dissimilarity.partial import impute_missing, squared_distances_to_points
-from dempster.dissimilarity.sources import (
-    AttributeSource,
-    GowerSource,
-)
+from dempster.dissimilarity.sources import AttributeSource, GowerSource
 from dempster.optimize.k_means import k_means
 
 _SAMPLE_SIZE = 2000

@@ -11,8 +11,8 @@ of the empty set. The minimum has a closed form (Masson and Denoeux, 2008, eq. 1
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from dempster.belief import FocalSets
 from dempster.belief.focal_sets import has_many_clusters
 from dempster.cluster._base import FitRequest
 from dempster.cluster._boundaries import count_boundaries, neighbor_family
-from dempster.cluster._search import Method, Model, Sample, Start, require_singletons
+from dempster.cluster._search import Method, Model, Sample, require_singletons
 from dempster.cluster._starts import (
     default_beta,
     draw_centers,
@@ -149,8 +149,11 @@ class StepModel:
         return self.step.family
 
 
-class MassMethod(Method[Start, Model]):
-    """Base class of the algorithms whose models are `StepModel`."""
+class MassMethod(Method[Model, Model]):
+    """Base class of the algorithms whose models are `StepModel`.
+
+    A subclass defines `_user_start`, `_draw_start` and `_step`, or methods that call them.
+    """
 
     distance_power = 2.0  # The costs are distances to this power.
     zero: float  # largest cost that counts as zero
@@ -208,18 +211,18 @@ class MassMethod(Method[Start, Model]):
             self._delta2 = outlier_distance(nearest, weights) ** self.distance_power
         return self._mass_step(neighbor_family(count_boundaries(costs, weights)))
 
-    def draw_starts(self, family: FocalSets) -> list[Start]:
+    def draw_starts(self, family: FocalSets) -> list[Model]:
         if self.has_user_start:
             return [self._user_start(family)]
         size = self.estimator.n_init
         seeds = self.rng.randint(np.iinfo(np.int32).max, size=size)
         return [self._draw_start(family, np.random.RandomState(s)) for s in seeds]
 
-    def _user_start(self, family: FocalSets) -> Start:
+    def _user_start(self, family: FocalSets) -> Model:
         """Return the initial state that the parameter ``init`` contains."""
         raise NotImplementedError
 
-    def _draw_start(self, family: FocalSets, rng: np.random.RandomState) -> Start:
+    def _draw_start(self, family: FocalSets, rng: np.random.RandomState) -> Model:
         """Return a random initial state."""
         raise NotImplementedError
 
@@ -235,6 +238,21 @@ class MassMethod(Method[Start, Model]):
         if family.empty_index is None:
             weights = self._weights_without_isolated
         return draw_centers(self.points, weights, self.n_clusters, self.init, rng)
+
+    def run_start(self, start: Model) -> Run[Model]:
+        return self._run(start, on_sample=not self.has_user_start)
+
+    def extend(self, run: Run[Model], family: FocalSets) -> Run[Model]:
+        model: Any = run.model
+        return self._run(replace(model, step=self._mass_step(family)), on_sample=False)
+
+    def _run(self, start: Model, *, on_sample: bool) -> Run[Model]:
+        """Iterate until convergence, on all rows or on the sample on which starts are compared."""
+        return self._descend(partial(self._step, on_sample=on_sample), start)
+
+    def _step(self, model: Model, *, on_sample: bool) -> tuple[float, Model]:
+        """Return the objective of a model, and the model after one iteration."""
+        raise NotImplementedError
 
     def _descend(
         self, step: Callable[[Model], tuple[float, Model]], start: Model

@@ -250,7 +250,7 @@ State = TypeVar("State", bound=Representatives)
 # ---- methods -------------------------------------------------------------------------------------
 
 
-class MedoidMethod(MassMethod[State, State], Generic[State]):
+class MedoidMethod(MassMethod[State], Generic[State]):
     """Base class of the algorithms that represent clusters by objects (medoids)."""
 
     cost_power = 1  # exponent of the dissimilarities in the costs
@@ -415,16 +415,13 @@ class MedoidMethod(MassMethod[State, State], Generic[State]):
 
     # ---- runs ------------------------------------------------------------------------------------
 
-    def run_start(self, start: State) -> Run[State]:
-        return self.run(self.whole if self.has_user_start else self.part, start)
+    def _run(self, start: State, *, on_sample: bool) -> Run[State]:
+        return self.run(self.part if on_sample else self.whole, start)
 
     def refine(self, best: Run[State]) -> Run[State]:
         if self.has_user_start or self.part is self.whole:
             return best
-        return self.run(self.whole, self.enlarge(best.model))
-
-    def extend(self, run: Run[State], family: FocalSets) -> Run[State]:
-        return self.run(self.whole, replace(run.model, step=self._mass_step(family)))
+        return self._run(self.enlarge(best.model), on_sample=False)
 
     def add_neighbor_pairs(self, run: Run[State]) -> Run[State]:
         model = self.fitted_model(run.model)
@@ -456,7 +453,7 @@ class IndexMedoidMethod(MedoidMethod[Medoids]):
     def start(
         self, objects: ComparedObjects, step: MassStep, medoids: np.ndarray
     ) -> Medoids:
-        return Medoids(step, np.asarray(medoids, dtype=np.intp))
+        return Medoids(step, medoids)
 
     def enlarge(self, state: Medoids) -> Medoids:
         return replace(state, positions=self.positions[state.positions])
@@ -511,11 +508,7 @@ def pair_quantile(
 
 # ---- estimators ----------------------------------------------------------------------------------
 
-RELATIONAL_RULES = {
-    **COMMON_RULES,
-    "metric": METRIC_RULE,
-    "symmetrize": rule.flag,
-}
+RELATIONAL_RULES = {**COMMON_RULES, "metric": METRIC_RULE, "symmetrize": rule.flag}
 MEDOID_RULES = {
     **RELATIONAL_RULES,
     "beta": FUZZINESS_RULE,
@@ -576,12 +569,6 @@ class RelationalClusterer(EvidentialClusterer):
 class MedoidClusterer(RelationalClusterer):
     """Base class of the clusterers that represent clusters by objects."""
 
-    alpha: float
-    beta: float
-    delta: float | str
-    n_candidates: int | str | None
-    n_init: int
-    max_iter: int
     power = 1.0  # default for clusterers without this parameter
 
     def _fitted_attributes(self, method: Any, model: Any) -> dict[str, Any]:

@@ -181,7 +181,7 @@ class ViewModel(StepModel):
         return replace(self, centers=centers, weights=weights, dispersion=dispersion)
 
 
-class ViewMethod(MassMethod[ViewModel, ViewModel]):
+class ViewMethod(MassMethod[ViewModel]):
     """Algorithm that updates masses, prototypes and view weights in turn."""
 
     zero = 1e-12  # Every view is scaled to dispersion 1.
@@ -238,20 +238,10 @@ class ViewMethod(MassMethod[ViewModel, ViewModel]):
         roots = self._first_roots
         return self._model(family, centers / np.where(roots > 0, roots, 1.0))
 
-    def run_start(self, start: ViewModel) -> Run[ViewModel]:
-        if self.has_user_start:
-            return self._run(start, self.data, self.weights)
-        return self._run(start, self.sample, self.sample_weights)
-
     def refine(self, best: Run[ViewModel]) -> Run[ViewModel]:
         if self.has_user_start or self.rows.are_all_in(self.sample):
             return best
-        return self._run(best.model, self.data, self.weights)
-
-    def extend(self, run: Run[ViewModel], family: FocalSets) -> Run[ViewModel]:
-        return self._run(
-            replace(run.model, step=self._mass_step(family)), self.data, self.weights
-        )
+        return self._run(best.model, on_sample=False)
 
     def add_neighbor_pairs(self, run: Run[ViewModel]) -> Run[ViewModel]:
         model = run.model
@@ -275,17 +265,13 @@ class ViewMethod(MassMethod[ViewModel, ViewModel]):
         )
         return replace(result, warnings=(warning,))
 
-    def _run(
-        self, start: ViewModel, data: np.ndarray, weights: np.ndarray
-    ) -> Run[ViewModel]:
+    def _step(self, model: ViewModel, *, on_sample: bool) -> tuple[float, ViewModel]:
+        data = self.sample if on_sample else self.data
+        weights = self.sample_weights if on_sample else self.weights
         total = float(weights.sum() if len(weights) else len(data))
-
-        def step(model: ViewModel) -> tuple[float, ViewModel]:
-            sums = model.sums(data, weights, self.apply)
-            objective = sums.objective + total * self.rule.penalty(model.weights)
-            return objective, model.update(sums, self.rule, total)
-
-        return self._descend(step, start)
+        sums = model.sums(data, weights, self.apply)
+        objective = sums.objective + total * self.rule.penalty(model.weights)
+        return objective, model.update(sums, self.rule, total)
 
 
 def spectrum(X: np.ndarray, weights: np.ndarray) -> np.ndarray:

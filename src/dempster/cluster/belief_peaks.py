@@ -16,11 +16,7 @@ from dempster._fitting import fit_transaction
 from dempster._site import DocumentedEstimator
 from dempster._types import ArrayLike, MaybeUnset, Metric, Seed, TableLike
 from dempster.cluster._base import COMMON_RULES
-from dempster.cluster._open_sample import (
-    check_enough_rows,
-    light_copy,
-    named_rows,
-)
+from dempster.cluster._open_sample import check_enough_rows, light_copy, named_rows
 from dempster.cluster._peaks import find_peaks
 from dempster.data.blocks import Blocks, comes_in_blocks, sample_rows
 from dempster.data.in_process import open_blocks

@@ -12,11 +12,7 @@ from dempster._types import ArrayLike, Seed, TableLike
 from dempster._validation import has_missing
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
-from dempster.cluster._base import (
-    COMMON_RULES,
-    FitRequest,
-    Support,
-)
+from dempster.cluster._base import COMMON_RULES, FitRequest, Support
 from dempster.cluster._boundaries import count_boundaries, neighbor_family
 from dempster.cluster._mass_step import MassMethod
 from dempster.cluster._search import FitResult, Sample
@@ -34,7 +30,7 @@ from dempster.optimize.blocks import Apply
 from dempster.optimize.descent import Run
 
 
-class FixedPrototypeMethod(MassMethod[PrototypeModel, PrototypeModel]):
+class FixedPrototypeMethod(MassMethod[PrototypeModel]):
     """Evidential c-means with fixed prototypes and therefore a single start."""
 
     def __init__(
@@ -63,14 +59,6 @@ class FixedPrototypeMethod(MassMethod[PrototypeModel, PrototypeModel]):
             metrics = np.stack([np.eye(p)] * c)
         return [self._model(family, metrics)]
 
-    def run_start(self, start: PrototypeModel) -> Run[PrototypeModel]:
-        return self._descend(self._step, start)
-
-    def extend(
-        self, run: Run[PrototypeModel], family: FocalSets
-    ) -> Run[PrototypeModel]:
-        return self.run_start(self._model(family, run.model.metrics))
-
     def add_neighbor_pairs(self, run: Run[PrototypeModel]) -> Run[PrototypeModel]:
         squares = run.model.squared_distances(self.data)
         family = neighbor_family(count_boundaries(squares))
@@ -97,7 +85,9 @@ class FixedPrototypeMethod(MassMethod[PrototypeModel, PrototypeModel]):
             _, distances = pairwise_distances_argmin_min(X, centers)
         return outlier_distance(distances, np.ones(len(X))) ** 2
 
-    def _step(self, model: PrototypeModel) -> tuple[float, PrototypeModel]:
+    def _step(
+        self, model: PrototypeModel, *, on_sample: bool
+    ) -> tuple[float, PrototypeModel]:
         """Return the objective of a model, and the model with the best metrics for its masses."""
         statistics = model.statistics(self.data, np.empty(0), self.apply)
         return statistics.objective, model.update_metrics(statistics)

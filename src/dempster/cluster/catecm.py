@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from operator import methodcaller
 from typing import Annotated, Any, Self
 
 import numpy as np
@@ -133,7 +132,7 @@ class CategoricalModel(StepModel):
         return replace(self, modes=modes)
 
 
-class CategoricalMethod(MassMethod[CategoricalModel, CategoricalModel]):
+class CategoricalMethod(MassMethod[CategoricalModel]):
     """Categorical evidential c-means, fitted to distinct objects with their total weights."""
 
     zero = 1e-9
@@ -158,10 +157,7 @@ class CategoricalMethod(MassMethod[CategoricalModel, CategoricalModel]):
         self.sample_weights = self.weights
         if not self.has_user_start:
             which, self.sample_weights = sampling.sample_in_order(
-                np.arange(len(self.codes)),
-                self.weights,
-                sampling.SAMPLE_SIZE,
-                self.rng,
+                np.arange(len(self.codes)), self.weights, sampling.SAMPLE_SIZE, self.rng
             )
             self.sample = self.codes[which]
         self._estimate_delta(estimator._resolve_families(self.n_clusters).first)
@@ -212,18 +208,10 @@ class CategoricalMethod(MassMethod[CategoricalModel, CategoricalModel]):
 
     # ---- runs ------------------------------------------------------------------------------------
 
-    def run_start(self, start: CategoricalModel) -> Run[CategoricalModel]:
-        return self._run(start, self.sample, self.sample_weights)
-
     def refine(self, best: Run[CategoricalModel]) -> Run[CategoricalModel]:
         if len(self.sample) == self.present.sum():
             return best
-        return self._run(best.model, self.codes, self.weights)
-
-    def extend(
-        self, run: Run[CategoricalModel], family: FocalSets
-    ) -> Run[CategoricalModel]:
-        return self._run(self._model(family, run.model.modes), self.codes, self.weights)
+        return self._run(best.model, on_sample=False)
 
     def add_neighbor_pairs(self, run: Run[CategoricalModel]) -> Run[CategoricalModel]:
         modes = run.model.modes
@@ -232,11 +220,12 @@ class CategoricalMethod(MassMethod[CategoricalModel, CategoricalModel]):
         self._estimate_delta(family)
         return replace(run, model=self._model(family, modes))
 
-    def _run(
-        self, start: CategoricalModel, codes: np.ndarray, weights: np.ndarray
-    ) -> Run[CategoricalModel]:
-        step = methodcaller("improve", codes, weights, self.apply)
-        return self._descend(step, start)
+    def _step(
+        self, model: CategoricalModel, *, on_sample: bool
+    ) -> tuple[float, CategoricalModel]:
+        if on_sample:
+            return model.improve(self.sample, self.sample_weights, self.apply)
+        return model.improve(self.codes, self.weights, self.apply)
 
     # ---- results ---------------------------------------------------------------------------------
 

@@ -15,10 +15,7 @@ from dempster._native import kernel
 from dempster._types import ArrayLike, Seed, TableLike
 from dempster._validation import has_missing
 from dempster.belief import FocalSets
-from dempster.cluster._base import (
-    COMMON_RULES,
-    FitRequest,
-)
+from dempster.cluster._base import COMMON_RULES, FitRequest
 from dempster.cluster._search import FitResult, Method, Sample
 from dempster.cluster.belief_peaks import INIT_RULE, Init
 from dempster.cluster.ecm import (

@@ -33,11 +33,7 @@ from dempster._validation import has_missing
 from dempster.belief import FocalSets
 from dempster.belief.focal_sets import has_many_clusters
 from dempster.cluster import _device, _starts
-from dempster.cluster._base import (
-    COMMON_RULES,
-    EvidentialClusterer,
-    FitRequest,
-)
+from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, FitRequest
 from dempster.cluster._boundaries import count_boundaries, neighbor_family
 from dempster.cluster._mass_step import (
     NEAREST_ROWS,
@@ -53,9 +49,7 @@ from dempster.cluster._mass_step import (
 )
 from dempster.cluster._online import OnlineClusterer
 from dempster.cluster._search import FitResult, Sample, most_likely_runs
-from dempster.cluster._starts import (
-    explain_auto_params,
-)
+from dempster.cluster._starts import explain_auto_params
 from dempster.cluster.belief_peaks import INIT_RULE, Init, centers_from_peaks
 from dempster.cluster.explanation import ClusterEvidence, quadratic_parts
 from dempster.data.blocks import Blocks
@@ -497,7 +491,7 @@ MIN_TOLERANCES = 1e-3, 1e-4
 _EUCLIDEAN_ITERATIONS = 5  # number of Euclidean iterations before the metric is adapted
 
 
-class PrototypeMethod(MassMethod[PrototypeModel, PrototypeModel]):
+class PrototypeMethod(MassMethod[PrototypeModel]):
     """Algorithm of evidential c-means, and base class of its variants.
 
     A variant has another ``model_type``, or overrides `_outlier_cost`, `_step` or others. The

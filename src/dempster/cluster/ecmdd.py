@@ -104,10 +104,12 @@ class SingleMedoidMethod(IndexMedoidMethod):
 
     def run(self, objects: ComparedObjects, start: Medoids) -> Run[Medoids]:
         return descend_until_cycle(
-            partial(self._step, objects), start, self.estimator.max_iter
+            partial(self._iterate, objects), start, self.estimator.max_iter
         )
 
-    def _step(self, objects: ComparedObjects, state: Medoids) -> tuple[float, Medoids]:
+    def _iterate(
+        self, objects: ComparedObjects, state: Medoids
+    ) -> tuple[float, Medoids]:
         """Return the objective, and the central objects for the current masses."""
         family = state.step.family
         to_medoids = objects.columns(state.positions)

@@ -12,7 +12,6 @@ from dempster import _validation as rule
 from dempster._native import kernel
 from dempster._types import Metric, Seed
 from dempster.belief import FocalSets
-from dempster.cluster._mass_step import MassStep
 from dempster.cluster._medoids import (
     MEDOID_RULES,
     ComparedObjects,
@@ -82,9 +81,11 @@ class MedianMethod(IndexMedoidMethod):
         )
 
     def run(self, objects: ComparedObjects, start: Medoids) -> Run[Medoids]:
-        return self._descend(partial(self._step, objects), start)
+        return self._descend(partial(self._iterate, objects), start)
 
-    def _step(self, objects: ComparedObjects, state: Medoids) -> tuple[float, Medoids]:
+    def _iterate(
+        self, objects: ComparedObjects, state: Medoids
+    ) -> tuple[float, Medoids]:
         """Return the objective of the current medoids, and the medoids after one iteration."""
         medoids = state.positions.copy()
         near = objects.columns(medoids)
@@ -93,7 +94,7 @@ class MedianMethod(IndexMedoidMethod):
         costs = costs_of_sets(near, near[medoids], family, params.gamma, params.eta)
         objective, masses = state.step.masses(costs, objects.weights, self.apply)
         for k in range(len(medoids)):
-            better = self._best_medoid(objects, k, medoids, near, masses, state.step)
+            better = self._best_medoid(objects, k, medoids, near, masses, family)
             if better != medoids[k]:
                 medoids[k] = better
                 near[:, k] = objects.columns(medoids[[k]])[:, 0]
@@ -106,14 +107,13 @@ class MedianMethod(IndexMedoidMethod):
         medoids: np.ndarray,
         near: np.ndarray,
         masses: np.ndarray,
-        step: MassStep,
+        family: FocalSets,
     ) -> int:
         """Return the index of the best medoid of cluster k for fixed masses.
 
         Ties do not change the medoid.
         """
         params = self.estimator
-        family = step.family
         sets = family.membership[family.membership[:, k]].copy()
         own = masses[:, family.membership[:, k]]
         weights = (

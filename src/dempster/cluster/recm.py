@@ -24,16 +24,8 @@ from dempster.cluster._medoids import (
     check_distinct_objects,
     pair_quantile,
 )
-from dempster.cluster._search import (
-    FitResult,
-    Sample,
-    Search,
-    most_likely_runs,
-)
-from dempster.cluster._starts import (
-    default_beta,
-    find_isolated_by_distances,
-)
+from dempster.cluster._search import FitResult, Sample, Search, most_likely_runs
+from dempster.cluster._starts import default_beta, find_isolated_by_distances
 from dempster.cluster.belief_peaks import INIT_RULE, Init
 from dempster.cluster.explanation import ClusterEvidence
 from dempster.data import sampling
@@ -379,7 +371,7 @@ class RelationalObjects:
         return which, RelationalObjects(D, weights, np.arange(len(D)))
 
 
-class RelationalMethod(MassMethod[WeightedMeans, WeightedMeans]):
+class RelationalMethod(MassMethod[WeightedMeans]):
     """Relational evidential c-means; `with_shift` returns the algorithm for one shift."""
 
     shift: float
@@ -388,10 +380,7 @@ class RelationalMethod(MassMethod[WeightedMeans, WeightedMeans]):
     sampled: np.ndarray  # their indices
 
     def __init__(
-        self,
-        estimator: RECM,
-        sample: Sample[DissimilaritySource],
-        request: FitRequest,
+        self, estimator: RECM, sample: Sample[DissimilaritySource], request: FitRequest
     ):
         super().__init__(estimator, sample, request)
         source = sample.values
@@ -497,9 +486,6 @@ class RelationalMethod(MassMethod[WeightedMeans, WeightedMeans]):
             return weights
         return self.part.weights
 
-    def run_start(self, start: WeightedMeans) -> Run[WeightedMeans]:
-        return self._run(start, self.part)
-
     def _sample_costs(self, means: WeightedMeans) -> np.ndarray:
         return means.costs(self.part.distances, means.weights.T, self.apply)[0]
 
@@ -508,10 +494,7 @@ class RelationalMethod(MassMethod[WeightedMeans, WeightedMeans]):
             return best
         weights = np.zeros((self.n_clusters, len(self.objects)))
         weights[:, self.sampled] = best.model.weights
-        return self._run(replace(best.model, weights=weights), self.objects)
-
-    def extend(self, run: Run[WeightedMeans], family: FocalSets) -> Run[WeightedMeans]:
-        return self._run(self._means(family, run.model.weights), self.objects)
+        return self._run(replace(best.model, weights=weights), on_sample=False)
 
     def add_neighbor_pairs(self, run: Run[WeightedMeans]) -> Run[WeightedMeans]:
         own = run.model.weights.T
@@ -519,9 +502,8 @@ class RelationalMethod(MassMethod[WeightedMeans, WeightedMeans]):
         step = self._neighbor_step(costs, self.objects.weights)
         return replace(run, model=replace(run.model, step=step))
 
-    def _run(
-        self, start: WeightedMeans, objects: RelationalObjects
-    ) -> Run[WeightedMeans]:
+    def _run(self, start: WeightedMeans, *, on_sample: bool) -> Run[WeightedMeans]:
+        objects = self.part if on_sample else self.objects
         lowest = np.inf
 
         def step(means: WeightedMeans) -> tuple[float, WeightedMeans]:

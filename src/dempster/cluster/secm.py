@@ -22,11 +22,7 @@ from dempster._validation import (
 )
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
-from dempster.cluster._base import (
-    COMMON_RULES,
-    FitRequest,
-    Support,
-)
+from dempster.cluster._base import COMMON_RULES, FitRequest, Support
 from dempster.cluster._search import Sample
 from dempster.cluster._starts import outlier_cost
 from dempster.cluster.ecm import (

@@ -13,11 +13,7 @@ from dempster import _validation as rule
 from dempster._types import ArrayLike, Seed, TableLike
 from dempster._validation import check_memory
 from dempster.belief import FocalSets, transforms
-from dempster.cluster._base import (
-    COMMON_RULES,
-    FUZZINESS_RULE,
-    Support,
-)
+from dempster.cluster._base import COMMON_RULES, FUZZINESS_RULE, Support
 from dempster.cluster._search import Families
 from dempster.cluster.belief_peaks import INIT_RULE, Init
 from dempster.cluster.ecm import (

@@ -251,13 +251,13 @@ class WeightedMedoidMethod(MedoidMethod[PrototypeWeights]):
         self, objects: ComparedObjects, start: PrototypeWeights
     ) -> Run[PrototypeWeights]:
         return descend_until_settled(
-            partial(self._step, objects),
+            partial(self._iterate, objects),
             start,
             self.estimator.max_iter,
             self.estimator.tol,
         )
 
-    def _step(
+    def _iterate(
         self, objects: ComparedObjects, state: PrototypeWeights
     ) -> tuple[float, PrototypeWeights]:
         """Return the objective of the current weights, and the weights after one iteration."""
