@@ -230,10 +230,9 @@ class MedoidModel(StepModel):
 
 
 @dataclass(frozen=True)
-class Representatives:
+class Representatives(StepModel):
     """Objects that represent the clusters in the iterations; see `MedoidModel` for ``gaps``."""
 
-    step: MassStep
     gaps: np.ndarray | None = field(default=None, kw_only=True)
 
 
@@ -311,10 +310,6 @@ class MedoidMethod(MassMethod[State], Generic[State]):
         self, objects: ComparedObjects, step: MassStep, medoids: np.ndarray
     ) -> State:
         """Return the initial representatives of the clusters, given one object for each cluster."""
-
-    @abstractmethod
-    def run(self, objects: ComparedObjects, start: State) -> Run[State]:
-        """Iterate from the initial representatives ``start`` until convergence."""
 
     @abstractmethod
     def enlarge(self, state: State) -> State:
@@ -414,9 +409,6 @@ class MedoidMethod(MassMethod[State], Generic[State]):
         return [order[which] for which in starts]
 
     # ---- runs ------------------------------------------------------------------------------------
-
-    def _run(self, start: State, *, on_sample: bool) -> Run[State]:
-        return self.run(self.part if on_sample else self.whole, start)
 
     def refine(self, best: Run[State]) -> Run[State]:
         if self.has_user_start or self.part is self.whole:

@@ -88,16 +88,16 @@ def find_peaks(
     q: float,
     *,
     n_clusters: int | None = None,
-    n_neighbors: int | None = None,
+    n_neighbors: int | str = "auto",
     min_belief: float | None = None,
     min_delta: float | None = None,
 ) -> Peaks:
     """Find cluster centers and the labels of all rows.
 
-    Parameters that are None are derived from the data.
+    Parameters that are None or "auto" are derived from the data.
     """
     n = len(source)
-    if n_neighbors is None:
+    if isinstance(n_neighbors, str):
         root = max(np.sqrt(n), min(_MIN_NEIGHBORS, n / 5))
         n_neighbors = min(int(np.ceil(root)), _MAX_NEIGHBORS, n - 1)
     elif n_neighbors >= n:

@@ -270,7 +270,6 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
         assert isinstance(source, DissimilaritySource)
         check_enough_rows(source, self.n_clusters)
         find = make_finder(source, self.neighbors, self.random_state, self.n_jobs)
-        n_neighbors = None if isinstance(self.n_neighbors, str) else self.n_neighbors
         with block_map(self.n_jobs) as apply:
             peaks = find_peaks(
                 source,
@@ -278,7 +277,7 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
                 apply,
                 self.q,
                 n_clusters=self.n_clusters,
-                n_neighbors=n_neighbors,
+                n_neighbors=self.n_neighbors,
                 min_belief=self.min_belief,
                 min_delta=self.min_delta,
             )

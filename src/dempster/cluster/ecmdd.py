@@ -95,23 +95,20 @@ class SingleMedoidMethod(IndexMedoidMethod):
         objects = self.whole
         params = self.estimator
         near = objects.columns(state.positions)
-        set_medoids = self._set_medoids(objects, state.step.family, near)
+        set_medoids = self._set_medoids(objects, state.family, near)
         positions = np.concatenate([state.positions, set_medoids])
         references = References.from_source(objects.source, positions)
         return SingleMedoidModel(
             state.step, references, params.power, params.gamma, gaps=state.gaps
         )
 
-    def run(self, objects: ComparedObjects, start: Medoids) -> Run[Medoids]:
-        return descend_until_cycle(
-            partial(self._iterate, objects), start, self.estimator.max_iter
-        )
+    def _run(self, start: Medoids, *, on_sample: bool) -> Run[Medoids]:
+        step = partial(self._step, on_sample=on_sample)
+        return descend_until_cycle(step, start, self.estimator.max_iter)
 
-    def _iterate(
-        self, objects: ComparedObjects, state: Medoids
-    ) -> tuple[float, Medoids]:
-        """Return the objective, and the central objects for the current masses."""
-        family = state.step.family
+    def _step(self, state: Medoids, *, on_sample: bool) -> tuple[float, Medoids]:
+        objects = self.part if on_sample else self.whole
+        family = state.family
         to_medoids = objects.columns(state.positions)
         to_set_medoids = objects.columns(self._set_medoids(objects, family, to_medoids))
         costs = costs_of_sets(to_medoids, to_set_medoids, family, self.estimator.gamma)

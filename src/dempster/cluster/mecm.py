@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Annotated
 
 import numpy as np
@@ -24,7 +23,6 @@ from dempster.cluster._medoids import (
 from dempster.cluster.belief_peaks import Init
 from dempster.dissimilarity.sources import References
 from dempster.optimize.blocks import row_blocks
-from dempster.optimize.descent import Run
 
 # Compute the costs of g sets for n objects. ``near`` contains the dissimilarities from the objects
 # to the medoids, and ``between`` contains the dissimilarities between the medoids.
@@ -80,16 +78,11 @@ class MedianMethod(IndexMedoidMethod):
             state.step, references, params.power, between, params.gamma, params.eta
         )
 
-    def run(self, objects: ComparedObjects, start: Medoids) -> Run[Medoids]:
-        return self._descend(partial(self._iterate, objects), start)
-
-    def _iterate(
-        self, objects: ComparedObjects, state: Medoids
-    ) -> tuple[float, Medoids]:
-        """Return the objective of the current medoids, and the medoids after one iteration."""
+    def _step(self, state: Medoids, *, on_sample: bool) -> tuple[float, Medoids]:
+        objects = self.part if on_sample else self.whole
         medoids = state.positions.copy()
         near = objects.columns(medoids)
-        family = state.step.family
+        family = state.family
         params = self.estimator
         costs = costs_of_sets(near, near[medoids], family, params.gamma, params.eta)
         objective, masses = state.step.masses(costs, objects.weights, self.apply)

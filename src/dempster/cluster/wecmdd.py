@@ -247,20 +247,17 @@ class WeightedMedoidMethod(MedoidMethod[PrototypeWeights]):
             gaps=state.gaps,
         )
 
-    def run(
-        self, objects: ComparedObjects, start: PrototypeWeights
+    def _run(
+        self, start: PrototypeWeights, *, on_sample: bool
     ) -> Run[PrototypeWeights]:
-        return descend_until_settled(
-            partial(self._iterate, objects),
-            start,
-            self.estimator.max_iter,
-            self.estimator.tol,
-        )
+        step = partial(self._step, on_sample=on_sample)
+        params = self.estimator
+        return descend_until_settled(step, start, params.max_iter, params.tol)
 
-    def _iterate(
-        self, objects: ComparedObjects, state: PrototypeWeights
+    def _step(
+        self, state: PrototypeWeights, *, on_sample: bool
     ) -> tuple[float, PrototypeWeights]:
-        """Return the objective of the current weights, and the weights after one iteration."""
+        objects = self.part if on_sample else self.whole
         objective = 0.0
         totals = np.zeros_like(state.weights)
         costs = self._costs(objects, state)
@@ -285,13 +282,13 @@ class WeightedMedoidMethod(MedoidMethod[PrototypeWeights]):
 
     def _single_powers(self, masses: np.ndarray, state: PrototypeWeights) -> np.ndarray:
         """Return the masses on the c single clusters, raised to the power beta, shape (n, c)."""
-        return masses[:, state.step.family.singleton_index] ** self.estimator.beta
+        return masses[:, state.family.singleton_index] ** self.estimator.beta
 
     def _costs(self, objects: ComparedObjects, state: PrototypeWeights) -> SetCosts:
         return SetCosts.from_weights(
             state.weights,
             objects.candidates.counts,
-            state.step.family,
+            state.family,
             self.estimator.psi,
             self.estimator.concentration,
         )
