@@ -16,7 +16,7 @@ from dempster.apps.map import pack
 from dempster.apps.methods import METHODS, default_method, method_names, parse_value
 from dempster.apps.recipe import Recipe
 from dempster.apps.studio.jobs import Json
-from dempster.apps.studio.routing import parse_integer, route
+from dempster.apps.studio.routing import parse_integer, parse_positions, route
 from dempster.apps.studio.saving import save_run, save_session
 from dempster.apps.studio.sessions import Run, Session, Source
 
@@ -188,7 +188,9 @@ def _start_run(session: Session, params: Json) -> Json:
     if answers:
         origin += f", {format_count(len(answers), 'answer')}"
     session.settings = {
-        name: params[name] for name in params.keys() - {"session", "only", "start"}
+        name: value
+        for name, value in params.items()
+        if name not in ("session", "only", "start")
     }
     session.n_runs += 1
     number = str(session.n_runs)
@@ -244,7 +246,8 @@ def _start_from_peaks(session: Session, params: Json) -> tuple[Json, str]:
         raise InvalidInputError("find the belief peaks first")
     values = session.peaks["values"]
     prominence = session.peaks["belief"] * session.peaks["delta"]
-    centers = sorted(params["start"], key=lambda i: -prominence[i])
+    centers = parse_positions(params, "start", len(values))
+    centers.sort(key=lambda i: -prominence[i])
     if not centers:
         raise InvalidInputError("select at least one belief peak")
     settings = {

@@ -151,3 +151,11 @@ def parse_integer(
     if not is_valid:
         raise InvalidParameterError(name, expected, value)
     return number
+
+
+def parse_positions(params: Json, name: str, n: int) -> list[int]:
+    """Return a parameter that contains positions of n objects."""
+    positions = params[name]
+    if not all(0 <= i < n for i in positions):
+        raise InvalidParameterError(name, f"integers from 0 to {n - 1}", positions)
+    return positions

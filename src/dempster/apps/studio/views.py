@@ -15,7 +15,12 @@ from dempster.apps.report.cluster_profiles import ClusterProfiles, profile_clust
 from dempster.apps.report.report_input import ReportInput, find_id_columns
 from dempster.apps.studio.jobs import Json
 from dempster.apps.studio.planes import MapPlane, attribute_plane, principal_plane
-from dempster.apps.studio.routing import parse_integer, route, run_route
+from dempster.apps.studio.routing import (
+    parse_integer,
+    parse_positions,
+    route,
+    run_route,
+)
 from dempster.apps.studio.sessions import Run, Session
 from dempster.data.blocks import sample_rows
 from dempster.explain import (
@@ -95,7 +100,7 @@ MAX_ROWS = 500
 
 def _rows(run: Run, params: Json) -> Json:
     """Return the names and all cells of the objects at the given positions."""
-    positions = params["positions"][:MAX_ROWS]
+    positions = parse_positions(params, "positions", len(run))[:MAX_ROWS]
     rows = run.table.iloc[positions]
     return {
         "names": [run.names[i] for i in positions],
@@ -113,7 +118,8 @@ def _order(run: Run, params: Json) -> bytes:
         "name": run.table.index.to_numpy(),
     }
     if by not in keys:
-        k = int(by.removeprefix("column:"))
+        number = {"by": by.removeprefix("column:")}
+        k = parse_integer(number, "by", (0, run.table.shape[1]))
         keys[by] = run.table.iloc[:, k].to_numpy()
     column = pd.Series(keys[by])
     if column.dtype.kind not in "iufbMm":
