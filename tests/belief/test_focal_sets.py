@@ -67,6 +67,11 @@ def test_indices_conflict_and_jaccard():
         4,
         [1, 2, 3],
     )
+    assert (sets.pair_index == -1).all()
+    some = FocalSets.with_pairs(3, [(0, 2), (1, 2)])
+    for k, m in ((0, 2), (1, 2)):
+        assert some.pair_index[k, m] == some.pair_index[m, k] == some.index({k, m})
+    assert some.pair_index[0, 1] == some.pair_index[0, 0] == -1
     assert sets.conflict[0].tolist() == [1, 1, 1, 1, 1]
     assert sets.conflict[1].tolist() == [1, 0, 1, 1, 0]
     assert sets.jaccard[0].tolist() == [1, 0, 0, 0, 0]

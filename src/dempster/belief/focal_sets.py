@@ -316,6 +316,16 @@ class FocalSets:
         return freeze(where)
 
     @cached_property
+    def pair_index(self) -> np.ndarray:
+        """Index of each pair of clusters {k, m}, shape (c, c); -1 if it is not in the family."""
+        where = np.full((self.n_clusters, self.n_clusters), -1)
+        pairs = np.flatnonzero(self.cardinality == 2)
+        k, m = np.nonzero(self._membership[pairs])[1].reshape(-1, 2).T
+        where[k, m] = pairs
+        where[m, k] = pairs
+        return freeze(where)
+
+    @cached_property
     def codes(self) -> np.ndarray:
         """Sets as integers.
 

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dempster.belief import FocalSets
-from dempster.cluster._mass_step import pair_columns
 
 
 def mass_step(xp: Any, costs: Any, step: tuple[Any, ...]) -> tuple[Any, Any, Any]:
@@ -53,7 +52,7 @@ def masses_from_plausibilities(
     """Return masses, shape (n, f), like `_mass_step.masses_from_plausibilities`."""
     top, best = xp.largest(contour)
     # columns of the pairs with the best cluster
-    possible = xp.rows_of(xp.table(pair_columns(family)), best)
+    possible = xp.rows_of(xp.table(family.pair_index), best)
     second, place = xp.largest(xp.where(possible > -1, contour, 0.0))
     column = xp.at(possible, place)
     pair = xp.where(column > -1, second / xp.where(top > 0, top, 1.0), 0.0)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -390,7 +390,7 @@ def nearest_masses(
     between them.
     """
     first, second = np.triu_indices(N_NEAREST, 1)
-    pairs = pair_columns(step.family)[near[:, first], near[:, second]]
+    pairs = step.family.pair_index[near[:, first], near[:, second]]
     between = (squares[:, first] + squares[:, second]) / 2
     between -= apart[near[:, first], near[:, second]] / 4
     between = np.where(pairs >= 0, np.maximum(between, 0), np.inf)
@@ -418,7 +418,7 @@ def nearest_doubt(
     """
     rows = np.arange(len(near))
     top = plausible[:, 0]
-    pairs = pair_columns(family)[near[:, :1], near[:, 1:]]
+    pairs = family.pair_index[near[:, :1], near[:, 1:]]
     place = (pairs >= 0).argmax(axis=1)
     column = pairs[rows, place]
     ratio = np.zeros(len(near))
@@ -486,7 +486,7 @@ def masses_from_plausibilities(
     _doubtful_masses(
         np.ascontiguousarray(contour),
         family.singleton_index,
-        pair_columns(family),
+        family.pair_index,
         -1 if family.empty_index is None else family.empty_index,
         None if outlying is None else outlying.astype(contour.dtype),
         masses,
@@ -511,18 +511,3 @@ def interpolate_plausibilities(
     position = np.where(beyond > 0, _INFINITE_POSITION, 0.0)
     np.divide(beyond, gap, out=position, where=gap > 0)
     return np.exp2(-_DECAY * alpha * position)
-
-
-@lru_cache(maxsize=16)
-def pair_columns(family: FocalSets) -> np.ndarray:
-    """Return the index of each pair of clusters in the family, shape (c, c).
-
-    The index of an absent pair is -1.
-    """
-    c = family.n_clusters
-    columns = np.full((c, c), -1)
-    for column in np.flatnonzero(family.cardinality == 2):
-        k, m = np.flatnonzero(family.membership[column])
-        columns[k, m] = columns[m, k] = column
-    columns.setflags(write=False)
-    return columns

@@ -62,7 +62,6 @@ from dempster.cluster._mass_step import (
     find_smallest,
     masses_from_plausibilities,
     nearest_doubt,
-    pair_columns,
     sum_nearest,
 )
 from dempster.cluster.evclus._pairs import WeightedPairs
@@ -788,7 +787,7 @@ class NearbyReferences:
         order = np.argsort(labels, kind="stable")
         self.members = np.split(order, np.cumsum(np.bincount(place))[:-1])
         near = find_nearest_clusters(self.centers, self.centers, _NEAR_CLUSTERS)
-        is_near = pair_columns(self.family)[np.ix_(self.owners, self.owners)] >= 0
+        is_near = self.family.pair_index[np.ix_(self.owners, self.owners)] >= 0
         np.put_along_axis(is_near, near, values=True, axis=1)
         self.near = [np.flatnonzero(row) for row in is_near]
 
