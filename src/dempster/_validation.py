@@ -26,6 +26,7 @@ from dempster._arrays import (
     library_of,
     module_of,
     precision_of,
+    row_max,
     to_array_with_shape,
     to_host,
 )
@@ -456,6 +457,15 @@ def convert_fields(owner: Any, **axes: str) -> None:
                     name, f"of shape {known}, got {found.shape}"
                 )
         object.__setattr__(owner, name, found)
+
+
+def check_directions(X: Array) -> None:
+    """Raise an error if a row contains only zeros, so that it has no cosine with other rows."""
+    is_zero = to_host(row_max(abs(X)) == 0)
+    if is_zero.any():
+        row = is_zero.argmax()
+        must = f"not contain rows of zeros if metric='cosine', got row {row}"
+        raise InvalidParameterError("X", must=must)
 
 
 def check_size(values: Array, name: str) -> None:

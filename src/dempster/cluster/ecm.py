@@ -20,16 +20,14 @@ from dempster._arrays import (
     library_of,
     normalize_rows,
     precision_of,
-    row_max,
     to_device_of,
     to_host,
     zeros,
 )
 from dempster._blas import one_blas_thread
-from dempster._errors import InvalidParameterError
 from dempster._native import kernel
 from dempster._types import MaybeUnset, Seed, TableLike
-from dempster._validation import has_missing
+from dempster._validation import check_directions, has_missing
 from dempster.belief import FocalSets
 from dempster.belief.focal_sets import has_many_clusters
 from dempster.cluster import _device, _starts
@@ -689,12 +687,7 @@ class PrototypeClusterer(EvidentialClusterer):
 
 def project_to_sphere(rows: Array) -> Array:
     """Divide rows by their lengths, for metric="cosine"."""
-    is_zero = to_host(row_max(abs(rows)) == 0)
-    if is_zero.any():
-        must = (
-            f"not contain rows of zeros if metric='cosine', got row {is_zero.argmax()}"
-        )
-        raise InvalidParameterError("X", must=must)
+    check_directions(rows)
     return normalize_rows(rows)
 
 

@@ -28,6 +28,7 @@ from dempster._errors import InvalidParameterError
 from dempster._types import Metric, TableLike
 from dempster._validation import (
     SQUARED_METRICS,
+    check_directions,
     check_missing,
     check_scale,
     check_size,
@@ -233,6 +234,8 @@ class DissimilarityInput:
             check_size(values, "X")
         else:
             check_scale(values, "X")
+        if self.metric == "cosine":
+            check_directions(values)
         return values
 
     def _encode(

@@ -210,6 +210,16 @@ def test_invalid_calls():
         given.predict(sparse.csr_matrix(np.vstack([D[0], np.zeros(30)])))
 
 
+def test_cosine_of_rows_of_zeros():
+    with pytest.raises(
+        ValueError, match="rows of zeros if metric='cosine', got row 30"
+    ):
+        EVCLUS(2, metric="cosine").fit(np.vstack([X, np.zeros(2)]))
+    model = EVCLUS(2, metric="cosine", n_init=1, random_state=0).fit(X)
+    with pytest.raises(ValueError, match="got row 0"):
+        model.predict(np.zeros((1, 2)))
+
+
 def test_tags():
     plain, precomputed, gower = (
         EVCLUS(metric=metric).__sklearn_tags__().input_tags
