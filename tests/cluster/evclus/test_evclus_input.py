@@ -125,7 +125,7 @@ def test_invalid_parameters(keywords, words):
             ValueError,
             "contradict each other: 0 and 1",
         ),
-        ([(0, 1)], TypeError, "constraints must be a Constraints object"),
+        ([(0, 1)], TypeError, "constraints must be a Constraints, got"),
     ],
 )
 def test_invalid_constraints(constraints, kind, words):
