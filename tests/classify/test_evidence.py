@@ -24,8 +24,8 @@ from dempster.classify._weights import (
     WeightsOfEvidence,
     evidence_family,
     least_informative,
-    two_class_scores,
 )
+from dempster.classify.evidence import _to_scores
 
 
 @parametrize_with_checks(
@@ -51,10 +51,8 @@ def test_scikit_learn_checks(estimator, check):
 def test_agrees_with_the_reference(reference, name):
     case = reference(name)
     if case["W"].ndim == 1:  # Their first class is the positive one.
-        coefficients, intercepts = (
-            values[..., ::-1]
-            for values in two_class_scores(case["W"][1:], case["W"][0])
-        )
+        scores = _to_scores(case["W"][1:, None], case["W"][:1])
+        coefficients, intercepts = (values[..., ::-1] for values in scores)
     else:
         coefficients = case["W"][1:]
         intercepts = case["W"][0]

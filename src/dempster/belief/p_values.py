@@ -45,12 +45,12 @@ def conformal_p_values(scores: ArrayLike, calibration_scores: ArrayLike) -> np.n
     """
     scores = rule.as_numbers(scores, "scores")
     known = rule.as_numbers(calibration_scores, "calibration_scores")
-    if known.ndim != 1 or len(known) == 0:
-        raise InvalidParameterError(
-            "calibration_scores",
-            must=f"have the shape (m,) with m > 0, got {known.shape}",
-        )
-    return (upper_weights(scores, known, np.ones(len(known))) + 1) / (len(known) + 1)
+    m = known.size
+    if known.ndim != 1 or m == 0:
+        must = f"have the shape (m,) with m > 0, got {known.shape}"
+        raise InvalidParameterError("calibration_scores", must=must)
+    n_smaller = np.searchsorted(np.sort(known), scores)
+    return (m - n_smaller + 1) / (m + 1)
 
 
 def upper_weights(
@@ -58,8 +58,10 @@ def upper_weights(
 ) -> np.ndarray:
     """Return the weight of the calibration scores that are at least as large as each score."""
     order = np.argsort(calibration_scores, kind="stable")
-    tails = np.append(weights[order][::-1].cumsum()[::-1], 0.0)
-    return tails[np.searchsorted(calibration_scores[order], scores, side="left")]
+    tails = weights[order][::-1].cumsum()[::-1]
+    tails = np.append(tails, 0.0)
+    n_smaller = np.searchsorted(calibration_scores[order], scores)
+    return tails[n_smaller]
 
 
 def benjamini_hochberg(p_values: ArrayLike, level: float = 0.1) -> np.ndarray:
@@ -98,14 +100,12 @@ def benjamini_hochberg(p_values: ArrayLike, level: float = 0.1) -> np.ndarray:
     p = rule.as_numbers(p_values, "p_values", 0, 1)
     rule.check(level, "level", rule.real(0, 1, open_low=True, open_high=True))
     if p.ndim != 1:
-        raise InvalidParameterError(
-            "p_values", must=f"have the shape (n,), got {p.shape}"
-        )
+        must = f"have the shape (n,), got {p.shape}"
+        raise InvalidParameterError("p_values", must=must)
     ordered = np.sort(p)
+    bounds = level * np.arange(1, len(p) + 1) / len(p)
     # The tolerance allows for rounding: 0.1 * 3 / 3 must not be below 0.1.
-    is_below = ordered <= level * np.arange(1, len(p) + 1) / max(len(p), 1) * (
-        1 + 1e-12
-    )
+    is_below = ordered <= bounds * (1 + 1e-12)
     return p <= ordered[is_below].max(initial=-1.0)
 
 
@@ -135,8 +135,8 @@ def merge_p_values(p_values: ArrayLike) -> np.ndarray:
     >>> merge_p_values([[0.02, 0.9], [0.04, 0.7]])  # two sources, two answers
     array([0.06, 1.  ])
     """
-    p = rule.as_numbers(p_values, "p_values", 0, 1)
-    return np.minimum(2 * _mean_of_sources(p, "p_values"), 1.0)
+    mean = _mean_of_sources(p_values, "p_values", 1)
+    return np.minimum(2 * mean, 1.0)
 
 
 def merge_e_values(e_values: ArrayLike) -> np.ndarray:
@@ -167,7 +167,7 @@ def merge_e_values(e_values: ArrayLike) -> np.ndarray:
     >>> merge_e_values([[20.0, 0.5], [4.0, 0.7]])
     array([12. ,  0.6])
     """
-    return _mean_of_sources(rule.as_numbers(e_values, "e_values", 0), "e_values")
+    return _mean_of_sources(e_values, "e_values", np.inf)
 
 
 def p_to_e_values(p_values: ArrayLike) -> np.ndarray:
@@ -203,13 +203,15 @@ def p_to_e_values(p_values: ArrayLike) -> np.ndarray:
     # The quotient loses its digits there; its limit is 1/2 - log(p)/6.
     is_near_one = np.abs(log) < 1e-4
     safe = np.where(is_near_one, -1.0, log)
-    exact = (1 - np.exp(safe) + np.exp(safe) * safe) / (np.exp(safe) * safe**2)
+    power = np.exp(safe)
+    exact = (1 - power + power * safe) / (power * safe**2)
     return np.where(is_near_one, 0.5 - log / 6, exact)
 
 
-def _mean_of_sources(values: np.ndarray, name: str) -> np.ndarray:
-    if values.ndim == 0 or len(values) == 0:
-        raise InvalidParameterError(
-            name, must=f"have one row for each source, got shape {values.shape}"
-        )
-    return values.mean(axis=0)
+def _mean_of_sources(values: ArrayLike, name: str, high: float) -> np.ndarray:
+    """Return the mean over the rows of ``values``, which are between 0 and ``high``."""
+    rows = rule.as_numbers(values, name, 0, high)
+    if rows.ndim == 0 or len(rows) == 0:
+        must = f"have one row for each source, got shape {rows.shape}"
+        raise InvalidParameterError(name, must=must)
+    return rows.mean(axis=0)

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from dempster._arrays import divide, row_slices
 from dempster.dissimilarity.neighbors import PointTree
-from dempster.optimize.blocks import row_blocks
 
 _N_NEIGHBORS = 5
 _BLOCK_CELLS = 2_000_000
@@ -39,7 +39,8 @@ class ClassHulls:
         """
         is_known = ~np.isnan(values)
         counts = np.maximum(is_known.sum(axis=0), 1)
-        center = np.where(is_known, values, 0).sum(axis=0) / counts
+        totals = np.where(is_known, values, 0).sum(axis=0)
+        center = totals / counts
         filled = np.where(is_known, values, center)
         spread = np.ptp(filled, axis=0)
         scale = np.where(spread > 0, spread, 1.0)
@@ -62,37 +63,37 @@ class ClassHulls:
         weights = np.zeros((n, n_classes))
         if p == 0:
             return distances, weights
-        rows = np.where(np.isnan(values), self.center, values) / self.scale
+        rows = np.where(np.isnan(values), self.center, values)
+        rows /= self.scale
         classes = np.unique(self.codes)
-        size = max(1, _BLOCK_CELLS // (p * (len(classes) + _N_NEIGHBORS)))
-        for start, stop in row_blocks(n, size, most=None):
-            distances[start:stop], weights[start:stop, classes] = self._project_block(
-                rows[start:stop]
-            )
+        cells_per_row = p * (len(classes) + _N_NEIGHBORS)
+        for block in row_slices(n, max(1, _BLOCK_CELLS // cells_per_row)):
+            projection = self._project_block(rows[block])
+            distances[block], weights[block, classes] = projection
         return distances, weights
 
     def _project_block(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         means = np.stack([_local_means(tree, rows) for tree in self._trees], axis=1)
         squared = ((means - rows[:, None]) ** 2).sum(axis=2)
-        order = squared.argsort(axis=1, kind="stable")
         each = np.arange(len(rows))
-        nearest = means[each, order[:, 0]]
+        first, *others = squared.argsort(axis=1, kind="stable").T
+        nearest = means[each, first]
         weights = np.zeros_like(squared)
-        weights[each, order[:, 0]] = 1
-        for j in range(1, means.shape[1]):
-            step = means[each, order[:, j]] - nearest
+        weights[each, first] = 1
+        for following in others:
+            step = means[each, following] - nearest
             length = (step**2).sum(axis=1)
             along = ((rows - nearest) * step).sum(axis=1)
-            share = np.divide(along, length, out=np.zeros_like(along), where=length > 0)
-            share = share.clip(0, 1)[:, None]
-            nearest = nearest + share * step
-            weights *= 1 - share
-            weights[each, order[:, j]] += share[:, 0]
+            share = divide(along, length, 0).clip(0, 1)
+            nearest = nearest + share[:, None] * step
+            weights *= 1 - share[:, None]
+            weights[each, following] += share
         return np.linalg.norm(rows - nearest, axis=1), weights
 
 
 def _local_means(tree: PointTree, rows: np.ndarray) -> np.ndarray:
-    index = tree.kneighbors(rows, min(_N_NEIGHBORS, len(tree)))[1]
+    k = min(_N_NEIGHBORS, len(tree))
+    index = tree.kneighbors(rows, k)[1]
     return tree.points[index].mean(axis=1)
 
 
@@ -109,7 +110,5 @@ def numeric_attributes(model: Any, X: Any) -> np.ndarray:
     if not hasattr(X, "columns"):
         return np.asarray(X, dtype=float)
     columns = [np.asarray(X[name]) for name in X.columns]
-    numeric = [
-        column.astype(float) for column in columns if column.dtype.kind in "biuf"
-    ]
+    numeric = [column for column in columns if column.dtype.kind in "biuf"]
     return np.column_stack([np.empty((len(X), 0)), *numeric])

@@ -17,20 +17,10 @@ from scipy.special import logsumexp
 from dempster._errors import InvalidParameterError
 from dempster.belief import FocalSets
 
-MAX_CLASSES = (
-    12  # maximum number of classes for which masses on all sets of classes are computed
-)
-_LOG_ZERO = (
-    -1e300
-)  # replaces log(0); it is finite, so that its product with zero is zero
-
-
-def two_class_scores(
-    coefficients: np.ndarray, intercept: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Convert the coefficients and intercept of log-odds to those of one score per class."""
-    half = np.asarray(coefficients, dtype=float).reshape(-1, 1) / 2
-    return np.hstack([-half, half]), np.array([-intercept / 2, intercept / 2])
+# maximum number of classes for which masses on all sets of classes are computed
+MAX_CLASSES = 12
+# replaces log(0); it is finite, so that its product with zero is zero
+LOG_ZERO = -1e300
 
 
 def least_informative(
@@ -45,29 +35,27 @@ def least_informative(
     the training objects.
     """
     slopes = coefficients - coefficients.mean(axis=1, keepdims=True)
-    level = intercepts - intercepts.mean() + means @ slopes
-    return slopes, level / len(slopes) - slopes * means[:, None]
+    levels = intercepts - intercepts.mean() + means @ slopes
+    offsets = levels / len(slopes) - slopes * means[:, None]
+    return slopes, offsets
 
 
 def evidence_family(focal_sets: str, n_classes: int) -> FocalSets:
     """Return all nonempty sets ("full"), or the single classes and the frame ("simple")."""
-    if focal_sets == "full" and n_classes > MAX_CLASSES:
-        raise InvalidParameterError(
-            "focal_sets",
-            f"'auto' or 'simple' for more than {MAX_CLASSES} classes",
-            focal_sets,
-        )
-    if focal_sets == "full" or (focal_sets == "auto" and n_classes <= MAX_CLASSES):
+    if n_classes <= MAX_CLASSES and focal_sets != "simple":
         return FocalSets.full(n_classes, empty=False)
+    if focal_sets == "full":
+        expected = f"'auto' or 'simple' for more than {MAX_CLASSES} classes"
+        raise InvalidParameterError("focal_sets", expected, focal_sets)
     return FocalSets.simple(n_classes, empty=False)
 
 
 def _log_complement(logs: np.ndarray) -> np.ndarray:
     """Return log(1 - exp(x)) for each value x <= 0 of ``logs``."""
     with np.errstate(divide="ignore"):
-        return np.where(
-            logs > -np.log(2), np.log(-np.expm1(logs)), np.log1p(-np.exp(logs))
-        )
+        near_zero = np.log(-np.expm1(logs))
+        far = np.log1p(-np.exp(logs))
+    return np.where(logs > -np.log(2), near_zero, far)
 
 
 @dataclass(frozen=True)
@@ -104,7 +92,8 @@ class WeightsOfEvidence:
         before = np.zeros_like(self.opposition)
         before[:, 1:] = _log_complement(-self.opposition[:, :-1]).cumsum(axis=1)
         common = before - self.opposition - self.support.sum(axis=1, keepdims=True)
-        return logsumexp(np.hstack([common, self._log_single]), axis=1)
+        logs = np.hstack([common, self._log_single])
+        return logsumexp(logs, axis=1)
 
     @property
     def conflict(self) -> np.ndarray:
@@ -115,7 +104,8 @@ class WeightsOfEvidence:
     def probabilities(self) -> np.ndarray:
         """Softmax of the scores, which equals the normalized plausibilities, shape (n, M)."""
         logs = self.support - self.opposition
-        return np.exp(logs - logsumexp(logs, axis=1, keepdims=True))
+        total = logsumexp(logs, axis=1, keepdims=True)
+        return np.exp(logs - total)
 
     def masses(self, family: FocalSets) -> np.ndarray:
         """Return the masses on the f focal sets of ``family``, shape (n, f).
@@ -140,10 +130,10 @@ class WeightsOfEvidence:
         {k} also contains the term ``_log_single``, which is due to the evidence for class k.
         """
         inside = family.membership.astype(float)
-        against = np.maximum(_log_complement(-self.opposition), _LOG_ZERO)
-        logs = -self.opposition @ inside.T + against @ (1 - inside).T
+        against = np.maximum(_log_complement(-self.opposition), LOG_ZERO)
+        logs = -self.opposition @ inside.T
+        logs += against @ (1 - inside).T
         logs -= self.support.sum(axis=1, keepdims=True)
-        for k, column in enumerate(family.singleton_index):
-            if column >= 0:
-                logs[:, column] = np.logaddexp(logs[:, column], self._log_single[:, k])
-        return np.maximum(logs, _LOG_ZERO) - self._log_agreement[:, None]
+        single = family.singleton_index
+        logs[:, single] = np.logaddexp(logs[:, single], self._log_single)
+        return np.maximum(logs, LOG_ZERO) - self._log_agreement[:, None]

@@ -24,7 +24,6 @@ from dempster.classify._weights import (
     WeightsOfEvidence,
     evidence_family,
     least_informative,
-    two_class_scores,
 )
 
 # Activation functions of scikit-learn's MLPClassifier.
@@ -346,7 +345,8 @@ def _to_scores(
     n_scores = coefficients.shape[1]
     intercepts = np.broadcast_to(np.asarray(intercepts, dtype=float), (n_scores,))
     if n_scores == 1:
-        return two_class_scores(coefficients, float(intercepts[0]))
+        coefficients = np.hstack([-coefficients, coefficients]) / 2
+        intercepts = np.append(-intercepts, intercepts) / 2
     return coefficients, intercepts
 
 

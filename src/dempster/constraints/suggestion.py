@@ -96,8 +96,8 @@ def suggest_pairs(
     # The first pair of an object precedes all pairs of less uncertain objects, and only
     # representatives and objects with constraints may lack it. Therefore n_pairs objects plus the
     # number of these exceptions are sufficient.
-    enough = min(n_pairs + 2 * len(constraints) + credal.n_clusters, len(groups))
-    return groups.select_pairs(n_pairs, np.arange(enough))
+    enough = n_pairs + 2 * len(constraints) + credal.n_clusters
+    return groups.select_pairs(n_pairs, min(enough, len(groups)))
 
 
 class _Groups:
@@ -117,14 +117,13 @@ class _Groups:
         logarithms = np.log2(probabilities, out=zeros, where=probabilities > 0)
         entropy = -(probabilities * logarithms).sum(axis=1)
         own = credal.singleton_belief.astype(float)
-        surest = own.max(axis=1, initial=0)
+        surest = own.max(axis=1)
         component = must_link_components(constraints.must_link, n)
         order = np.lexsort((turn, entropy, nonspecificity, -surest, component))
-        # The most certain object of every component.
-        member = order[np.unique(component[order], return_index=True)[1]]
-        member = member[
-            np.lexsort((turn[member], -entropy[member], -nonspecificity[member]))
-        ]
+        _, first = np.unique(component[order], return_index=True)
+        member = order[first]
+        keys = turn[member], -entropy[member], -nonspecificity[member]
+        member = member[np.lexsort(keys)]
         group = np.empty(len(member), dtype=np.int64)
         group[component[member]] = np.arange(len(member))
         cannot = group[component[constraints.cannot_link]]
@@ -133,39 +132,32 @@ class _Groups:
         possible = credal.contour[member, label]
         # Most certain object of each group, shape (g,).
         self.member = member
-        # Nonspecificity and entropy of each group, shape (g, 2).
-        self.uncertainty = np.column_stack([nonspecificity, entropy])[member]
+        # Uncertainty of each group, and a second measure for ties, shape (g,).
+        self.nonspecificity = nonspecificity[member]
+        self.entropy = entropy[member]
         # Normalized plausibilities of the clusters for each group, shape (g, c).
         self.plausible = credal.plausibility_transform().astype(float)[member]
         # Groups sorted by their most plausible cluster, then by decreasing certainty, shape (g,).
-        self.ranked = np.lexsort(
-            (
-                turn[member],
-                entropy[member],
-                nonspecificity[member],
-                -possible,
-                -sure,
-                label,
-            )
-        )
+        keys = turn[member], self.entropy, self.nonspecificity
+        self.ranked = np.lexsort((*keys, -possible, -sure, label))
         # Number of groups of each cluster, shape (c,).
         self.size = np.bincount(label, minlength=credal.n_clusters)
         # Position in ``ranked`` of the first group of each cluster, shape (c,).
         self.start = np.cumsum(self.size) - self.size
         # Codes of the pairs of groups with a cannot-link.
-        self.apart = np.unique(pair_codes(cannot, len(member)))
+        self.apart = pair_codes(cannot, len(member))
 
     def __len__(self) -> int:
         return len(self.member)
 
-    def select_pairs(self, n_pairs: int, who: np.ndarray) -> np.ndarray:
+    def select_pairs(self, n_pairs: int, n_groups: int) -> np.ndarray:
         """Return at most ``n_pairs`` pairs of objects.
 
-        The first object of a pair is in one of the groups ``who``.
+        The first object of a pair is in one of the ``n_groups`` most uncertain groups.
         """
-        group, cluster = self._sort_by_usefulness(who)
+        group, cluster = self._sort_by_usefulness(n_groups)
         pairs = np.empty((0, 2), dtype=np.int64)
-        for depth in range(int(self.size.max(initial=0))):
+        for depth in range(self.size.max()):
             if len(pairs) >= n_pairs:
                 break
             there = self.size[cluster] > depth
@@ -174,30 +166,35 @@ class _Groups:
             pairs = self._remove_known(np.concatenate([pairs, added]))
         return self.member[pairs[:n_pairs]]
 
-    def _sort_by_usefulness(self, who: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _sort_by_usefulness(self, n_groups: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the groups and the clusters of the questions, the most useful first."""
-        possible = np.tile(self.size > 0, (len(who), 1))
-        for k in np.flatnonzero(self.size > 0):
-            representative = np.full(len(who), self.ranked[self.start[k]])
-            codes = pair_codes(np.column_stack([who, representative]), len(self))
-            possible[:, k] &= ~np.isin(codes, self.apart)
-        plausible = np.where(possible, self.plausible[who], 0)
+        groups = np.arange(n_groups)
+        possible = np.zeros((n_groups, len(self.size)), dtype=bool)
+        for k in np.flatnonzero(self.size):
+            representative = np.full(n_groups, self.ranked[self.start[k]])
+            pairs = np.column_stack([groups, representative])
+            possible[:, k] = ~np.isin(pair_codes(pairs, len(self)), self.apart)
+        plausible = np.where(possible, self.plausible[:n_groups], 0)
         total = plausible.sum(axis=1, keepdims=True)
         plausible = divide(plausible, total, 0)
-        cluster = np.argsort(-np.where(possible, plausible, -1), axis=1, kind="stable")
+        ranking = np.where(possible, plausible, -1)
+        cluster = np.argsort(-ranking, axis=1, kind="stable")
         plausible = np.take_along_axis(plausible, cluster, axis=1)
+        # probability that the answers for all more plausible clusters are "no"
         needed = np.clip(1 - (np.cumsum(plausible, axis=1) - plausible), 0, 1)
-        turn = np.tile(np.arange(cluster.shape[1]), (len(who), 1))
+        group, turn = np.indices(cluster.shape)
         needed[turn >= possible.sum(axis=1, keepdims=True) - 1] = 0
-        useful = needed[:, :, None] * self.uncertainty[who][:, None, :]
-        place = np.repeat(np.arange(len(who)), cluster.shape[1])
-        order = np.lexsort(
-            (place, turn.ravel(), -useful[:, :, 1].ravel(), -useful[:, :, 0].ravel())
-        )
-        return who[place[order]], cluster.ravel()[order]
+        useful = needed * self.nonspecificity[:n_groups, None]
+        useful_in_ties = needed * self.entropy[:n_groups, None]
+        keys = group, turn, -useful_in_ties, -useful
+        order = np.lexsort([key.ravel() for key in keys])
+        return group.ravel()[order], cluster.ravel()[order]
 
     def _remove_known(self, pairs: np.ndarray) -> np.ndarray:
+        """Omit pairs within a group, repeated pairs, and pairs with a cannot-link."""
         pairs = pairs[pairs[:, 0] != pairs[:, 1]]
         codes = pair_codes(pairs, len(self))
-        first = np.sort(np.unique(codes, return_index=True)[1])
-        return pairs[first[~np.isin(codes[first], self.apart)]]
+        _, first = np.unique(codes, return_index=True)
+        first.sort()
+        is_known = np.isin(codes[first], self.apart)
+        return pairs[first[~is_known]]

@@ -53,16 +53,20 @@ def partial_squares(A: np.ndarray, B: np.ndarray, within: np.ndarray) -> np.ndar
     there = (~np.isnan(B)).astype(float)
     Za = np.where(here, A - middle, 0.0)
     Zb = np.where(there, B - middle, 0.0)
+    terms = np.square(Za)
     squares = (-2 * Za) @ Zb.T
-    squares += np.square(Za) @ there.T
+    squares += terms @ there.T
     squares += here @ np.square(Zb).T
     np.maximum(squares, 0, out=squares)
-    lacking = (1 - here) @ within
-    squares += 2 * (lacking[:, None] + (here * within) @ (1 - there).T)
-    size = np.square(Za).sum(axis=1)
-    i, j = np.nonzero(squares <= (2 * lacking + _EQUAL_TOL * size)[:, None])
-    twins = are_rows_equal(A[i], B[j])
-    squares[i[twins], j[twins]] = 0
+    expected = 2 * within
+    lacking = (1 - here) @ expected
+    gaps = (here * expected) @ (1 - there).T
+    gaps += lacking[:, None]
+    squares += gaps
+    bounds = lacking + _EQUAL_TOL * terms.sum(axis=1)
+    i, j = np.nonzero(squares <= bounds[:, None])
+    equal = are_rows_equal(A[i], B[j])
+    squares[i[equal], j[equal]] = 0
     return squares
 
 
@@ -71,15 +75,17 @@ def pair_squares(A: np.ndarray, B: np.ndarray, within: np.ndarray) -> np.ndarray
 
     See `partial_squares`.
     """
-    gap = np.square(A - B, dtype=float)
-    squares = np.where(np.isnan(gap), 2 * within, gap).sum(axis=1)
+    terms = np.square(A - B, dtype=float)
+    terms = np.where(np.isnan(terms), 2 * within, terms)
+    squares = terms.sum(axis=1)
     squares[are_rows_equal(A, B)] = 0
     return squares
 
 
 def are_rows_equal(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """Return for each i whether row i of A equals row i of B and has the same missing values."""
-    return ((A == B) | (np.isnan(A) & np.isnan(B))).all(axis=1)
+    are_missing = np.isnan(A) & np.isnan(B)
+    return ((A == B) | are_missing).all(axis=1)
 
 
 # ---- imputation ----------------------------------------------------------------------------------
@@ -97,20 +103,22 @@ def impute_missing(X: np.ndarray) -> np.ndarray:
     if not has_missing(X):
         return X
     donors = _select_donors(X)
-    near = max(1, round(np.sqrt(len(donors))))
+    near = round(np.sqrt(len(donors)))
     means = _column_means(X)
     variances = _column_means(np.square(X - means))
     out = X.copy()
     incomplete = np.flatnonzero(np.isnan(X).any(axis=1))
-    for block in row_slices(len(incomplete), max(1, _MAX_CELLS // len(donors))):
+    for block in row_slices(len(incomplete), _MAX_CELLS // len(donors)):
         which = incomplete[block]
         rows = X[which]
         squares = partial_squares(rows, donors, variances)
-        for d in np.flatnonzero(np.isnan(rows).any(axis=0)):
-            missing = np.flatnonzero(np.isnan(rows[:, d]))
+        is_missing = np.isnan(rows)
+        for d in np.flatnonzero(is_missing.any(axis=0)):
+            missing = np.flatnonzero(is_missing[:, d])
             observed = np.flatnonzero(~np.isnan(donors[:, d]))
             values = donors[observed, d] - means[d]
-            imputed = _mean_of_nearest(squares[np.ix_(missing, observed)], values, near)
+            compared = squares[np.ix_(missing, observed)]
+            imputed = _mean_of_nearest(compared, values, near)
             out[which[missing], d] = means[d] + imputed
     return out
 
@@ -118,26 +126,26 @@ def impute_missing(X: np.ndarray) -> np.ndarray:
 def _column_means(X: np.ndarray) -> np.ndarray:
     """Return the mean of the observed values of each column, or zero if there are none."""
     present = ~np.isnan(X)
-    mean = np.where(present, X, 0).sum(axis=0, dtype=float) / np.maximum(
-        present.sum(axis=0), 1
-    )
-    return clip_to_range(mean, X)
+    total = np.where(present, X, 0).sum(axis=0, dtype=float)
+    count = np.maximum(present.sum(axis=0), 1)
+    return clip_to_range(total / count, X)
 
 
 def _mean_of_nearest(squares: np.ndarray, values: np.ndarray, near: int) -> np.ndarray:
     """Return for each row the mean of ``values`` over the ``near`` smallest ``squares``."""
-    if squares.shape[1] == 0:
+    if len(values) == 0:
         return np.zeros(len(squares))
-    k = min(near, squares.shape[1]) - 1
-    reach = np.partition(squares, k, axis=1)[:, k : k + 1]
-    chosen = squares <= reach * (1 + 1e-12)
-    return chosen @ values / chosen.sum(axis=1)
+    k = min(near, len(values)) - 1
+    largest = np.partition(squares, k, axis=1)[:, [k]]
+    is_near = squares <= largest * (1 + 1e-12)
+    return is_near @ values / is_near.sum(axis=1)
 
 
 def _select_donors(X: np.ndarray) -> np.ndarray:
     """Return at most 1,000 distinct rows, which do not depend on the order of the rows of X."""
     ordered = X[np.lexsort(X.T)]
-    is_first = np.concatenate([[True], ~are_rows_equal(ordered[1:], ordered[:-1])])
-    distinct = ordered[is_first]
-    places = np.linspace(0, len(distinct) - 1, min(len(distinct), _MAX_DONORS))
+    is_new = ~are_rows_equal(ordered[1:], ordered[:-1])
+    distinct = ordered[np.append(True, is_new)]
+    n_donors = min(len(distinct), _MAX_DONORS)
+    places = np.linspace(0, len(distinct) - 1, n_donors)
     return distinct[np.unique(places.astype(int))]

@@ -47,11 +47,9 @@ class DensityTree:
         cores = np.partition(D, k, axis=1)[:, k]
         reach = np.maximum(D, np.maximum(cores[:, None], cores))
         np.fill_diagonal(reach, 0)
-        smallest = _MIN_CORE * float(np.median(cores)) or float(np.finfo(float).tiny)
-        return cls(
-            linkage(squareform(reach, checks=False), "single"),
-            np.maximum(cores, smallest),
-        )
+        merges = linkage(squareform(reach, checks=False), "single")
+        smallest = _MIN_CORE * np.median(cores) or np.finfo(float).tiny
+        return cls(merges, np.maximum(cores, smallest))
 
     def path_distances(self) -> np.ndarray:
         """Return the path distances between all objects, shape (n, n)."""
@@ -68,18 +66,19 @@ class DensityTree:
         the other part.
         """
         n = len(self.cores)
-        sizes = np.ones(2 * n - 1)
-        logs = np.zeros(2 * n - 1)
-        logs[:n] = np.log(self.cores)
-        out = np.empty(n - 1)
-        for t, (a, b, height, size) in enumerate(self.merges):
-            parts = [int(a), int(b)]
-            out[t] = (
-                sizes[parts] * np.log(max(height, self.cores.min())) - logs[parts]
-            ).min()
-            sizes[n + t] = size
-            logs[n + t] = logs[parts].sum()
-        return out
+        pairs = self.merges[:, :2].astype(int)
+        heights = np.log(np.maximum(self.merges[:, 2], self.cores.min()))
+        # sums of log(core distance) over the objects of each node
+        logs = np.append(np.log(self.cores), np.empty(n - 1))
+        for t, pair in enumerate(pairs):
+            logs[n + t] = logs[pair].sum()
+        terms = self._sizes[pairs] * heights[:, None] - logs[pairs]
+        return terms.min(axis=1)
+
+    @property
+    def _sizes(self) -> np.ndarray:
+        """Number of objects of each node, shape (2 n - 1,)."""
+        return np.append(np.ones(len(self.cores)), self.merges[:, 3])
 
     def support(self, n_clusters: int) -> tuple[float, float]:
         """Return how clearly the tree separates this number of clusters.
@@ -87,28 +86,27 @@ class DensityTree:
         The first value is the prominence of the last separated cluster per object of an average
         cluster. The second value is the ratio of this prominence to the next smaller one.
         """
-        largest = -np.sort(-self.prominences)[[n_clusters - 2, n_clusters - 1]]
-        return largest[0] * n_clusters / len(self.cores), largest[0] / max(
-            largest[1], 1e-9
-        )
+        decreasing = -np.sort(-self.prominences)
+        last, following = decreasing[n_clusters - 2 : n_clusters]
+        relative = last * n_clusters / len(self.cores)
+        return relative, last / max(following, 1e-9)
 
     def cut(self, n_clusters: int) -> np.ndarray:
         """Return the labels, shape (n,), after undoing the merges with the largest prominences."""
         n = len(self.cores)
-        kept = np.ones(n - 1, dtype=bool)
-        kept[np.argsort(-self.prominences, kind="stable")[: n_clusters - 1]] = False
-        # Each node of the tree is represented by an object of its larger part.
-        members = np.arange(2 * n - 1)
-        sizes = np.append(np.ones(n), self.merges[:, 3])
-        edges = []
-        for t, (a, b) in enumerate(self.merges[:, :2].astype(int)):
-            large, small = (a, b) if sizes[a] >= sizes[b] else (b, a)
-            members[n + t] = members[large]
-            if kept[t]:
-                edges.append((members[large], members[small]))
-        rows, columns = np.array(edges, dtype=int).reshape(-1, 2).T
-        graph = sparse.coo_matrix((np.ones(len(rows)), (rows, columns)), shape=(n, n))
-        return sparse.csgraph.connected_components(graph, directed=False)[1]
+        sizes = self._sizes
+        pairs = self.merges[:, :2].astype(int)
+        nodes = np.arange(len(sizes))
+        parents = nodes.copy()
+        parents[pairs] = nodes[n:, None]
+        # Undoing a merge separates the smaller part from the node, which keeps the larger part.
+        undone = np.argsort(-self.prominences, kind="stable")[: n_clusters - 1]
+        first, second = pairs[undone].T
+        smaller = np.where(sizes[first] >= sizes[second], second, first)
+        parents[smaller] = smaller
+        graph = sparse.coo_matrix((np.ones(len(nodes)), (nodes, parents)))
+        labels = sparse.csgraph.connected_components(graph, directed=False)[1]
+        return labels[:n]
 
 
 def _average_neighbors(D: np.ndarray) -> np.ndarray:
@@ -118,15 +116,17 @@ def _average_neighbors(D: np.ndarray) -> np.ndarray:
     groups minus half of the mean squared distance within each group, so no coordinates are needed.
     """
     n = len(D)
-    k = min(
-        int(np.clip(n / _OBJECTS_PER_AVERAGED, _MIN_AVERAGED, _MAX_AVERAGED)) + 1, n
-    )
+    n_neighbors = np.clip(n / _OBJECTS_PER_AVERAGED, _MIN_AVERAGED, _MAX_AVERAGED)
+    k = min(int(n_neighbors) + 1, n)
     nearest = np.argpartition(D, k - 1, axis=1)[:, :k]
-    entries = (np.full(n * k, 1 / k), nearest.ravel(), np.arange(n + 1) * k)
-    average = sparse.csr_matrix(entries, shape=(n, n))
-    squares = average @ (average @ np.square(D, dtype=float)).T
+    weights = np.full(n * k, 1 / k)
+    starts = np.arange(n + 1) * k
+    average = sparse.csr_matrix((weights, nearest.ravel(), starts), shape=(n, n))
+    squares = average @ np.square(D, dtype=float)
+    squares = average @ squares.T
     within = np.diagonal(squares) / 2
-    return np.sqrt(np.maximum((squares + squares.T) / 2 - within - within[:, None], 0))
+    squares = (squares + squares.T) / 2 - within - within[:, None]
+    return np.sqrt(np.maximum(squares, 0))
 
 
 @dataclass(frozen=True)
@@ -146,29 +146,28 @@ class PathMetric:
         """Draw the landmarks, and compute their path distances."""
         X = np.unique(X, axis=0)
         if len(X) > _MAX_LANDMARKS:
-            X = X[
-                np.random.default_rng(0).choice(len(X), _MAX_LANDMARKS, replace=False)
-            ]
+            rng = np.random.default_rng(0)
+            X = X[rng.choice(len(X), _MAX_LANDMARKS, replace=False)]
+        paths = np.zeros((1, 1))
         if len(X) > 1:
-            paths = DensityTree.from_dissimilarities(cdist(X, X)).path_distances()
-        else:
-            paths = np.zeros((1, 1))
+            tree = DensityTree.from_dissimilarities(cdist(X, X))
+            paths = tree.path_distances()
         return cls(X, paths.astype(X.dtype))
 
     def block(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         """Return the path distances between all objects A and all objects B."""
         a, first = self._attach(A)
         b, second = self._attach(B)
-        steps = np.maximum(
-            self.between[np.ix_(a, b)], np.maximum(first[:, None], second)
-        )
+        ends = np.maximum(first[:, None], second)
+        steps = np.maximum(self.between[np.ix_(a, b)], ends)
         return np.minimum(steps, cdist(A, B))
 
     def pairs(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         """Return the path distances between each object of A and the corresponding object of B."""
         a, first = self._attach(A)
         b, second = self._attach(B)
-        steps = np.maximum(self.between[a, b], np.maximum(first, second))
+        ends = np.maximum(first, second)
+        steps = np.maximum(self.between[a, b], ends)
         return np.minimum(steps, np.linalg.norm(A - B, axis=1))
 
     def _attach(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -176,4 +175,5 @@ class PathMetric:
         from sklearn.metrics import pairwise_distances_argmin  # slow to import
 
         nearest = pairwise_distances_argmin(X, self.landmarks)
-        return nearest, np.linalg.norm(X - self.landmarks[nearest], axis=1)
+        gaps = X - self.landmarks[nearest]
+        return nearest, np.linalg.norm(gaps, axis=1)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dempster._arrays import divide
 from dempster._validation import is_missing
 from dempster.cluster.explanation import ClusterEvidence
 from dempster.explain.inputs import Cells, ObjectTable
@@ -26,10 +27,10 @@ def find_members(partition: CredalPartition, cluster: int, itself: int) -> np.nd
     The object at the position ``itself`` is omitted unless the cluster has no other object.
     """
     certain = partition.lower(partition.frame[cluster])
-    possible = np.flatnonzero(
-        (partition.labels == cluster) & (partition.contour[:, cluster] > 0)
-    )
-    for members in (certain, possible):
+    is_most_plausible = partition.labels == cluster
+    is_possible = partition.contour[:, cluster] > 0
+    plausible = np.flatnonzero(is_most_plausible & is_possible)
+    for members in (certain, plausible):
         others = members[members != itself]
         if len(others):
             return others
@@ -47,13 +48,15 @@ def squared_differences(
     """
     squares = np.full((len(positions), len(cells)), np.nan)
     for d, cell in enumerate(cells):
+        value = cell[0]
         others = table.columns[d][positions]
         if table.is_number[d]:
             if table.deviations[d] > 0:
-                squares[:, d] = ((others - cell[0]) / table.deviations[d]) ** 2
-        elif not is_missing(cell[0]):
+                differences = (others - value) / table.deviations[d]
+                squares[:, d] = differences**2
+        elif not is_missing(value):
             is_present = [not is_missing(other) for other in others]
-            squares[is_present, d] = others[is_present] != cell[0]
+            squares[is_present, d] = others[is_present] != value
     return squares
 
 
@@ -71,16 +74,19 @@ def evidence_from_members(
         if len(members) == 0:
             continue
         for d, cell in enumerate(cells):
+            value = cell[0]
             present = table.present(d, members)
-            if len(present) == 0 or is_missing(cell[0]):
+            if len(present) == 0 or is_missing(value):
                 continue
             if not table.is_number[d]:
-                parts[d, k] = -float(np.mean([other != cell[0] for other in present]))
+                parts[d, k] = -np.mean([other != value for other in present])
             elif table.deviations[d] > 0:
-                parts[d, k] = -(((cell[0] - present.mean()) / table.deviations[d]) ** 2)
+                difference = (value - present.mean()) / table.deviations[d]
+                parts[d, k] = -(difference**2)
         total[k] = parts[:, k].sum()
     quantity = "minus the squared standardized distance to the mean of its members"
-    return replace(ClusterEvidence.from_attributes(quantity, parts), total=total)
+    evidence = ClusterEvidence.from_attributes(quantity, parts)
+    return replace(evidence, total=total)
 
 
 def evidence_from_dissimilarities(
@@ -94,7 +100,7 @@ def evidence_from_dissimilarities(
         members = members[~np.isnan(row[members])]
         if len(members):
             weights[members, k] = 1 / len(members)
-            total[k] = -float(row[members].mean())
+            total[k] = -row[members].mean()
     used = np.flatnonzero(weights.any(axis=1))
     quantity = "minus the mean dissimilarity to its members"
     return ClusterEvidence(quantity, total, None, used, weights[used], row[used])
@@ -137,13 +143,16 @@ def evidence_along_path(
     (n_objects, n_attributes).
     """
     p = len(point)
-    move = np.nan_to_num(point - middle, nan=0.0)
-    corners = middle + np.linspace(0, 1, N_PATH_STEPS + 1)[:, None] * move
-    values = plausibilities(corners)
-    total = np.zeros((p, values.shape[1]))
+    move = np.nan_to_num(point - middle)
     moving = np.flatnonzero(move)
-    n_moving = max(len(moving), 1)
-    size = max(1, MAX_PATH_CELLS // max(1, 2 * p * n_moving))
+    shares = np.linspace(0, 1, N_PATH_STEPS + 1)
+    corners = middle + shares[:, None] * move
+    values = plausibilities(corners)
+    baseline = values[0].astype(float)
+    total = np.zeros((p, len(baseline)))
+    if len(moving) == 0:
+        return ClusterEvidence.from_attributes("plausibility", total, baseline)
+    size = max(1, MAX_PATH_CELLS // (2 * p * len(moving)))
     for start in range(0, N_PATH_STEPS, size):
         stop = min(start + size, N_PATH_STEPS)
         before = corners[start:stop]
@@ -160,17 +169,15 @@ def evidence_along_path(
         gains = moved_first - values[start:stop, None]
         losses = values[start + 1 : stop + 1, None] - moved_last
         steps = np.diff(values[start : stop + 1], axis=0)
-        total[moving] += _make_additive((gains + losses) / 2, steps).sum(axis=0)
-    return ClusterEvidence.from_attributes(
-        "plausibility", total, values[0].astype(float)
-    )
+        parts = _make_additive((gains + losses) / 2, steps)
+        total[moving] += parts.sum(axis=0)
+    return ClusterEvidence.from_attributes("plausibility", total, baseline)
 
 
 def _make_additive(parts: np.ndarray, totals: np.ndarray) -> np.ndarray:
     """Correct ``parts``, in proportion to their sizes, so that they sum to ``totals`` (axis 1)."""
-    if parts.shape[1] == 0:
-        return parts
-    size = np.abs(parts)
-    sums = size.sum(axis=1, keepdims=True)
-    shares = np.where(sums > 0, size / np.where(sums > 0, sums, 1), 1 / parts.shape[1])
-    return parts + shares * (totals - parts.sum(axis=1))[:, None]
+    sizes = np.abs(parts)
+    sums = sizes.sum(axis=1, keepdims=True)
+    shares = divide(sizes, sums, 1 / parts.shape[1])
+    missing = totals - parts.sum(axis=1)
+    return parts + shares * missing[:, None]

@@ -10,6 +10,7 @@ import numpy as np
 from dempster._arrays import is_network
 from dempster._errors import InvalidParameterError
 from dempster.belief import FocalSets
+from dempster.classify._weights import LOG_ZERO
 from dempster.classify.eknn import EKNNClassifier
 from dempster.classify.evidence import EvidenceFromClassifier
 from dempster.classify.neural_network import EvidentialNeuralNetworkClassifier
@@ -40,7 +41,8 @@ def masses_of_classes(estimator: EKNNClassifier, nearest: Value, which: Value) -
     logs = (1 - supports).log().reshape(0, estimator.n_neighbors_, 1)
     weights = -(logs * is_class).sum().reshape(0, n_classes)
     top = weights.max()
-    masses = concatenate((1 - (-weights).exp()) * (weights - top).exp(), (-top).exp())
+    singles = (1 - (-weights).exp()) * (weights - top).exp()
+    masses = concatenate(singles, (-top).exp())
     return masses / masses.sum()
 
 
@@ -49,16 +51,18 @@ def masses_of_labels(estimator: EKNNClassifier, nearest: Value, which: Value) ->
     labels: Any = estimator._soft
     rate = float(estimator.gamma_[0]) ** 2
     supports = estimator._reliability * (nearest.double() * -rate).exp()
+    supports = supports.reshape(0, estimator.n_neighbors_, 1)
     missing = take(labels.missing, which, np.float64)
-    commonalities = 1 - supports.reshape(0, estimator.n_neighbors_, 1) * missing
-    logs = commonalities.log().sum().reshape(0, len(labels.family))
-    masses = ((logs - logs.max()).exp() @ np.linalg.inv(labels._supersets).T).relu()
+    logs = (1 - supports * missing).log().sum().reshape(0, len(labels.family))
+    commonalities = (logs - logs.max()).exp()
+    masses = (commonalities @ np.linalg.inv(labels._supersets).T).relu()
     return (masses / masses.sum()).astype(nearest.dtype)
 
 
 def responses(rows: Value, prototypes: np.ndarray, gamma: np.ndarray) -> Value:
     """Return the activations exp(-gamma_i^2 d_i^2 / 2) of r prototypes, shape (n, r)."""
-    return (squares_of(rows, prototypes) * (-0.5 * np.square(gamma))).exp()
+    rates = -0.5 * np.square(gamma)
+    return (squares_of(rows, prototypes) * rates).exp()
 
 
 def network_masses(estimator: EvidentialNeuralNetworkClassifier, X: Value) -> Value:
@@ -72,18 +76,15 @@ def network_masses(estimator: EvidentialNeuralNetworkClassifier, X: Value) -> Va
     r, n_classes = u.shape
     rows = center_rows(X, estimator._centre, estimator._unit)
     support = responses(rows, prototypes, gamma) * alpha
-    logs_of_A = (
-        (1 - support.reshape(0, r, 1) * (1 - u)).log().sum().reshape(0, n_classes)
-    )
+    others = support.reshape(0, r, 1) * (1 - u)
+    logs_of_A = (1 - others).log().sum().reshape(0, n_classes)
     log_of_B = (1 - support).log().sum()
     # Divide the products by the largest one to avoid underflow; the masses are ratios.
     top = logs_of_A.max()
     A = (logs_of_A - top).exp()
     B = (log_of_B - top).exp()
-    return concatenate((A - B).relu(), B) / (A.sum() - (n_classes - 1) * B)
-
-
-_LOG_ZERO = -1e300  # finite substitute for log(0), whose product with zero is zero
+    total = A.sum() - (n_classes - 1) * B
+    return concatenate((A - B).relu(), B) / total
 
 
 def evidence_masses(
@@ -95,14 +96,14 @@ def evidence_masses(
     """
     J, n_classes = slopes.shape
     weights = features.double().reshape(0, J, 1) * slopes + offsets
-    support, opposition = (
-        part.relu().sum().reshape(0, n_classes) for part in (weights, -weights)
-    )
+    support = weights.relu().sum().reshape(0, n_classes)
+    opposition = (-weights).relu().sum().reshape(0, n_classes)
     masses = _log_masses(support, opposition, family).exp()
     if len(family) < 2**n_classes - 1:
-        single = np.arange(len(family)) != family.omega_index
-        masses = masses * single.astype(float)
-        masses = masses + (1 - masses.sum()).relu() * (~single).astype(float)
+        is_frame = np.arange(len(family)) == family.omega_index
+        masses = masses * ~is_frame
+        rest = (1 - masses.sum()).relu()
+        masses = masses + rest * is_frame
     return (masses / masses.sum()).astype(features.dtype)
 
 
@@ -111,27 +112,27 @@ def _log_masses(support: Value, opposition: Value, family: FocalSets) -> Value:
 
     See `WeightsOfEvidence._log_masses` in `dempster.classify`.
     """
-    inside = family.membership.astype(float)
+    inside = family.membership.T
     against = _log_complement(opposition)
     every = support.sum()
-    logs = against @ (1 - inside).T - opposition @ inside.T - every
+    logs = against @ ~inside - opposition @ inside - every
     single = _log_complement(support) - (every - support) - opposition
     # See `WeightsOfEvidence._log_agreement`.
     terms = concatenate(against.cumsum(exclusive=True) - opposition - every, single)
     largest = terms.max()
     agreement = largest + (terms - largest).exp().sum().log()
-    columns = np.zeros((inside.shape[1], len(family)))
-    columns[np.arange(inside.shape[1]), family.singleton_index] = 1
-    own = single @ columns + _LOG_ZERO * (1 - columns.sum(axis=0))
+    is_own = np.arange(len(family)) == family.singleton_index[:, None]
+    own = single @ is_own + LOG_ZERO * ~is_own.any(axis=0)
     top = maximum(logs, own)
-    both = top + ((logs - top).exp() + (own - top).exp()).log()
-    return maximum(both, _LOG_ZERO) - agreement
+    both = (logs - top).exp() + (own - top).exp()
+    return maximum(top + both.log(), LOG_ZERO) - agreement
 
 
 def _log_complement(weights: Value) -> Value:
     """Return log(1 - exp(-w)) for weights w >= 0, computed by a power series if w is small."""
-    small = weights * (1 - weights * (0.5 - weights / 6.0))
-    return maximum(where(weights < 1e-5, small, 1 - (-weights).exp()).log(), _LOG_ZERO)
+    series = weights * (1 - weights * (0.5 - weights / 6.0))
+    complement = where(weights < 1e-5, series, 1 - (-weights).exp())
+    return maximum(complement.log(), LOG_ZERO)
 
 
 def _export_neighbors(estimator: EKNNClassifier, X: Value) -> Value:
@@ -139,27 +140,24 @@ def _export_neighbors(estimator: EKNNClassifier, X: Value) -> Value:
         squares = X * X
     elif minkowski_power(estimator.metric) == 2:
         search = estimator._search
-        is_tree = isinstance(search, PointTree)
-        squares = squared_distances(
-            X, search.points if is_tree else vars(search)["_fit_X"]
-        )
+        points = search.points if isinstance(search, PointTree) else search._fit_X
+        squares = squared_distances(X, points)
     else:
-        raise InvalidParameterError(
-            "metric", "'euclidean' or 'precomputed' to export", estimator.metric
-        )
-    combine = masses_of_classes if estimator._soft is None else masses_of_labels
-    return combine(estimator, *squares.smallest(estimator.n_neighbors_))
+        expected = "'euclidean' or 'precomputed' to export"
+        raise InvalidParameterError("metric", expected, estimator.metric)
+    nearest, which = squares.smallest(estimator.n_neighbors_)
+    if estimator._soft is None:
+        return masses_of_classes(estimator, nearest, which)
+    return masses_of_labels(estimator, nearest, which)
 
 
 def _export_radial_basis(estimator: EvidentialRBFClassifier, X: Value) -> Value:
-    features = responses(
-        center_rows(X, estimator._centre, estimator._unit), *estimator._network
-    )
+    rows = center_rows(X, estimator._centre, estimator._unit)
+    features = responses(rows, *estimator._network)
     weights = estimator.prototype_weights_
     slopes = weights - weights.mean(axis=1, keepdims=True)
-    return evidence_masses(
-        features, slopes, np.zeros_like(slopes), estimator.focal_sets_
-    )
+    offsets = np.zeros_like(slopes)
+    return evidence_masses(features, slopes, offsets, estimator.focal_sets_)
 
 
 def _export_evidence(estimator: EvidenceFromClassifier, X: Value) -> Value:
@@ -176,11 +174,11 @@ def _features(estimator: Any, X: Value) -> Value:
     if is_network(estimator):
         return network_features(estimator, X, X.graph.shape)
     if hasattr(estimator, "steps"):
-        return _features(estimator[-1], apply_steps(estimator.steps[:-1], X))
+        inputs = apply_steps(estimator.steps[:-1], X)
+        return _features(estimator[-1], inputs)
     if hasattr(estimator, "coefs_"):
-        for weights, biases in zip(
-            estimator.coefs_[:-1], estimator.intercepts_[:-1], strict=True
-        ):
+        *hidden, _ = zip(estimator.coefs_, estimator.intercepts_, strict=True)
+        for weights, biases in hidden:
             X = activate(estimator.activation, X @ weights + biases)
     return X
 

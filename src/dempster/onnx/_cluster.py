@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dempster._arrays import Array, is_sparse, to_host
+from dempster._arrays import decompress, to_host
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster.cluster._expressions import (
     cluster_contour,
@@ -25,11 +25,10 @@ from dempster.cluster.credal import CredalClustering
 from dempster.cluster.ecm import ECM, PrototypeModel
 from dempster.cluster.egmm import EGMM, EvidentialMixture
 from dempster.cluster.evclus._model import DoubtModel
-from dempster.cluster.evclus._network import FeedForward, MassLayer
+from dempster.cluster.evclus._network import FeedForward
 from dempster.cluster.evclus.evclus import EVCLUS
 from dempster.cluster.evclus.nnevclus import NNEVCLUS
 from dempster.cluster.soft import FuzzyCMeans, NoiseClustering
-from dempster.dissimilarity.sources import References
 from dempster.dissimilarity.transform import decay
 from dempster.onnx.graph import (
     GraphOperations,
@@ -69,18 +68,21 @@ def matched_masses(squares: Value, model: Any) -> Value:
 def simplex_minimisers(H: np.ndarray, linear: Value) -> Value:
     """Minimize x'Hx / 2 + g'x over the unit simplex for each row g (active set method)."""
     f = len(H)
-    largest = max(float(np.diag(H).max()), np.finfo(float).tiny)
-    H = H + _RIDGE * np.eye(f) * largest
+    unit = np.eye(f)
+    largest = max(np.diag(H).max(), np.finfo(float).tiny)
+    H = H + _RIDGE * unit * largest
     vertex = (linear + np.diag(H) / 2).argmin()  # starting point
     corners, changes = _tableaus(H)
-    right = concatenate(-linear, linear.columns([0]) * 0 + 1).reshape(0, f + 1, 1)
-    last_column = take(changes, vertex, np.float64) @ right
-    tableau = concatenate(take(corners, vertex, np.float64), last_column, axis=2)
-    point = take(np.eye(f), vertex, np.float64)
+    ones = linear.columns([0]) * 0 + 1
+    right = concatenate(-linear, ones).reshape(0, f + 1, 1)
+    last_column = take(changes, vertex) @ right
+    tableau = concatenate(take(corners, vertex), last_column, axis=2)
+    point = take(unit, vertex)
     size = linear.abs().max() + np.abs(H).max()
 
     def step(tableau: Value, point: Value, passive: Value) -> tuple[Value, ...]:
-        last = tableau.columns([f + 1], axis=2).reshape(0, f + 1).columns(np.arange(f))
+        last = tableau.columns([f + 1], axis=2).reshape(0, f + 1)
+        last = last.columns(np.arange(f))
         best = last * passive
         # Move to the minimizer over the current face, or to the point where the first variable
         # becomes zero. This variable is then fixed at zero.
@@ -91,14 +93,12 @@ def simplex_minimisers(H: np.ndarray, linear: Value) -> Value:
         decrease = where(passive > 0.5, -_FAR, last)
         moves = cut | (decrease.max() > _ENTER * size)
         which = where(cut.reshape(-1), limit.argmin(), decrease.argmax())
-        passive = where(
-            moves, (passive - take(np.eye(f), which, np.float64)).abs(), passive
-        )
-        tableau = where(
-            moves.reshape(0, 1, 1), _exchange(tableau, which, f + 1), tableau
-        )
-        continues = moves.astype(np.int64).sum(axis=0).reshape() > 0
-        return continues, tableau, point, passive
+        switched = (passive - take(unit, which)).abs()
+        passive = where(moves, switched, passive)
+        exchanged = _exchange(tableau, which, f + 1)
+        tableau = where(moves.reshape(0, 1, 1), exchanged, tableau)
+        n_moves = moves.astype(np.int64).sum(axis=0).reshape()
+        return n_moves > 0, tableau, point, passive
 
     _, point, _ = linear.graph.loop(step, (tableau, point, point), 20 * f + 20)
     return point / point.sum()
@@ -106,13 +106,14 @@ def simplex_minimisers(H: np.ndarray, linear: Value) -> Value:
 
 def _exchange(tableau: Value, which: Value, m: int) -> Value:
     """Return the tableaus, shape (n, m, m + 1), after a pivot step for variable which[i]."""
-    unit = take(np.eye(m, m + 1), which, np.float64)
+    unit = take(np.eye(m, m + 1), which)
     across = unit.reshape(0, 1, m + 1)
     down = unit.columns(np.arange(m)).reshape(0, m, 1)
     column = tableau @ unit.reshape(0, m + 1, 1)
     row = down.reshape(0, 1, m) @ tableau
     pivot = (column * down).sum()
-    return tableau - (column - down) * ((row + across) / pivot)
+    scaled = (row + across) / pivot
+    return tableau - (column - down) * scaled
 
 
 def _tableaus(H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -126,11 +127,13 @@ def _tableaus(H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         P = np.array([k, f])
         N = np.delete(np.arange(f), k)
         inverse = np.linalg.inv(K[np.ix_(P, P)])
+        across = K[np.ix_(P, N)]
+        down = K[np.ix_(N, P)]
         T = corners[k]
         T[np.ix_(P, P)] = inverse
-        T[np.ix_(P, N)] = inverse @ K[np.ix_(P, N)]
-        T[np.ix_(N, P)] = -K[np.ix_(N, P)] @ inverse
-        T[np.ix_(N, N)] = K[np.ix_(N, N)] - K[np.ix_(N, P)] @ inverse @ K[np.ix_(P, N)]
+        T[np.ix_(P, N)] = inverse @ across
+        T[np.ix_(N, P)] = -down @ inverse
+        T[np.ix_(N, N)] = K[np.ix_(N, N)] - down @ inverse @ across
         changes[k] = np.eye(f + 1)
         changes[k][:, P] = T[:, P]
     return corners, changes
@@ -146,12 +149,7 @@ def prototype_masses(X: Value, model: PrototypeModel, n_features: int) -> Value:
     if metrics is None:
         costs = squared_distances(X, points)
     else:
-        g, p = points.shape
-        middle = points.mean(axis=0)
-        maps = np.linalg.cholesky(np.moveaxis(metrics, 2, 0))
-        gaps = center_rows(X, middle) @ np.moveaxis(maps, 0, 1).reshape(p, g * p)
-        gaps = gaps - np.einsum("jd,jde->je", points - middle, maps).ravel()
-        costs = (gaps * gaps).reshape(0, g, p).sum(axis=2).reshape(0, g)
+        costs = _adaptive_distances(X, points, metrics)
     if len(lifts):
         costs = costs + np.square(lifts).sum(axis=0)
     shares, empty, _ = mass_step(GraphOperations(X), costs, tuple(mass_arguments))
@@ -164,6 +162,17 @@ def prototype_masses(X: Value, model: PrototypeModel, n_features: int) -> Value:
     return (shares / total).columns(np.argsort(columns))
 
 
+def _adaptive_distances(X: Value, points: np.ndarray, metrics: np.ndarray) -> Value:
+    """Return the squared distances from n rows to g points, each with its metric."""
+    g, p = points.shape
+    middle = points.mean(axis=0)
+    maps = np.linalg.cholesky(np.moveaxis(metrics, 2, 0))
+    images = np.einsum("jd,jde->je", points - middle, maps).ravel()
+    gaps = center_rows(X, middle) @ np.moveaxis(maps, 0, 1).reshape(p, g * p)
+    gaps = gaps - images
+    return (gaps * gaps).reshape(0, g, p).sum(axis=2).reshape(0, g)
+
+
 def _export_prototypes(estimator: Any, X: Value) -> Value:
     return prototype_masses(X, estimator._model, estimator.n_features_in_)
 
@@ -173,7 +182,7 @@ def _export_linked_prototypes(estimator: CECM, X: Value) -> Value:
     masses = prototype_masses(X, model.prototypes, estimator.n_features_in_)
     if len(model.linked) == 0:
         return masses
-    points = _points(model.linked, X)
+    points = model.linked.source.objects.astype(X.dtype)
     squares = squared_distances(X, points)
     return approach_known_masses(
         masses, X, squares, points, model.linked_masses, model.radii
@@ -184,15 +193,15 @@ def mixture_masses(X: Value, model: EvidentialMixture) -> Value:
     """Return the masses of `EGMM` on f focal sets, shape (n, f)."""
     objects = X.double()  # The exponents may be too large for single precision.
     found = mixture_logs(GraphOperations(objects), objects, model.round_components())
+    logs = found.logs
+    if found.background is not None:
+        logs = concatenate(logs, found.background)
+    masses = logs.softmax().astype(X.dtype)
     empty = None
-    if found.background is None:
-        masses = found.logs.softmax().astype(X.dtype)
-    else:
-        everything = concatenate(found.logs, found.background).softmax()
-        everything = everything.astype(X.dtype)
+    if found.background is not None:
         n_components = len(model.weights)
-        masses = everything.columns(np.arange(n_components))
-        empty = everything.columns([n_components])
+        empty = masses.columns([n_components])
+        masses = masses.columns(np.arange(n_components))
     if model.doubtful is not None:
         return masses_from_plausibilities(
             GraphOperations(masses), masses, model.doubtful, empty
@@ -215,8 +224,10 @@ def reference_masses(X: Value, model: Any) -> Value:
         raise InvalidInputError(
             "EVCLUS can be exported only if its landmarks have no missing values"
         )
-    points = _points(model.references, X)
+    # In the precision of X, equal rows have distance 0.
+    points = source.objects.astype(X.dtype)
     if isinstance(model, DoubtModel):
+        radii = model.fit.radii
         squares = squared_distances(X, points)
         operations = GraphOperations(squares)
         around = model.surroundings
@@ -224,68 +235,61 @@ def reference_masses(X: Value, model: Any) -> Value:
         contour, outlying = cluster_contour(operations, squares, around, affinity)
         masses = masses_from_plausibilities(operations, contour, model.family, outlying)
     else:  # The quadratic program amplifies rounding errors of single precision.
+        radii = model.radii
         squares = squared_distances(X.double(), source.objects)
         masses = matched_masses(squares, model).astype(X.dtype)
-    radii = model.fit.radii if isinstance(model, DoubtModel) else model.radii
-    known: Array = model.reference_masses
-    if is_sparse(known):
-        known = known.toarray()
+    known = decompress(model.reference_masses)
     return approach_known_masses(masses, X, squares, points, known, radii)
-
-
-def _points(references: References, X: Value) -> np.ndarray:
-    """Return the reference objects in the precision of X, so that equal rows have distance 0."""
-    assert references.source is not None
-    return references.source.objects.astype(X.dtype)
 
 
 def _export_network(estimator: NNEVCLUS, X: Value) -> Value:
     model = estimator._model
     preparation = model.preparation
-    network = model.network
+    layer = model.network.layer
     exact = center_rows(X.double(), preparation.mean, preparation.scale)
-    scores, layer = _scores(network, exact.astype(X.dtype), preparation.mean.shape)
-    masses = scores.softmax()
+    inputs = exact.astype(X.dtype)
+    masses = _scores(model.network, inputs, preparation.mean.shape).softmax()
     if preparation.detector is not None:
-        from dempster.onnx.layers import decision_values
-
-        # Compute the decision values in double precision, because they are sums of terms with
-        # opposite signs.
-        rows = exact
-        if preparation.mean.ndim > 1:
-            rows = exact.reshape(0, preparation.mean.size)
-        decision = (
-            decision_values(preparation.detector, rows) / preparation.detector_scale
-        )
-        if isinstance(network, FeedForward):
-            coefficients = network.weights[-2:]
-        else:
-            coefficients = to_host(network.coefficients)
-        total = decision * coefficients[1] + coefficients[0]
-        # softplus, without overflow
-        eta = total.relu() + ((-total.abs()).exp() + 1).log()
+        eta = _outlier_degrees(model, exact)
         numerator = eta if layer.convention == "program" else 1
         share = (numerator / (eta + 1)).astype(X.dtype)
-        masses = (1 - share) * masses + share * np.eye(len(model.family))[layer.empty]
+        empty = np.eye(len(model.family))[layer.empty]
+        masses = (1 - share) * masses + share * empty
     return masses / masses.sum()
 
 
-def _scores(
-    network: Any, inputs: Value, shape: tuple[int, ...]
-) -> tuple[Value, MassLayer]:
-    """Return the scores of the focal sets, and the mass layer of the network."""
+def _outlier_degrees(model: Any, rows: Value) -> Value:
+    """Return the softplus of the scaled decision values of the detector, shape (n, 1).
+
+    ``rows`` are in double precision, because the values are sums of terms with opposite signs.
+    """
+    from dempster.onnx.layers import decision_values
+
+    preparation = model.preparation
+    if preparation.mean.ndim > 1:
+        rows = rows.reshape(0, preparation.mean.size)
+    decision = decision_values(preparation.detector, rows)
+    decision = decision / preparation.detector_scale
+    coefficients = to_host(model.network.coefficients)
+    total = decision * coefficients[1] + coefficients[0]
+    # This form of the softplus avoids overflow.
+    return total.relu() + ((-total.abs()).exp() + 1).log()
+
+
+def _scores(network: Any, inputs: Value, shape: tuple[int, ...]) -> Value:
+    """Return the scores of the focal sets."""
     if isinstance(network, FeedForward):
         *hidden, (last, last_biases) = network.matrices()
         for matrix, biases in hidden:
             inputs = (inputs @ matrix + biases).relu()
-        return inputs @ last + last_biases, network.layer
+        return inputs @ last + last_biases
     from dempster.onnx.layers import network_outputs
 
     outputs = network_outputs(network.body, inputs, shape)
     if network.matrix is None:
-        return outputs, network.layer
+        return outputs
     matrix = to_host(network.matrix)
-    return outputs @ matrix[:-1] + matrix[-1], network.layer
+    return outputs @ matrix[:-1] + matrix[-1]
 
 
 def _export_pool(estimator: CredalClustering, X: Value) -> Value:
@@ -296,22 +300,21 @@ def _export_pool(estimator: CredalClustering, X: Value) -> Value:
         return reference_masses(X, model)
     parts: list[Value] = []
     outlying: list[Value] = []
-    for one, weight, power, order in zip(
-        model.models, model.weights, model.powers, model.orders, strict=True
-    ):
+    columns = model.models, model.weights, model.powers, model.orders
+    for one, weight, power, order in zip(*columns, strict=True):
         if isinstance(one, EvidentialMixture):
             masses = mixture_masses(X, one)
         else:
             masses = reference_masses(X, one)
         if one.family.empty_index is not None:
             outlying.append(masses.columns([one.family.empty_index]))
-        plausibilities = masses @ one.family.membership[:, order].astype(float)
+        plausibilities = masses @ one.family.membership[:, order]
         largest = maximum(plausibilities.max(), np.finfo(np.float32).tiny)
-        parts.append((plausibilities / largest) ** power * weight)
+        relative = plausibilities / largest
+        parts.append(relative**power * weight)
     contour = reduce(add, parts)
-    return masses_from_plausibilities(
-        GraphOperations(X), contour, model.family, reduce(maximum, outlying)
-    )
+    empty = reduce(maximum, outlying)
+    return masses_from_plausibilities(GraphOperations(X), contour, model.family, empty)
 
 
 EXPORTED: Mapping[type, Callable[[Any, Value], Value]] = {

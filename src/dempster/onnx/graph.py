@@ -227,11 +227,13 @@ def concatenate(*values: Value, axis: int = 1) -> Value:
     return values[0].graph.node("Concat", *values, axis=axis)
 
 
-def take(table: np.ndarray, rows: Value, dtype: Any) -> Value:
-    """Return the rows of a constant table with the given row numbers."""
-    return rows.graph.node(
-        "Gather", rows.graph.constant(table, dtype), rows, dtype=np.dtype(dtype), axis=0
-    )
+def take(table: np.ndarray, rows: Value, dtype: Any = None) -> Value:
+    """Return the rows of a constant table with the given row numbers.
+
+    By default they have the type of the table.
+    """
+    constant = rows.graph.constant(table, dtype or table.dtype)
+    return rows.graph.node("Gather", constant, rows, axis=0)
 
 
 class GraphOperations:
@@ -270,10 +272,10 @@ class GraphOperations:
         return x.max(), x.argmax().reshape(-1, 1)
 
     def rows_of(self, table: np.ndarray, rows: Value) -> Value:
-        return take(table, rows.reshape(-1), table.dtype)
+        return take(table, rows.reshape(-1))
 
     def cells_of(self, table: np.ndarray, places: Value) -> Value:
-        return take(table, places, table.dtype)
+        return take(table, places)
 
     def column(self, x: Value, k: int) -> Value:
         return x.columns([k])

@@ -21,12 +21,12 @@ def merge_clusters(overlaps: np.ndarray) -> np.ndarray:
     from scipy.cluster.hierarchy import linkage  # slow to import
 
     size = np.sqrt(np.diagonal(overlaps))
-    scale = np.outer(size, size)
-    cosines = divide(overlaps, scale, 0)
-    first, second = np.triu_indices(len(overlaps), 1)
-    if len(first) == 0:
+    cosines = divide(overlaps, np.outer(size, size), 0)
+    pairs = np.triu_indices(len(overlaps), 1)
+    dissimilarities = np.clip(1 - cosines[pairs], 0, 1)
+    if len(dissimilarities) == 0:
         return np.empty((0, 4))
-    return linkage(np.clip(1 - cosines[first, second], 0, 1), "average")
+    return linkage(dissimilarities, "average")
 
 
 def select_numbers(tree: np.ndarray) -> list[int]:
@@ -37,16 +37,16 @@ def select_numbers(tree: np.ndarray) -> list[int]:
     """
     c = len(tree) + 1
     similarity = np.log(np.maximum(1 - tree[:, 2], MIN_SIMILARITY))
-    # The last merger before the layer with k clusters has the index c - k - 1.
-    decrease = -np.diff(similarity)
+    decreases = -np.diff(similarity)
     numbers = [c]
-    for place in np.argsort(-decrease, kind="stable"):
+    for place in np.argsort(-decreases, kind="stable"):
+        # The last merger before the layer with k clusters has the index c - k - 1.
         k = c - 1 - int(place)
-        if decrease[place] > _ROUNDING and all(
-            k >= 2 * other or 2 * k <= other for other in numbers
-        ):
+        differs = all(k >= 2 * other or 2 * k <= other for other in numbers)
+        if differs and decreases[place] > _ROUNDING:
             numbers.append(k)
-    return sorted(numbers[1 : 1 + _MAX_LAYERS], reverse=True)
+    layers = numbers[1 : 1 + _MAX_LAYERS]
+    return sorted(layers, reverse=True)
 
 
 def cut_tree(tree: np.ndarray, n_groups: int) -> np.ndarray:
@@ -55,10 +55,12 @@ def cut_tree(tree: np.ndarray, n_groups: int) -> np.ndarray:
     The groups are numbered in the order of their first clusters.
     """
     c = len(tree) + 1
-    parent = np.arange(2 * c - 1)
-    for step, (left, right) in enumerate(tree[: c - n_groups, :2].astype(int)):
-        parent[[left, right]] = c + step
-    for node in range(2 * c - 2, -1, -1):
+    nodes = np.arange(2 * c - 1)
+    parent = nodes.copy()
+    merged = tree[: c - n_groups, :2].astype(int)
+    parent[merged] = nodes[c : c + len(merged), None]
+    for node in nodes[::-1]:
         parent[node] = parent[parent[node]]
     _, first, group = np.unique(parent[:c], return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first))[group]
+    rank = np.argsort(np.argsort(first))
+    return rank[group]

@@ -92,28 +92,31 @@ class DendrogramDisplay(Display):
         """
         from matplotlib.collections import LineCollection
 
+        c = len(self.order)
+        labels = []
+        if c <= _MAX_NAMES:
+            labels = [self.names[k] for k in self.order]
         ax = self._open_axes(ax, (6.4, 4))
         self.lines_ = LineCollection(list(self.brackets), colors=INK, linewidths=1)
         ax.add_collection(self.lines_)
-        ax.set_xlim(-0.5, len(self.order) - 0.5)
+        ax.set_xlim(-0.5, c - 0.5)
         ax.set_yscale("log")
         ax.set_ylim(1, 0.7 * self.brackets[..., 1].min())
-        ax.set_xticks(np.arange(len(self.order)), [])
-        if len(self.order) <= _MAX_NAMES:
-            ax.set_xticklabels([self.names[k] for k in self.order], rotation=90)
+        ax.set_xticks(np.arange(c), labels, rotation=90)
         finish_axes(ax, "cluster", "similarity of merged clusters", title=title)
         return self
 
     def _compute_brackets(self) -> np.ndarray:
         c = len(self.order)
+        pairs = self.tree[:, :2].astype(int)
         place = np.empty(2 * c - 1)
         place[self.order] = np.arange(c)
-        similarity = np.ones(2 * c - 1)
-        similarity[c:] = np.maximum(1 - self.tree[:, 2], MIN_SIMILARITY)
-        brackets = np.empty((c - 1, 4, 2))
-        for step, pair in enumerate(self.tree[:, :2].astype(int)):
-            brackets[step, :, 0] = place[pair].repeat(2)
-            brackets[step, [0, 3], 1] = similarity[pair]
-            brackets[step, 1:3, 1] = similarity[c + step]
+        for step, pair in enumerate(pairs):
             place[c + step] = place[pair].mean()
+        top = np.maximum(1 - self.tree[:, 2], MIN_SIMILARITY)
+        similarity = np.append(np.ones(c), top)
+        brackets = np.empty((c - 1, 4, 2))
+        brackets[:, :, 0] = place[pairs].repeat(2, axis=1)
+        brackets[:, [0, 3], 1] = similarity[pairs]
+        brackets[:, 1:3, 1] = top[:, None]
         return brackets

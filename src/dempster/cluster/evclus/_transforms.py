@@ -28,10 +28,10 @@ class LinearTransform:
     offset: float = 0.0
 
     def __call__(self, d: np.ndarray) -> np.ndarray:
-        delta = np.clip((d - self.offset) / self.slope, _MIN_CONFLICT, _MAX_CONFLICT)
-        return np.where(
-            d > 0, np.sqrt(np.log1p(-delta) / np.log(1 - LARGE_CONFLICT)), 0.0
-        ).astype(d.dtype)
+        conflicts = (d - self.offset) / self.slope
+        delta = np.clip(conflicts, _MIN_CONFLICT, _MAX_CONFLICT)
+        converted = np.sqrt(np.log1p(-delta) / np.log(1 - LARGE_CONFLICT))
+        return np.where(d > 0, converted, 0.0).astype(d.dtype)
 
     def fit(
         self, d: np.ndarray, conflicts: np.ndarray
@@ -42,7 +42,8 @@ class LinearTransform:
         """
         columns = np.column_stack([conflicts, np.ones_like(conflicts)])
         slope, offset = np.linalg.lstsq(columns, d, rcond=None)[0]
-        error = float(np.sum((self.slope * conflicts + self.offset - d) ** 2))
+        residuals = self.slope * conflicts + self.offset - d
+        error = float(np.sum(residuals**2))
         return LinearTransform(float(slope), float(offset)), error
 
 
@@ -60,12 +61,13 @@ class RankTransform:
 
     @classmethod
     def from_matrix(cls, D: np.ndarray) -> Self:
-        values, counts = np.unique(D[np.triu_indices(len(D), 1)], return_counts=True)
-        return cls(values, np.concatenate([[0], np.cumsum(counts)]) / counts.sum())
+        dissimilarities = D[np.triu_indices(len(D), 1)]
+        values, counts = np.unique(dissimilarities, return_counts=True)
+        n_below = np.append(0, np.cumsum(counts))
+        return cls(values, n_below / n_below[-1])
 
     def __call__(self, d: np.ndarray) -> np.ndarray:
-        below, up_to = (
-            self.counts[np.searchsorted(self.values, d, side)]
-            for side in ("left", "right")
-        )
-        return np.where(d > 0, (below + up_to) / 2, 0.0).astype(d.dtype)
+        below = self.counts[np.searchsorted(self.values, d)]
+        up_to = self.counts[np.searchsorted(self.values, d, "right")]
+        ranks = (below + up_to) / 2
+        return np.where(d > 0, ranks, 0.0).astype(d.dtype)
