@@ -34,6 +34,7 @@ from dempster.cluster import (
 )
 from dempster.datasets import load_iris
 from dempster.explain import ObjectExplanation, doubt_scores, explain_object
+from dempster.explain._evidence import evidence_along_path
 from dempster.optimize.blocks import block_map
 from tests.cluster.contract import IMAGE, POINTS, SUBJECTS, categories
 
@@ -404,6 +405,13 @@ def test_nnevclus_integrated_gradients():
         np.testing.assert_allclose(
             why.parts[d], slope.mean(axis=0) * move[d], atol=5e-3
         )
+
+
+def test_object_at_the_midpoint_of_two_clusters():
+    point = np.array([1.0, 2.0])
+    evidence = evidence_along_path(lambda rows: rows / 4, point, point)
+    np.testing.assert_array_equal(evidence.parts, np.zeros((2, 2)))
+    np.testing.assert_array_equal(evidence.total, point / 4)
 
 
 def test_catecm_differing_categories():

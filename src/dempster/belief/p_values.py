@@ -43,14 +43,14 @@ def conformal_p_values(scores: ArrayLike, calibration_scores: ArrayLike) -> np.n
     >>> conformal_p_values([0.5, 9.0], [0.1, 0.4, 0.6, 1.3])
     array([0.6, 0.2])
     """
-    scores = rule.as_numbers(scores, "scores")
+    values = rule.as_numbers(scores, "scores")
     known = rule.as_numbers(calibration_scores, "calibration_scores")
     m = known.size
     if known.ndim != 1 or m == 0:
         must = f"have the shape (m,) with m > 0, got {known.shape}"
         raise InvalidParameterError("calibration_scores", must=must)
-    n_smaller = np.searchsorted(np.sort(known), scores)
-    return (m - n_smaller + 1) / (m + 1)
+    n_larger = m - np.searchsorted(np.sort(known), values)
+    return (n_larger + 1) / (m + 1)
 
 
 def upper_weights(
@@ -98,12 +98,14 @@ def benjamini_hochberg(p_values: ArrayLike, level: float = 0.1) -> np.ndarray:
     array([ True, False,  True, False])
     """
     p = rule.as_numbers(p_values, "p_values", 0, 1)
-    rule.check(level, "level", rule.real(0, 1, open_low=True, open_high=True))
+    inside = rule.real(0, 1, open_low=True, open_high=True)
+    rule.check(level, "level", inside)
     if p.ndim != 1:
         must = f"have the shape (n,), got {p.shape}"
         raise InvalidParameterError("p_values", must=must)
     ordered = np.sort(p)
-    bounds = level * np.arange(1, len(p) + 1) / len(p)
+    ranks = np.arange(1, len(p) + 1)
+    bounds = level * ranks / len(p)
     # The tolerance allows for rounding: 0.1 * 3 / 3 must not be below 0.1.
     is_below = ordered <= bounds * (1 + 1e-12)
     return p <= ordered[is_below].max(initial=-1.0)

@@ -89,8 +89,9 @@ class WeightsOfEvidence:
         """Logarithm of 1 - conflict, shape (n,)."""
         # Use 1 - prod_k (1 - a_k) = sum_k a_k prod_{l < k} (1 - a_l) with a_k = exp(-opposition_k).
         # The right-hand side avoids cancellation.
+        logs = _log_complement(-self.opposition[:, :-1])
         before = np.zeros_like(self.opposition)
-        before[:, 1:] = _log_complement(-self.opposition[:, :-1]).cumsum(axis=1)
+        before[:, 1:] = logs.cumsum(axis=1)
         common = before - self.opposition - self.support.sum(axis=1, keepdims=True)
         logs = np.hstack([common, self._log_single])
         return logsumexp(logs, axis=1)

@@ -120,12 +120,13 @@ class _Groups:
         surest = own.max(axis=1)
         component = must_link_components(constraints.must_link, n)
         order = np.lexsort((turn, entropy, nonspecificity, -surest, component))
+        # The most certain object of every component.
         _, first = np.unique(component[order], return_index=True)
         member = order[first]
         keys = turn[member], -entropy[member], -nonspecificity[member]
         member = member[np.lexsort(keys)]
-        group = np.empty(len(member), dtype=np.int64)
-        group[component[member]] = np.arange(len(member))
+        # Position of the group of each component.
+        group = np.argsort(component[member])
         cannot = group[component[constraints.cannot_link]]
         label = credal.labels[member]
         sure = own[member, label]
@@ -173,7 +174,8 @@ class _Groups:
         for k in np.flatnonzero(self.size):
             representative = np.full(n_groups, self.ranked[self.start[k]])
             pairs = np.column_stack([groups, representative])
-            possible[:, k] = ~np.isin(pair_codes(pairs, len(self)), self.apart)
+            codes = pair_codes(pairs, len(self))
+            possible[:, k] = ~np.isin(codes, self.apart)
         plausible = np.where(possible, self.plausible[:n_groups], 0)
         total = plausible.sum(axis=1, keepdims=True)
         plausible = divide(plausible, total, 0)
@@ -181,9 +183,11 @@ class _Groups:
         cluster = np.argsort(-ranking, axis=1, kind="stable")
         plausible = np.take_along_axis(plausible, cluster, axis=1)
         # probability that the answers for all more plausible clusters are "no"
-        needed = np.clip(1 - (np.cumsum(plausible, axis=1) - plausible), 0, 1)
+        previous = np.cumsum(plausible, axis=1) - plausible
+        needed = np.clip(1 - previous, 0, 1)
         group, turn = np.indices(cluster.shape)
-        needed[turn >= possible.sum(axis=1, keepdims=True) - 1] = 0
+        n_possible = possible.sum(axis=1, keepdims=True)
+        needed[turn >= n_possible - 1] = 0
         useful = needed * self.nonspecificity[:n_groups, None]
         useful_in_ties = needed * self.entropy[:n_groups, None]
         keys = group, turn, -useful_in_ties, -useful

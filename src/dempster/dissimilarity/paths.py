@@ -45,7 +45,8 @@ class DensityTree:
         D = _average_neighbors(D)
         k = min(_CORE_NEIGHBORS, len(D) - 1)
         cores = np.partition(D, k, axis=1)[:, k]
-        reach = np.maximum(D, np.maximum(cores[:, None], cores))
+        reach = np.maximum(cores[:, None], cores)
+        reach = np.maximum(D, reach)
         np.fill_diagonal(reach, 0)
         merges = linkage(squareform(reach, checks=False), "single")
         smallest = _MIN_CORE * np.median(cores) or np.finfo(float).tiny
@@ -67,13 +68,13 @@ class DensityTree:
         """
         n = len(self.cores)
         pairs = self.merges[:, :2].astype(int)
-        heights = np.log(np.maximum(self.merges[:, 2], self.cores.min()))
+        heights = np.maximum(self.merges[:, 2], self.cores.min())
         # sums of log(core distance) over the objects of each node
         logs = np.append(np.log(self.cores), np.empty(n - 1))
         for t, pair in enumerate(pairs):
             logs[n + t] = logs[pair].sum()
-        terms = self._sizes[pairs] * heights[:, None] - logs[pairs]
-        return terms.min(axis=1)
+        totals = self._sizes[pairs] * np.log(heights)[:, None]
+        return (totals - logs[pairs]).min(axis=1)
 
     @property
     def _sizes(self) -> np.ndarray:
@@ -100,8 +101,8 @@ class DensityTree:
         parents = nodes.copy()
         parents[pairs] = nodes[n:, None]
         # Undoing a merge separates the smaller part from the node, which keeps the larger part.
-        undone = np.argsort(-self.prominences, kind="stable")[: n_clusters - 1]
-        first, second = pairs[undone].T
+        order = np.argsort(-self.prominences, kind="stable")
+        first, second = pairs[order[: n_clusters - 1]].T
         smaller = np.where(sizes[first] >= sizes[second], second, first)
         parents[smaller] = smaller
         graph = sparse.coo_matrix((np.ones(len(nodes)), (nodes, parents)))

@@ -35,11 +35,13 @@ def masses_of_classes(estimator: EKNNClassifier, nearest: Value, which: Value) -
     """
     codes = estimator._codes
     n_classes = len(estimator.gamma_)
-    rates = take(np.square(estimator.gamma_)[codes], which, nearest.dtype)
+    squares = np.square(estimator.gamma_)
+    rates = take(squares[codes], which, nearest.dtype)
     supports = estimator._reliability * (-nearest * rates).exp()
     is_class = take(np.eye(n_classes)[codes], which, nearest.dtype)
-    logs = (1 - supports).log().reshape(0, estimator.n_neighbors_, 1)
-    weights = -(logs * is_class).sum().reshape(0, n_classes)
+    logs = (1 - supports).log()
+    logs = logs.reshape(0, estimator.n_neighbors_, 1) * is_class
+    weights = -logs.sum().reshape(0, n_classes)
     top = weights.max()
     singles = (1 - (-weights).exp()) * (weights - top).exp()
     masses = concatenate(singles, (-top).exp())
@@ -53,9 +55,11 @@ def masses_of_labels(estimator: EKNNClassifier, nearest: Value, which: Value) ->
     supports = estimator._reliability * (nearest.double() * -rate).exp()
     supports = supports.reshape(0, estimator.n_neighbors_, 1)
     missing = take(labels.missing, which, np.float64)
-    logs = (1 - supports * missing).log().sum().reshape(0, len(labels.family))
+    logs = (1 - supports * missing).log()
+    logs = logs.sum().reshape(0, len(labels.family))
     commonalities = (logs - logs.max()).exp()
-    masses = (commonalities @ np.linalg.inv(labels._supersets).T).relu()
+    inverse = np.linalg.inv(labels._supersets)
+    masses = (commonalities @ inverse.T).relu()
     return (masses / masses.sum()).astype(nearest.dtype)
 
 
@@ -77,7 +81,8 @@ def network_masses(estimator: EvidentialNeuralNetworkClassifier, X: Value) -> Va
     rows = center_rows(X, estimator._centre, estimator._unit)
     support = responses(rows, prototypes, gamma) * alpha
     others = support.reshape(0, r, 1) * (1 - u)
-    logs_of_A = (1 - others).log().sum().reshape(0, n_classes)
+    logs_of_A = (1 - others).log().sum()
+    logs_of_A = logs_of_A.reshape(0, n_classes)
     log_of_B = (1 - support).log().sum()
     # Divide the products by the largest one to avoid underflow; the masses are ratios.
     top = logs_of_A.max()
@@ -120,7 +125,8 @@ def _log_masses(support: Value, opposition: Value, family: FocalSets) -> Value:
     # See `WeightsOfEvidence._log_agreement`.
     terms = concatenate(against.cumsum(exclusive=True) - opposition - every, single)
     largest = terms.max()
-    agreement = largest + (terms - largest).exp().sum().log()
+    total = (terms - largest).exp().sum()
+    agreement = largest + total.log()
     is_own = np.arange(len(family)) == family.singleton_index[:, None]
     own = single @ is_own + LOG_ZERO * ~is_own.any(axis=0)
     top = maximum(logs, own)

@@ -44,7 +44,7 @@ from dempster.onnx.graph import (
 )
 from dempster.optimize.projection import linear_image, projection_hessian
 
-# relative size of the term added to the diagonal of the Hessian, which may be singular
+# added to the diagonal of the Hessian, which may be singular
 _RIDGE = 1e-12
 # a variable at zero is freed if its derivative, relative to the coefficients, is below -1e-9
 _ENTER = 1e-9
@@ -61,16 +61,18 @@ def matched_masses(squares: Value, model: Any) -> Value:
     H = projection_hessian(*references)
     delta = 1 - (squares * -decay(model.d0)).exp()
     linear = delta @ linear_image(*references)
-    scale = float(np.abs(H).max()) or 1.0
+    scale = np.abs(H).max() or 1.0
     return simplex_minimisers(H / scale, linear / scale)
 
 
 def simplex_minimisers(H: np.ndarray, linear: Value) -> Value:
-    """Minimize x'Hx / 2 + g'x over the unit simplex for each row g (active set method)."""
+    """Minimize x'Hx / 2 + g'x over the unit simplex for each row g (active set method).
+
+    The largest absolute value in H is one, or H is zero.
+    """
     f = len(H)
     unit = np.eye(f)
-    largest = max(np.diag(H).max(), np.finfo(float).tiny)
-    H = H + _RIDGE * unit * largest
+    H = H + _RIDGE * unit
     vertex = (linear + np.diag(H) / 2).argmin()  # starting point
     corners, changes = _tableaus(H)
     ones = linear.columns([0]) * 0 + 1
@@ -119,8 +121,7 @@ def _exchange(tableau: Value, which: Value, m: int) -> Value:
 def _tableaus(H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return for each vertex its tableau and the matrix that transforms its right-hand side."""
     f = len(H)
-    K = np.ones((f + 1, f + 1))
-    K[:f, :f] = H
+    K = np.pad(H, (0, 1), constant_values=1)
     K[f, f] = 0
     corners, changes = np.empty((2, f, f + 1, f + 1))
     for k in range(f):
@@ -168,9 +169,10 @@ def _adaptive_distances(X: Value, points: np.ndarray, metrics: np.ndarray) -> Va
     middle = points.mean(axis=0)
     maps = np.linalg.cholesky(np.moveaxis(metrics, 2, 0))
     images = np.einsum("jd,jde->je", points - middle, maps).ravel()
-    gaps = center_rows(X, middle) @ np.moveaxis(maps, 0, 1).reshape(p, g * p)
-    gaps = gaps - images
-    return (gaps * gaps).reshape(0, g, p).sum(axis=2).reshape(0, g)
+    matrix = np.moveaxis(maps, 0, 1).reshape(p, g * p)
+    gaps = center_rows(X, middle) @ matrix - images
+    squares = (gaps * gaps).reshape(0, g, p)
+    return squares.sum(axis=2).reshape(0, g)
 
 
 def _export_prototypes(estimator: Any, X: Value) -> Value:
@@ -273,7 +275,8 @@ def _outlier_degrees(model: Any, rows: Value) -> Value:
     coefficients = to_host(model.network.coefficients)
     total = decision * coefficients[1] + coefficients[0]
     # This form of the softplus avoids overflow.
-    return total.relu() + ((-total.abs()).exp() + 1).log()
+    power = (-total.abs()).exp()
+    return total.relu() + (power + 1).log()
 
 
 def _scores(network: Any, inputs: Value, shape: tuple[int, ...]) -> Value:

@@ -36,8 +36,8 @@ def select_numbers(tree: np.ndarray) -> list[int]:
     the number of all clusters, differ by a factor of two or more.
     """
     c = len(tree) + 1
-    similarity = np.log(np.maximum(1 - tree[:, 2], MIN_SIMILARITY))
-    decreases = -np.diff(similarity)
+    similarity = np.maximum(1 - tree[:, 2], MIN_SIMILARITY)
+    decreases = -np.diff(np.log(similarity))
     numbers = [c]
     for place in np.argsort(-decreases, kind="stable"):
         # The last merger before the layer with k clusters has the index c - k - 1.

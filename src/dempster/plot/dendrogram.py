@@ -109,8 +109,7 @@ class DendrogramDisplay(Display):
     def _compute_brackets(self) -> np.ndarray:
         c = len(self.order)
         pairs = self.tree[:, :2].astype(int)
-        place = np.empty(2 * c - 1)
-        place[self.order] = np.arange(c)
+        place = np.append(np.argsort(self.order), np.empty(c - 1))
         for step, pair in enumerate(pairs):
             place[c + step] = place[pair].mean()
         top = np.maximum(1 - self.tree[:, 2], MIN_SIMILARITY)

@@ -30,8 +30,8 @@ class LinearTransform:
     def __call__(self, d: np.ndarray) -> np.ndarray:
         conflicts = (d - self.offset) / self.slope
         delta = np.clip(conflicts, _MIN_CONFLICT, _MAX_CONFLICT)
-        converted = np.sqrt(np.log1p(-delta) / np.log(1 - LARGE_CONFLICT))
-        return np.where(d > 0, converted, 0.0).astype(d.dtype)
+        squares = np.log1p(-delta) / np.log(1 - LARGE_CONFLICT)
+        return np.where(d > 0, np.sqrt(squares), 0.0).astype(d.dtype)
 
     def fit(
         self, d: np.ndarray, conflicts: np.ndarray
