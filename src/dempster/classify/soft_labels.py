@@ -153,7 +153,7 @@ def _as_labels(y: Any) -> Any:
     if is_soft(y):
         return y
     with rule.validating_labels(y, "y"):
-        shape = np.shape(y)
+        shape = getattr(y, "shape", None) or np.asarray(y).shape
     if len(shape) != 2 or shape[1] < 2:
         return y
     probabilities = rule.as_reals(y, "y")

@@ -150,7 +150,7 @@ class Mixture(DensityMixin, DocumentedEstimator, BaseEstimator):
             first = rows[0]
             raise InvalidInputError(
                 f"model {first['model']!r} with {first['n_components']} components cannot be "
-                f"fitted: {first['problem']}; {self._advice}"
+                f"fitted to {total:g} objects: {first['problem']}; {self._advice}"
             )
         run = results[best["n_components"], best["model"]]
         self.bic_table_ = table

@@ -423,5 +423,5 @@ def test_invalid_labels_and_constraints(blobs):
             quick(3).fit(X, target)
     with pytest.raises(ValueError):
         quick(3).fit(X, constraints=Constraints(must_link=[(0, 500)]))
-    with pytest.raises(TypeError, match="Constraints object"):
+    with pytest.raises(TypeError, match="must be a Constraints"):
         quick(3).fit(X, constraints=[(0, 1)])
