@@ -291,7 +291,7 @@ def test_invalid_views(model, X):
 
 
 def test_invalid_objects_and_matrices(model):
-    for X in (WHOLE, np.stack([SHAPE, SHAPE])):
+    for X in (WHOLE, np.stack([SHAPE, SHAPE], axis=1)):
         with pytest.raises(InvalidInputError, match="^X must"):
             explain_object(model, X, 3)
     matrices = [cdist(table, table) for table in LIST]
