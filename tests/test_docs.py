@@ -12,8 +12,10 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 from tools.methods import describe_method
 
+from dempster import _validation as rule
 from dempster import cluster, persistence
 from dempster.apps import methods
+from dempster.apps.recipe import recipe
 from dempster.data import rows, sampling
 from dempster.persistence import schema
 from tests.apps import test_methods
@@ -60,6 +62,8 @@ def noise(tmp_path_factory):
             "noisecmeans",
             methods.MethodInfo.from_dict("noisecmeans", entry),
         )
+        names = rule.choice("auto", *methods.METHODS)
+        patch.setitem(recipe._RULES, "method", names)
         schema.schemas_by_name.cache_clear()
         yield module
     schema.schemas_by_name.cache_clear()
