@@ -111,7 +111,6 @@ INVALID = {
     "regularization, sparse": lambda: EvidentialRBFClassifier(
         3, regularization=sparse.eye(3)
     ).fit(X, CODES),
-    "sets, masked": lambda: PARTITION.belief(masked(np.eye(3, dtype=bool))),
     "rows, masked": lambda: Constraints([(0, 1)], n_objects=3)[masked([0, 1, 2])],
     "statistic": lambda: profile(PARTITION, X).to_frame(pd.NA),
     "second": lambda: profile(PARTITION, X).discriminating_features(0, pd.NA),
