@@ -142,8 +142,9 @@ def draw_centers(
         which, counts = np.unique(
             systematic_draw(weights, size, rng), return_counts=True
         )
-        X = X[which].astype(float)  # faster than single precision in k-means++
+        X = X[which]
         weights = counts.astype(float)
+    X = X.astype(float)  # faster than single precision
     return kmeans_plusplus(X, n_clusters, sample_weight=weights, random_state=rng)[0]
 
 
