@@ -146,6 +146,13 @@ def test_round_trips():
     assert cp.outliers.tolist() == [2]
 
 
+def test_labels_of_noise():
+    """False is not the label 0, and -1 may be written beside names."""
+    assert CredalPartition.from_hard([0, 1], noise=False).frame == (0, 1)
+    assert CredalPartition.from_hard([True, False], noise=False).frame == (True,)
+    assert CredalPartition.from_hard(["a", -1, "b"]).frame == ("a", "b")
+
+
 def test_noise_labels_become_outliers():
     cp = CredalPartition.from_hard([0, 1, -1, 1])
     assert cp.outliers.tolist() == [2]
@@ -157,6 +164,7 @@ def test_noise_labels_become_outliers():
     [
         (lambda: CredalPartition.from_hard([]), "at least one object"),
         (lambda: CredalPartition.from_hard([-1, -1]), "at least one object"),
+        (lambda: CredalPartition.from_hard(["1", 1]), "^labels .*'int' and 'str'"),
         (lambda: CredalPartition.from_hard([0.0, np.nan]), "NaN"),
         (lambda: CredalPartition.from_fuzzy([[0.9, 0.9]]), "from_contour"),
         (lambda: CredalPartition.from_fuzzy([[-0.1, 0.9]]), "of at least"),

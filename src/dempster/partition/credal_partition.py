@@ -632,9 +632,12 @@ def encode_labels(labels: Any, name: str, noise: Any) -> tuple[list, np.ndarray]
     The index is -1 for the label ``noise``, also if it is written as text.
     """
     values = validation.as_labels(labels, name)
+    if values.dtype.kind == "U" and len({*map(type, labels)}) > 1:
+        values = np.asarray(labels, dtype=object)  # with numbers, not their text
     validation.check(noise, "noise", validation.hashable)
     is_name = np.ones(len(values), dtype=bool)
-    if noise is not None:
+    # True is not 1, and False is not 0.
+    if noise is not None and isinstance(noise, bool) == (values.dtype.kind == "b"):
         is_name = ~((values == noise) | (values == str(noise)))
     codes = np.full(len(values), -1)
     with validation.validating_labels(labels, name):
