@@ -362,6 +362,7 @@ X3 = np.random.default_rng(0).normal(size=(20, 3))
     [
         ([], "^X .*2D array", {}),
         ({}, "^X must", {}),
+        ({1: X3, "1": X3}, "^X must contain .* different names", {}),
         ([X3, X3[:19]], "^X must .* 19", {}),
         (np.stack([X3, X3]), "^X .*dim 3", {}),
         ([X3, X3[None]], "'view 1' in X: .*dim", {}),

@@ -40,8 +40,6 @@ class ViewInput:
         ``views`` is the parameter of `WMVEC`.
         """
         split = split_views(X)
-        if split == ([], []):
-            raise InvalidParameterError("X", must="contain at least one table")
         if views is not None and split is not None:
             raise InvalidParameterError("views", "None if X is a list of tables", views)
         self.names, tables = split or (["X"], [X])

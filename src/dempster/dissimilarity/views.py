@@ -34,7 +34,11 @@ def split_views(X: TableLike) -> tuple[list[str], list[TableLike]] | None:
     """Return the names and the tables of the views, or None if X is a single table."""
     # The sparse DOK matrices of SciPy are also mappings.
     if isinstance(X, Mapping) and not hasattr(X, "shape"):
-        return [printable(name) for name in X], list(X.values())
+        names = [printable(name) for name in X]
+        if len(set(names)) < max(len(names), 1):
+            must = f"contain one or more tables with different names, got {names}"
+            raise InvalidParameterError("X", must=must)
+        return names, list(X.values())
     if isinstance(X, list | tuple) and any(map(_is_table, X)):
         return [f"view {v}" for v in range(len(X))], list(X)
     return None
@@ -77,8 +81,6 @@ class Views:
         if split is None:
             return None
         names, tables = split
-        if not tables:
-            raise InvalidParameterError("X", must="contain at least one table")
         for name, table in zip(names, tables, strict=True):
             try:
                 shape = np.shape(table)
