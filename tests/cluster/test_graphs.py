@@ -266,7 +266,7 @@ def test_kinds_of_graphs_agree():
         found = EKNNClus(random_state=0).fit(other).credal_partition_
         np.testing.assert_allclose(found.masses, masses, atol=1e-9)
         assert found.index is None
-    with pytest.raises(ValueError, match="X must be undirected; set symmetrize=True"):
+    with pytest.raises(ValueError, match="X must be undirected; use the mean"):
         EKNNClus().fit(directed)
     found = EKNNClus(random_state=0, symmetrize=True).fit(directed).credal_partition_
     np.testing.assert_allclose(found.masses, masses, atol=1e-9)
@@ -291,6 +291,8 @@ def weighted(weight):
         (weighted("heavy"), "numbers as the attribute 'weight'"),
         (sparse.csr_array(np.ones((3, 2))), r"square matrix .* if it is sparse"),
         (networkx.DiGraph([(0, 1), (1, 2)]), "undirected"),
+        (weighted(1j), "numbers as the attribute 'weight'"),
+        (sparse.csr_array(np.array([[0, 1j], [1j, 0]])), "real numbers"),
     ],
 )
 def test_invalid_graphs(graph, message):

@@ -286,7 +286,7 @@ def test_invalid_matrices(method):
     for matrix, match in (
         (-D, "Negative values"),
         (D[:, :5], "square matrix"),
-        (broken, "symmetrize=True"),
+        (broken, "be symmetric"),
         (D + np.eye(20), "zero diagonal"),
         (np.where(D > 2, np.nan, D), "NaN"),
     ):

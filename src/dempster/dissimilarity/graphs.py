@@ -16,8 +16,8 @@ from dempster._validation import validating
 from dempster.dissimilarity.sources import rounding
 
 _DIRECTED = (
-    "be undirected; set symmetrize=True to use the mean of the two directions, "
-    "or pass X.to_undirected()"
+    "be undirected; use the mean of the two directions, (X + X.T) / 2 for a matrix, "
+    "or X.to_undirected()"
 )
 
 
@@ -86,10 +86,7 @@ class GraphInput:
         if is_graph(X):
             edges = self._read_new_nodes(X)
         else:
-            with validating(X, "X"):
-                edges = sparse.csr_array(
-                    check_array(X, accept_sparse="csr", dtype=float, input_name="X")
-                )
+            edges = _read_matrix(X)
         if edges.shape[1] != len(self.names):
             must = f"have a column for each of the {len(self.names)} nodes of fit"
             raise InvalidParameterError("X", must=f"{must}, got {edges.shape[1]}")
@@ -125,18 +122,26 @@ def _node_names(X: Any) -> list[Hashable]:
     return names
 
 
+def _read_matrix(X: Any) -> sparse.csr_array:
+    with validating(X, "X"):
+        matrix = check_array(
+            X, accept_sparse="csr", dtype=float, copy=True, input_name="X"
+        )
+    return sparse.csr_array(matrix)
+
+
 def _read_edges(X: Any) -> sparse.csr_array:
     """Return the sums of the weights of the edges between all pairs of nodes."""
     if sparse.issparse(X):
-        adjacency = sparse.csr_array(X, dtype=float, copy=True)
+        adjacency = _read_matrix(X)
         adjacency.sum_duplicates()
         return adjacency
     try:
         if not hasattr(X, "vs"):
             import networkx  # not a dependency
 
-            if X.number_of_edges() == 0:
-                return sparse.csr_array((len(X), len(X)))
+            if not X:
+                return sparse.csr_array((0, 0))
             return sparse.csr_array(networkx.to_scipy_sparse_array(X, dtype=float))
         ends = np.array(X.get_edgelist(), dtype=np.int64).reshape(-1, 2)
         weights = X.es["weight"] if X.is_weighted() else np.ones(len(ends))

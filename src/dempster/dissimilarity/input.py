@@ -321,8 +321,9 @@ def check_metric(source: AttributeSource) -> None:
     smallest = rounding(source.dtype) * float(D.max())
     if np.abs(D - D.T).max() > smallest:
         raise InvalidParameterError("metric", "symmetric", source.metric)
-    if np.diagonal(D).max() > smallest:
-        must = f"return 0 for equal objects, got {np.diagonal(D).max():.6g}"
+    largest = np.diagonal(D).max()
+    if largest > smallest:
+        must = f"return 0 for equal objects, got {largest:.6g}"
         raise InvalidParameterError("metric", must=must)
 
 

@@ -30,7 +30,10 @@ def changed(i, j, value):
         (changed(2, 3, np.nan), "NaN"),
         (changed(2, 3, np.inf), "infinity"),
         (D[:, :5], r"square matrix.*precomputed.*\(30, 5\)"),
-        (changed(0, 1, D[0, 1] + 2.5), r"X must be symmetric.*symmetrize=True"),
+        (
+            changed(0, 1, D[0, 1] + 2.5),
+            r"X must be symmetric.*mean, \(X \+ X\.T\) / 2$",
+        ),
         (changed(4, 4, 1.0), "zero diagonal.*up to 1"),
         (np.zeros((30, 30)), "all dissimilarities are zero"),
         (sparse.csr_matrix(-D), "Negative values in data"),
