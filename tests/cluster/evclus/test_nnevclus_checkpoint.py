@@ -76,6 +76,29 @@ def test_interrupted_fit_continues(solver, network, tmp_path, monkeypatch):
         np.testing.assert_array_equal(resumed.history_, whole.history_)
 
 
+def test_random_layers_continue(tmp_path, monkeypatch):
+    torch = pytest.importorskip("torch")
+    linear = torch.nn.Linear(2, 10), torch.nn.Linear(10, 5)
+    network = torch.nn.Sequential(linear[0], torch.nn.Dropout(0.3), linear[1])
+    training = Training("mini-batch", batch_size=32)
+    settings = {"training": training, "init": "random", "network": network}
+    whole = quick(**settings).fit(X)
+    path = tmp_path / "fit.checkpoint"
+    write = _training.Checkpoint.save
+
+    def save_then_stop(*arguments):
+        write(*arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_training.Checkpoint, "save", save_then_stop)
+    with pytest.raises(KeyboardInterrupt):
+        quick(checkpoint=path, **settings).fit(X)
+    monkeypatch.setattr(_training.Checkpoint, "save", write)
+    resumed = quick(checkpoint=path, **settings).fit(X)
+    assert len(whole.history_) > 1
+    np.testing.assert_array_equal(resumed.history_, whole.history_)
+
+
 def test_finished_fit_is_not_repeated(tmp_path, monkeypatch):
     path = tmp_path / "fit.checkpoint"
     first = quick(checkpoint=path, n_init=2).fit(X)

@@ -293,6 +293,7 @@ class TorchSolver(MiniBatchSolver):
         parameters = list(self.network.parameters())
         device = parameters[0].device
         on_gpu = device.type == "cuda"
+        self.random: Any = torch.cuda if on_gpu else torch  # for random layers
         self.optimizer: torch.optim.Optimizer
         if name == "rmsprop":
             self.optimizer = torch.optim.RMSprop(
@@ -328,8 +329,11 @@ class TorchSolver(MiniBatchSolver):
     def get_state(self) -> dict[str, Any]:
         state = self.optimizer.state_dict()["state"]
         return {
-            str(number): {name: to_host(value) for name, value in values.items()}
-            for number, values in state.items()
+            "random": self.random.get_rng_state().numpy(),
+            "optimizer": {
+                str(number): {name: to_host(value) for name, value in values.items()}
+                for number, values in state.items()
+            },
         }
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -338,9 +342,10 @@ class TorchSolver(MiniBatchSolver):
             int(number): {
                 name: torch.as_tensor(value) for name, value in values.items()
             }
-            for number, values in state.items()
+            for number, values in state["optimizer"].items()
         }
         self.optimizer.load_state_dict(whole)
+        self.random.set_rng_state(torch.from_numpy(state["random"]))
 
 
 def fit_masses_in_batches(
