@@ -85,6 +85,8 @@ def test_rejection(model):
     assert integers.tolist() == [0, 1, -1, -1]
     assert integers.dtype.kind == "i"
     signs = Identity().fit(MASSES, [-1, 1, -1, 1])
+    with pytest.raises(ValueError, match="tolerance must be"):
+        signs.decide(MASSES, tolerance=7)
     with pytest.raises(InvalidInputError, match=r"^reject_label\b"):
         signs.decide(MASSES, reject=0.42)
     assert signs.decide(MASSES, reject=0.42, reject_label=0).tolist() == [-1, 1, 0, 0]

@@ -286,6 +286,7 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         framework. Knowledge-Based Systems.
         """
         validation.check_choice(rule, "rule", (*DECISION_RULES, CAUTIOUS))
+        validation.check(tolerance, "tolerance", validation.real(0.5, 1))
         validation.check(reject_label, "reject_label", validation.hashable)
         check_is_fitted(self, "classes_")
         names = self.classes_.tolist()
@@ -387,9 +388,7 @@ def _to_array(frame: Sequence[Hashable]) -> np.ndarray:
 def hard_targets(y: Any) -> Targets:
     """Validate class labels and return them as `Targets`."""
     with validation.validating_labels(y, "y"):
-        labels = column_or_1d(y, warn=True)
-    labels = validation.as_labels(labels, "y")
-    with validation.validating_labels(y, "y"):
+        labels = validation.as_labels(column_or_1d(y, warn=True), "y")
         check_classification_targets(labels)
         names, codes = np.unique(labels, return_inverse=True)
     return Targets(names, codes, None)
