@@ -158,11 +158,7 @@ def kind(*types: type, words: str | None = None) -> Rule:
 
 def _is_array(value: Any) -> bool:
     try:
-        return (
-            not isinstance(value, str)
-            and hasattr(value, "__len__")
-            and np.ndim(value) >= 1
-        )
+        return hasattr(value, "__len__") and np.ndim(value) >= 1
     except (
         Exception
     ):  # NumPy cannot convert some values, e.g. rows of different lengths.
@@ -859,18 +855,16 @@ def as_labels(labels: Any, name: str) -> np.ndarray:
     """Return labels of any type as an array of shape (n,); missing values raise an error."""
     with validating_labels(labels, name):
         values = np.asarray(labels)
+        different = set(values.ravel().tolist())  # Labels must be hashable.
     if values.ndim != 1:
         expected = f"one label for each object, shape (n,), got shape {values.shape}"
         raise InvalidParameterError(name, expected)
-    if any(map(is_missing, values.tolist())) or (
+    if any(map(is_missing, different)) or (
         values.dtype.kind == "f" and not np.isfinite(values).all()
     ):
         raise InvalidParameterError(
             name, must="contain labels without missing values, NaN or infinity"
         )
-    if values.dtype.kind == "O":
-        with validating_labels(labels, name):
-            set(values.tolist())  # raises an error if a label is not hashable
     return values
 
 
@@ -978,9 +972,7 @@ def match_names(names: Any, wanted: Any) -> np.ndarray | None:
     theirs = list(wanted)
     if ours == theirs:
         return None
-    if len(ours) == len(theirs) and all(
-        _is_same_name(*pair) for pair in zip(ours, theirs, strict=True)
-    ):
+    if len(ours) == len(theirs) and all(map(_is_same_name, ours, theirs)):
         return None
     where = {name: k for k, name in enumerate(ours)}
     missing = [name for name in theirs if name not in where]

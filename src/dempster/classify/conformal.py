@@ -15,6 +15,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from dempster import _validation as rule
+from dempster._arrays import divide
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._random import as_random_state
 from dempster._types import MaybeUnset, Seed
@@ -420,9 +421,7 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
                 )
                 totals[columns] += weights.sum()
         # If all weights are zero, nothing is known about the object.
-        return np.divide(
-            tails + own, totals + own, out=np.ones_like(tails), where=totals + own > 0
-        )
+        return divide(tails + own, totals + own, 1)
 
     def _compute_contour(self, X: Any) -> np.ndarray:
         """Return the plausibilities of the classes, shape (n, n_classes), see the notes."""

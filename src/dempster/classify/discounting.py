@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from dempster._arrays import divide
 from dempster._errors import InvalidParameterError
 from dempster._fitting import fit_transaction
 from dempster._site import DocumentedEstimator
@@ -138,9 +139,7 @@ class ContextualDiscounting(  # type: ignore[call-arg]
         numerator = rows @ (weights @ (opposition * is_wrong))
         denominator = rows @ (weights @ opposition**2)
         # The denominator is zero if the source never opposes a class of the context.
-        reliability = np.divide(
-            numerator, denominator, out=np.ones(len(rows)), where=denominator > 0
-        )
+        reliability = divide(numerator, denominator, 1)
         self.rates_ = 1 - np.clip(reliability, 0, 1)
         factor = np.ones(masses.n_clusters) - self.rates_ @ rows
         error = ((opposition * factor - is_wrong) ** 2).sum(axis=1)

@@ -230,7 +230,8 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
             for form in forms
         ):
             expected = (
-                "a classifier whose probabilities are the softmax of its linear scores"
+                "a classifier whose probabilities are the softmax of its linear scores, or a "
+                "network that returns the scores, their softmax or its logarithm"
             )
             raise InvalidParameterError("estimator", expected, type(self.estimator_))
 

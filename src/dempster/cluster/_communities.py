@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import entr, rel_entr
 
+from dempster._arrays import divide
 from dempster._errors import InvalidParameterError
 from dempster._types import ArrayLike
 from dempster._validation import as_labels, is_missing
@@ -369,9 +370,7 @@ class NestedMasses:
         """Masses of the three sets, shape (n, 3)."""
         first = self.support[:, :1]
         sums = first + self.support
-        plausible = np.divide(
-            2 * self.support, sums, out=np.zeros_like(sums), where=sums > 0
-        )
+        plausible = divide(2 * self.support, sums, 0)
         plausible[:, 0] = 1
         nested = plausible.copy()
         nested[:, :2] -= plausible[:, 1:]

@@ -52,7 +52,6 @@ _category_masses = kernel("""category_masses(
 _DELTA_SHARE = (
     0.9  # delta^2 for "auto", relative to the cost of a mismatch in all attributes
 )
-_ZERO = 1e-9  # cost up to which an object coincides with a prototype
 _TIE = 1e-12  # relative difference below which two sums of weights are equal
 
 

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
-from dempster._arrays import row_mean
+from dempster._arrays import divide, row_mean
 from dempster._random import as_random_state
 from dempster._types import Seed
 from dempster._validation import has_missing
@@ -631,7 +631,5 @@ def _silhouette(
     means[rows, labels] = np.inf
     b = means.min(axis=1)
     larger = np.maximum(a, b)
-    values = np.where(
-        alone | (larger <= 0), 0, (b - a) / np.where(larger > 0, larger, 1)
-    )
+    values = divide(np.where(alone, 0, b - a), larger, 0)
     return float(np.average(values, weights=weights))

@@ -67,7 +67,7 @@ def expand_pairs(
     must_link: np.ndarray, cannot_link: np.ndarray, near: Neighborhoods, k: int
 ) -> list[np.ndarray]:
     """Return the given and the added must-links, and the given and the added cannot-links."""
-    kinds = [[(i, j) for i, j in pairs.tolist()] for pairs in (must_link, cannot_link)]
+    kinds = [list(map(tuple, pairs.tolist())) for pairs in (must_link, cannot_link)]
     known = [set(pairs) for pairs in kinds]
     clashes = known[0] & known[1]
     for kind, pairs in enumerate(kinds):

@@ -341,14 +341,13 @@ def _encode_labels(data: np.ndarray, y: Any) -> Classes:
     with rule.validating_labels(y, "y"):
         labels = column_or_1d(y, warn=True)
         check_consistent_length(data, labels)
-    codes = encode_labels(labels, "y", UNLABELED)[1]
-    positions = np.flatnonzero(codes >= 0)
-    names = np.unique(labels[positions])
-    if len(names) < 2:
-        must = "contain at least two classes besides -1 (unlabeled)"
-        got = f"got {len(names)} in {len(positions)} labels"
-        raise InvalidParameterError("y", must=f"{must}, {got}")
-    with rule.validating_labels(y, "y"):
+        codes = encode_labels(labels, "y", UNLABELED)[1]
+        positions = np.flatnonzero(codes >= 0)
+        names = np.unique(labels[positions])
+        if len(names) < 2:
+            must = "contain at least two classes besides -1 (unlabeled)"
+            got = f"got {len(names)} in {len(positions)} labels"
+            raise InvalidParameterError("y", must=f"{must}, {got}")
         check_classification_targets(labels[positions])
     return Classes(positions, codes[positions], names)
 

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from dempster._arrays import divide
 from dempster._errors import InvalidInputError
 from dempster.cluster.evclus._fitted_pairs import (
     ALL_ZERO,
@@ -229,8 +230,8 @@ class ScaleSearch:
         members = np.zeros((size, int(labels.max()) + 1))
         members[np.arange(size), labels] = 1 if counts is None else counts
         total = members.sum(axis=0)
-        conflict = problem.delta[:, places] @ members / np.where(total > 0, total, 1)
-        self.landmark_labels = np.where(total > 0, conflict, np.inf).argmin(axis=1)
+        conflict = divide(problem.delta[:, places] @ members, total, np.inf)
+        self.landmark_labels = conflict.argmin(axis=1)
         self.landmark_labels[places] = labels
 
 
@@ -284,4 +285,4 @@ def _mean_within(
     sums = np.bincount(cluster, squares, minlength=n_clusters)
     counts = np.bincount(cluster, weight, minlength=n_clusters)
     overall = sums.sum() / max(counts.sum(), np.finfo(float).tiny)
-    return np.where(counts > 0, sums / np.where(counts > 0, counts, 1), overall) / 2
+    return divide(sums, counts, overall) / 2
