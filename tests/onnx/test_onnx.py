@@ -15,7 +15,7 @@ from sklearn.ensemble import IsolationForest
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import (
     MaxAbsScaler,
     MinMaxScaler,
@@ -616,6 +616,9 @@ def test_errors(tmp_path):
             match=f"ECM, .*EvidentialRBFClassifier, .*, got {type(other).__name__}",
         ):
             to_onnx(other)
+    for steps in ([], [("same", "passthrough")]):
+        with pytest.raises(TypeError, match="^estimator must be one of"):
+            to_onnx(Pipeline(steps))
     with pytest.raises(NotFittedError):
         to_onnx(ECM(2))
     with pytest.raises(NotFittedError):

@@ -136,13 +136,11 @@ def _exporter(model: Any) -> Callable[[Any, Value], Value]:
 def _attributes(model: Any) -> tuple[tuple[int, ...], list[str] | None]:
     """Return the shape of a row of X, and the names of the features or None."""
     if type(model) is Pipeline:
-        first = next(
-            step
-            for _, step in model.steps
-            if step is not None and step != "passthrough"
-        )
-        check_is_fitted(first)
-        return _attributes(first)
+        steps = [step for _, step in model.steps if step not in (None, "passthrough")]
+        if not steps:
+            _exporter(model)
+        check_is_fitted(steps[0])
+        return _attributes(steps[0])
     if _is_table_model(model):
         if model.preparation is None:
             return _attributes(model.estimator)
