@@ -402,6 +402,13 @@ def test_invalid_images(image, message):
         SECM(2).fit(image)
 
 
+def test_large_neighborhoods():
+    """The smoothing would take hours, or more memory than there is."""
+    with pytest.raises(ValueError, match="radius must be smaller"):
+        neighborhood((2000, 2000), 2000, "distance", None)
+    assert neighborhood((3, 3), 10**9, "uniform", None).shape == (5, 5)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -14,7 +14,7 @@ from dempster._arrays import row_mean, to_host
 from dempster._errors import InvalidParameterError
 from dempster._types import ArrayLike, MaybeUnset, Seed
 from dempster._validation import (
-    as_floats,
+    as_numbers,
     as_reals,
     check_scale,
     check_size,
@@ -36,6 +36,9 @@ from dempster.data import sampling
 from dempster.dissimilarity.sources import AttributeSource
 from dempster.optimize.blocks import Apply
 from dempster.partition import CredalPartition
+
+# maximum number, summed over all pixels (about ten seconds of smoothing)
+_MAX_NEIGHBORS = 10_000_000_000
 
 
 def as_pixels(
@@ -73,10 +76,12 @@ def neighborhood(
     """Return the weights of the neighbors, at most 2 radius + 1 per axis; zero at the center."""
     n_axes = len(shape)
     radius = min(int(radius), max(max(shape) - 1, 1))
+    if (2 * radius + 1) ** n_axes * int(np.prod(shape)) > _MAX_NEIGHBORS:
+        raise InvalidParameterError("radius", "smaller for so many pixels", radius)
     step = np.ones(n_axes)
     if spacing is not None:
-        step = as_floats(spacing, "spacing")
-    if step.shape != (n_axes,) or not (np.isfinite(step) & (step > 0)).all():
+        step = as_numbers(spacing, "spacing")
+    if step.shape != (n_axes,) or not (step > 0).all():
         expected = f"{n_axes} positive numbers, one per axis of the image"
         raise InvalidParameterError("spacing", expected, spacing)
     weights = np.ones((2 * radius + 1,) * n_axes)
