@@ -859,9 +859,7 @@ def as_labels(labels: Any, name: str) -> np.ndarray:
     if values.ndim != 1:
         expected = f"one label for each object, shape (n,), got shape {values.shape}"
         raise InvalidParameterError(name, expected)
-    if any(map(is_missing, different)) or (
-        values.dtype.kind == "f" and not np.isfinite(values).all()
-    ):
+    if any(map(is_missing, different)) or different & {np.inf, -np.inf}:
         raise InvalidParameterError(
             name, must="contain labels without missing values, NaN or infinity"
         )
@@ -909,7 +907,7 @@ def to_plain_columns(X: Any) -> Any:
             with_na[k] = _without_na(X.iloc[:, k].to_numpy())
         elif isinstance(kind, np.dtype) and not kind.isnative:
             changed[k] = kind.newbyteorder("=")
-    if not changed and not with_na:
+    if not (changed or with_na):
         return X
     check_memory(
         8 * len(X) * n_sparse,

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dempster._arrays import clip_to_range
+from dempster._arrays import clip_to_range, divide
 from dempster.cluster._medoid_starts import medoid_starts
 from dempster.cluster._search import Sample
 from dempster.data.sampling import order_along_line, sample_in_order
@@ -110,9 +110,7 @@ def estimate_within_variances(
         labels = squared_distances_to_points(rows, centers).argmin(axis=1)
         members = labels == np.arange(len(centers))[:, None]
         amount = members @ there
-        moved = (
-            members @ (there * np.nan_to_num(rows)) / np.where(amount > 0, amount, 1)
-        )
+        moved = divide(members @ (there * np.nan_to_num(rows)), amount, 0)
         centers = np.where(amount > 0, moved, centers)
     # Use the imputed values of columns without observed values.
     there[:, ~there.any(axis=0)] = counts[:, None]

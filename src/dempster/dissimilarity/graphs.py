@@ -15,11 +15,6 @@ from dempster._errors import InvalidParameterError
 from dempster._validation import validating
 from dempster.dissimilarity.sources import rounding
 
-_DIRECTED = (
-    "be undirected; use the mean of the two directions, (X + X.T) / 2 for a matrix, "
-    "or X.to_undirected()"
-)
-
 
 @dataclass(frozen=True, eq=False)
 class GraphSource:
@@ -54,7 +49,8 @@ def read_graph(X: Any, *, symmetrize: bool = False) -> GraphSource:
     transposed = adjacency.T.tocsr()
     if abs(adjacency - transposed).max() > rounding(float) * adjacency.max():
         if not symmetrize:
-            raise InvalidParameterError("X", must=_DIRECTED)
+            must = "be undirected; use the mean, (X + X.T) / 2 or X.to_undirected()"
+            raise InvalidParameterError("X", must=must)
         adjacency = (adjacency + transposed) / 2
     adjacency.sort_indices()
     return GraphSource(adjacency, names, sparse.issparse(X))

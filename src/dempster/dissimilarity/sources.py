@@ -423,8 +423,8 @@ def check_square(D: np.ndarray, *, symmetrize: bool, name: str = "X") -> np.ndar
             got = (
                 f"{name}[{i}, {j}] = {D[i, j]:.6g} and {name}[{j}, {i}] = {D[j, i]:.6g}"
             )
-            advice = f"use their mean, ({name} + {name}.T) / 2"
-            raise InvalidParameterError(name, must=f"be symmetric, got {got}; {advice}")
+            must = f"be symmetric, got {got}; use their mean, ({name} + {name}.T) / 2"
+            raise InvalidParameterError(name, must=must)
         D = (D + D.T) / 2
     largest = float(D.max())
     if 0 < largest < SMALLEST:

@@ -81,6 +81,7 @@ class Views:
         if split is None:
             return None
         names, tables = split
+        lengths = {}
         for name, table in zip(names, tables, strict=True):
             try:
                 shape = np.shape(table)
@@ -90,7 +91,7 @@ class Views:
                 raise InvalidInputError(
                     f"{name!r} in X must be a nonempty table, got shape {tuple(shape)}"
                 )
-        lengths = {name: np.shape(t)[0] for name, t in zip(names, tables, strict=True)}
+            lengths[name] = shape[0]
         if len(set(lengths.values())) > 1:
             raise InvalidParameterError(
                 "X", must=f"have the same number of rows in all views, got {lengths}"

@@ -159,7 +159,7 @@ class LazyCredalPartition(FitRecord):
         -------
         integer array
         """
-        return self._find("lower", self._check_cluster(cluster), rule)
+        return self._find("lower", cluster=self._check_cluster(cluster), rule=rule)
 
     def upper(self, cluster: int, rule: str = "max_mass") -> Any:
         """Return the indices of the objects in the upper approximation (possibly in this cluster).
@@ -175,7 +175,7 @@ class LazyCredalPartition(FitRecord):
         -------
         integer array
         """
-        return self._find("upper", self._check_cluster(cluster), rule)
+        return self._find("upper", cluster=self._check_cluster(cluster), rule=rule)
 
     @property
     def outliers(self) -> Any:
@@ -320,14 +320,13 @@ class LazyCredalPartition(FitRecord):
         **options: Any,
     ) -> Any:
         """Evaluate an attribute or method of `CredalPartition` with a row per object, by blocks."""
-        request = self._recipe, name, (), options
+        request = self._recipe, name, options
         return self._rows.map(_compute_summary, request, width, dtype).to_lazy()
 
-    def _find(self, name: str, *arguments: Any) -> Any:
+    def _find(self, name: str, **options: Any) -> Any:
         """Evaluate an attribute or method of `CredalPartition` with row indices, by blocks."""
-        mask = self._rows.map(
-            _compute_mask, (self._recipe, name, arguments, {}), None, bool
-        )
+        request = self._recipe, name, options
+        mask = self._rows.map(_compute_mask, request, None, bool)
         return mask.positions().to_lazy()
 
     def _check_cluster(self, cluster: int) -> int:
@@ -337,7 +336,7 @@ class LazyCredalPartition(FitRecord):
 
 # the sets of the partition, and the function that computes the masses of a block
 _Recipe = tuple[FocalSets, tuple[BlockFunction, Any] | None]
-_Request = tuple[_Recipe, str, tuple[Any, ...], dict[str, Any]]
+_Request = tuple[_Recipe, str, dict[str, Any]]
 
 
 def _compute_partition(
@@ -352,9 +351,9 @@ def _compute_partition(
 
 
 def _compute_summary(block: np.ndarray, request: _Request, apply: Apply) -> np.ndarray:
-    recipe, name, arguments, options = request
+    recipe, name, options = request
     summary = getattr(_compute_partition(block, recipe, apply), name)
-    return summary(*arguments, **options) if callable(summary) else summary
+    return summary(**options) if callable(summary) else summary
 
 
 def _compute_mask(block: np.ndarray, request: _Request, apply: Apply) -> np.ndarray:
