@@ -36,8 +36,10 @@ def split_views(X: TableLike) -> tuple[list[str], list[TableLike]] | None:
     if isinstance(X, Mapping) and not hasattr(X, "shape"):
         names = [printable(name) for name in X]
         if len(set(names)) < max(len(names), 1):
-            must = f"contain one or more tables with different names, got {names}"
-            raise InvalidParameterError("X", must=must)
+            raise InvalidParameterError(
+                "X",
+                must=f"contain one or more tables with different names, got {names}",
+            )
         return names, list(X.values())
     if isinstance(X, list | tuple) and any(map(_is_table, X)):
         return [f"view {v}" for v in range(len(X))], list(X)
