@@ -97,14 +97,8 @@ def estimate_within_variances(
     which, counts = sample_in_order(order_along_line(X), w, _SAMPLE_SIZE, rng)
     rows = X[which] - clip_to_range(np.nanmean(X, axis=0, dtype=float), X)
     points = impute_missing(rows)
-    runs = [
-        k_means(points, min(n_clusters, len(points)), rng, counts)
-        for _ in range(_STARTS)
-    ]
-    centers, labels = min(
-        runs,
-        key=lambda run: float(counts @ np.square(points - run[0][run[1]]).sum(axis=1)),
-    )
+    k = min(n_clusters, len(points))
+    centers, labels = k_means(points, k, rng, counts, n_runs=_STARTS)
     there = np.where(np.isnan(rows), 0.0, counts[:, None])
     for _ in range(_LAST_ITERATIONS):
         labels = squared_distances_to_points(rows, centers).argmin(axis=1)

@@ -20,7 +20,7 @@ from dempster._validation import as_floats, as_reals, check_size, validating
 from dempster.belief import FocalSets
 from dempster.data.sampling import systematic_draw
 from dempster.optimize.blocks import row_blocks
-from dempster.optimize.k_means import k_means
+from dempster.optimize.k_means import k_means, squared_distances
 from dempster.partition import CredalPartition
 
 # ---- validation ----------------------------------------------------------------------------------
@@ -267,11 +267,8 @@ def k_means_distances(
         which = np.unique(systematic_draw(weights, _SAMPLE_SIZE, rng))
     data = np.ascontiguousarray(X[which], dtype=float)
     w = weights[which]
-    runs = []
-    for _ in range(_STARTS):
-        centers, labels = k_means(data, n_clusters, rng, w)
-        runs.append(np.square(data - centers[labels]).sum(axis=1))
-    return min(runs, key=lambda squares: float(w @ squares)), which
+    best = k_means(data, n_clusters, rng, w, n_runs=_STARTS)
+    return squared_distances(data, *best), which
 
 
 def outlier_cost(

@@ -505,15 +505,7 @@ def _fit_partitions(
     data = np.ascontiguousarray(X, dtype=float)
     data = data - row_mean(data)
 
-    def cost(run: tuple[np.ndarray, np.ndarray]) -> float:
-        centers, labels = run
-        return float(weights @ np.square(data - centers[labels]).sum(axis=1))
-
-    best = []
-    for k in numbers:
-        runs = [k_means(data, int(k), rng, weights) for _ in range(_STARTS)]
-        best.append(min(runs, key=cost)[1])
-    return best
+    return [k_means(data, int(k), rng, weights, n_runs=_STARTS)[1] for k in numbers]
 
 
 def _score_partition(

@@ -538,15 +538,8 @@ class EMStarts:
 
     def _run_k_means(self, n_components: int, n_runs: int) -> EMStart:
         order, scaled, w = self._in_order
-        runs = [k_means(scaled, n_components, self.rng, w) for _ in range(n_runs)]
-
-        def inertia(run: tuple[np.ndarray, np.ndarray]) -> float:
-            centers, labels = run
-            return np.dot(w, np.square(scaled - centers[labels]).sum(axis=1))
-
-        _, best = min(runs, key=inertia)
         labels = np.full(len(self.data), -1)
-        labels[order] = best
+        labels[order] = k_means(scaled, n_components, self.rng, w, n_runs)[1]
         return EMStart(one_hot(labels, n_components))
 
 

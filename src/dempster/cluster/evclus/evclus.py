@@ -18,7 +18,7 @@ from scipy import sparse
 from dempster import _validation as rule
 from dempster._arrays import Array, is_tensor, to_device_of, to_host
 from dempster._errors import InvalidParameterError
-from dempster._random import as_generator
+from dempster._random import as_generator, as_random_state
 from dempster._types import ArrayLike, Metric, Seed, TableLike
 from dempster._validation import validate_tensor
 from dempster.belief import FocalSets
@@ -96,6 +96,7 @@ from dempster.dissimilarity.transform import (
 )
 from dempster.optimize.blocks import row_blocks
 from dempster.optimize.descent import Run
+from dempster.optimize.k_means import k_means
 from dempster.optimize.projection import (
     approach_radii,
     projection_hessian,
@@ -328,6 +329,17 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         if self.params.init == "random" or pairs.stored is not None:
             return [random_masses(m, family, self.rng) for _ in range(n_init)]
         counts = pairs.counts
+        source = pairs.source
+        if (
+            self.compares_nearest
+            and isinstance(source, AttributeSource)
+            and source.is_euclidean
+        ):
+            points = to_host(source.rows(pairs.fitted))
+            rng = as_random_state(self.rng)
+            n_runs = self.params.n_init
+            labels = k_means(points, self.n_clusters, rng, counts, n_runs)[1]
+            return [masses_from_labels(labels, family)]
         if isinstance(problem, AllPairs):
             return masses_from_medoids(problem.delta, family, n_init, self.rng, counts)
         n_rows = min(_ROWS_PER_MEDOID * self.n_clusters, _MAX_MEDOID_ROWS)
@@ -850,9 +862,10 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         missing values; without "partial" it uses the mean over the features that both objects
         have.) ``docs/missing.md`` explains when to impute instead.
     init : {"medoids", "random", "belief-peaks"}, BeliefPeaks, CredalPartition or array of masses
-        Initial masses. "medoids" uses clusters around objects far from each other. "belief-peaks"
-        or a `BeliefPeaks` uses its clusters, computed without weights. A deterministic start is
-        used once, whatever ``n_init``.
+        Initial masses. "medoids" uses clusters around objects far from each other, improved by
+        k-means if there are more than 50 clusters and the metric is Euclidean. "belief-peaks" or a
+        `BeliefPeaks` uses its clusters, computed without weights. A deterministic start is used
+        once, whatever ``n_init``.
     n_init : int, default=5
         Number of starts; the result with the smallest objective is kept. Medoids that give almost
         the same partition count as one start.
