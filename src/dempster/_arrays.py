@@ -209,7 +209,9 @@ def divide(values: Array, by: Array, otherwise: float) -> Array:
         torch = library_of(values)
         positive = by > 0
         return torch.where(positive, values / torch.where(positive, by, 1), otherwise)
-    return np.divide(values, by, out=np.full_like(values, otherwise), where=by > 0)
+    dtype = np.result_type(values, np.float32)
+    out = np.full_like(values, otherwise, dtype)
+    return np.divide(values, by, out=out, where=by > 0)
 
 
 def multiply(values: Array, table: np.ndarray) -> Array:
