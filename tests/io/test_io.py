@@ -87,6 +87,23 @@ def test_several_files_appear_together(tmp_path):
     assert {(tmp_path / name).read_text() for name in "ab"} == {"new"}
 
 
+def test_failed_rename_restores_the_former_files(tmp_path, monkeypatch):
+    (tmp_path / "a").write_text("old")
+    replace = os.replace
+
+    def fail_for_c(source, target):
+        if target.name == "c":
+            raise PermissionError(errno.EACCES, "The file is open", str(target))
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", fail_for_c)
+    paths = [tmp_path / name for name in "abc"]
+    with pytest.raises(PermissionError), atomic_writes(paths):
+        pass
+    assert names_in(tmp_path) == ["a"]
+    assert (tmp_path / "a").read_text() == "old"
+
+
 def test_permissions_and_links_are_kept(tmp_path):
     plain = tmp_path / "plain"
     private = tmp_path / "private"

@@ -41,10 +41,12 @@ def atomic_writes(paths: Iterable[FilePath]) -> Iterator[list[Path]]:
     Yield an empty temporary file for each path.
 
     The temporary files have the same extensions as the paths, whose folders must exist. They are
-    renamed when the ``with`` block ends, and removed if it raises an exception.
+    renamed when the ``with`` block ends, and removed if it raises an exception. If a rename fails,
+    the former files are restored.
     """
     targets = [_validate_target(path) for path in paths]
     temporaries: list[Path] = []
+    backups: dict[Path, Path] = {}
     try:
         for target in targets:
             # A rename needs the same file system, and so the same folder.
@@ -56,11 +58,23 @@ def atomic_writes(paths: Iterable[FilePath]) -> Iterator[list[Path]]:
         for temporary in temporaries:
             _flush_to_disk(temporary)
         for temporary, target in zip(temporaries, targets, strict=True):
-            os.replace(temporary, target)
+            if len(targets) > 1 and target.exists():
+                backups[target] = Path(f"{temporary}~")
+                shutil.copy2(target, backups[target])
+        try:
+            for temporary, target in zip(temporaries, targets, strict=True):
+                os.replace(temporary, target)
+        except BaseException:
+            for temporary, target in zip(temporaries, targets, strict=True):
+                if target in backups:
+                    os.replace(backups[target], target)
+                elif not temporary.exists():
+                    target.unlink()
+            raise
     finally:
-        for temporary in temporaries:
+        for file in (*temporaries, *backups.values()):
             with contextlib.suppress(OSError):
-                temporary.unlink()
+                file.unlink()
     for folder in {target.parent for target in targets}:
         with contextlib.suppress(OSError):  # Some systems cannot flush a folder.
             _flush_to_disk(folder)
@@ -75,6 +89,8 @@ def as_path(path: FilePath, name: str = "path") -> Path:
         raise InvalidParameterError(
             name, message=f"{name} must be text or a Path, got {type(path).__name__}"
         )
+    if path == "":
+        raise InvalidParameterError(name, must="not be an empty name")
     return Path(path)
 
 

@@ -1,5 +1,7 @@
 """``dempster cluster`` on Parquet files that are read in blocks."""
 
+import errno
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -95,6 +97,18 @@ def test_errors_leave_no_folder(folder, arguments, words):
     assert isinstance(done.exception, UserError)
     assert words in str(done.exception)
     assert not (folder / "out").exists()
+
+
+def test_full_disk_leaves_no_folder(folder, monkeypatch):
+    def full(model, path):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(cluster_blocks, "save", full)
+    done = run(
+        folder / "in", "-o", folder / "out", "--save-model", folder / "m.dempster"
+    )
+    assert "no file was changed" in str(done.exception)
+    assert {path.name for path in folder.iterdir()} == {"in", "one.parquet"}
 
 
 def test_folder_with_files_or_missing_values(folder):

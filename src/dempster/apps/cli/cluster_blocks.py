@@ -83,10 +83,14 @@ def cluster_blocks(
     with screen.progress(f"writing {output}"):
         try:
             partition.to_parquet(temporary)
-            outputs.write({"model": lambda path: save(model, path)}, recipe)
             if output.exists():
                 output.rmdir()
             temporary.rename(output)
+            try:
+                outputs.write({"model": lambda path: save(model, path)}, recipe)
+            except BaseException:
+                output.rename(temporary)
+                raise
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
     data = format_count(len(table.columns), "attribute")
