@@ -648,6 +648,7 @@ def test_row_names_of_other_formats(tmp_path):
         {"delimiter": 5},
         {"decimal": "x"},
         {"header": "yes"},
+        {"header": 0},
         {"delimiter": ",", "decimal": ","},
     ],
 )

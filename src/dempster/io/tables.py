@@ -183,7 +183,9 @@ def check_read_options(
 ) -> None:
     """Raise InvalidParameterError if an option for reading files is invalid."""
     none = rule.choice(None)
-    rule.check(header, "header", none | rule.flag)
+    rule.check(
+        header, "header", none | rule.kind(bool, np.bool_, words="True or False")
+    )
     rule.check(decimal, "decimal", none | rule.choice(".", ","))
     rule.check(
         index_col, "index_col", none | rule.kind(str, words="the name of a column")
