@@ -185,7 +185,7 @@ def test_names_must_be_unique(tmp_path):
         )
 
 
-PATHS = [None, 3, 0.5, b"x", True, ["a"], object(), int]
+PATHS = ["", None, 3, 0.5, b"x", True, ["a"], object(), int]
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dempster._errors import InvalidInputError
+from dempster._text import quote_names
 from dempster._validation import as_list, check, kind
 from dempster.constraints.constraints import Constraints
 from dempster.io.atomic import as_file, as_path, atomic_write
@@ -183,7 +184,10 @@ def find_positions(
             or places.get(name.strip())
         )
         if where is None:
-            raise InvalidInputError(f"{source}: unknown object {name!r}")
+            known = quote_names(places, 5)
+            raise InvalidInputError(
+                f"{source}: unknown object {name!r}; the objects are {known}"
+            )
         if len(where) > 1:
             raise InvalidInputError(
                 f"{source}: several objects are named {name!r}; names must be unique"

@@ -118,6 +118,12 @@ WRONG_USE = {
     "clutser": "no such command 'clutser' (see 'dempster --help')",
     "--nonsense": "no such option",
     "cluster t.csv --unknown": "no such option",
+    # empty paths, which would be the current folder
+    "cluster ''": "FILE must not be an empty name",
+    "predict m.dempster ''": "must not be an empty name",
+    "report ''": "must not be an empty name",
+    "classify t.csv --target kind --new ''": "'--new': must not be an empty name",
+    "cluster t.csv --append ''": "'--append': must not be an empty name",
     # numbers
     "cluster t.csv -c 0": "0 is not in the range x>=1",
     "cluster t.csv -c x": "'x' is not a valid integer range",
@@ -149,7 +155,7 @@ WRONG_USE = {
     "cluster t.csv --exclude height": "--exclude: the table has no column 'height'",
     "cluster t.csv --index name": "--index: t.csv has no column 'name'",
     "cluster t.csv --truth none": "--truth: the table has no column 'none'; it has 'a', 'b', 'kind'",
-    "cluster t.csv --truth ''": "--truth: the table has no column ''",
+    "cluster t.csv --truth ''": "--truth must not be an empty name",
     "classify t.csv --target none": "--target: the table has no column 'none'",
     "report p.csv t.csv --truth none": "--truth: the table has no column 'none'",
     # options of a table without a table
@@ -178,10 +184,6 @@ WRONG_USE = {
 INVALID_FILES = {
     "cluster missing.csv": "missing.csv: No such file or directory",
     "cluster .": "folder",
-    "cluster ''": "folder",
-    "predict m.dempster ''": "folder",
-    "report ''": "folder",
-    "classify t.csv --target kind --new ''": "folder",
     "cluster t.csv -c 3 -o nowhere/out.csv": "there is no folder nowhere",
     "cluster t.csv -c 3 -o t.csv/out.csv": "there is no folder t.csv",
     "cluster t.csv -c 3 -o folder.csv": "it is a folder",
@@ -209,7 +211,7 @@ INVALID_FILES = {
     "explain m.dempster less.csv": "the table has no column 'b'; it has 'a'",
     "explain twins.csv t.csv --object a": "several objects are named 'a'",
     "explain twins.csv other.csv --index name": "no row 'a'",
-    "explain p.csv t.csv --object ²": "--object: unknown object '²'",
+    "explain p.csv t.csv --object ²": "--object: unknown object '²'; the objects are '0', '1'",
     "compare twins.csv mirrored.csv": "twins.csv",
     "ask t.csv -c 2 --answers one-object.csv": "two different objects",
 }

@@ -38,7 +38,19 @@ MAX_SEED = 2**31 - 1
 
 # ---- types of values -----------------------------------------------------------------------------
 
-PATH = click.Path(readable=False, path_type=Path)
+
+class _Path(click.Path):
+    """Path that is not empty, because the empty path is the current folder."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Any:
+        if value == "":
+            self.fail("must not be an empty name", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+PATH = _Path(readable=False, path_type=Path)
 # value of an option set to "none"; None means that the option is not set
 NONE = object()
 
