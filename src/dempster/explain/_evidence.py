@@ -26,7 +26,9 @@ def find_members(partition: CredalPartition, cluster: int, itself: int) -> np.nd
 
     The object at the position ``itself`` is omitted unless the cluster has no other object.
     """
-    certain = partition.lower(partition.frame[cluster])
+    family = partition.focal_sets
+    is_single = family.membership[:, cluster] & (family.cardinality == 1)
+    certain = np.flatnonzero(is_single[partition.best_set])
     is_most_plausible = partition.labels == cluster
     is_possible = partition.contour[:, cluster] > 0
     plausible = np.flatnonzero(is_most_plausible & is_possible)

@@ -310,11 +310,11 @@ def _derived_columns(
     return first
 
 
-def _mass_columns(partition: CredalPartition) -> pd.DataFrame:
+def _mass_columns(partition: CredalPartition, dtype: Any = None) -> pd.DataFrame:
     import pandas as pd
 
     headings, frame_heading = encode_headings(partition.focal_sets, partition.frame)
-    table = pd.DataFrame(partition.masses, columns=headings)
+    table = pd.DataFrame(np.asarray(partition.masses, dtype), columns=headings)
     if frame_heading is not None:
         table[frame_heading] = ""
     return table
@@ -380,9 +380,7 @@ def _write_text(
     with open(path, "w", encoding="utf-8", newline="") as file:
         for start in range(0, max(len(partition), 1), _ROWS_PER_BLOCK):
             rows = slice(start, start + _ROWS_PER_BLOCK)
-            masses = _mass_columns(partition[rows])
-            singles = masses.columns[masses.dtypes == np.float32]
-            masses = masses.astype(dict.fromkeys(singles, float))
+            masses = _mass_columns(partition[rows], float)
             first = table[rows].reset_index(drop=True)
             pd.concat([first, masses.assign(**last)], axis=1).to_csv(
                 file,
