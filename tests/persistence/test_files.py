@@ -15,7 +15,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 import dempster
 from dempster import CredalPartition, FocalSets, MassFunctions
-from dempster.classify import EvidenceFromClassifier
+from dempster.classify import EKNNClassifier, EvidenceFromClassifier
 from dempster.cluster import CCM, ECM, EGMM, EVCLUS, NNEVCLUS, BeliefPeaks
 from dempster.constraints import Constraints
 from dempster.dissimilarity.neighbors import PointTree
@@ -280,6 +280,11 @@ def test_indices(kind, path):
         partition.index, "dtype", None
     )
     assert again.frame == partition.frame
+
+
+def test_range_as_parameter(path):
+    model = EKNNClassifier(range(5, 16))
+    assert save_and_load(model, path).n_neighbors == range(5, 16)
 
 
 @pytest.mark.parametrize("n", [0, 1])

@@ -29,7 +29,7 @@ _SPARSE_CLASSES = ("csr_array", "csc_array", "csr_matrix", "csc_matrix")
 _PANDAS_CLASSES = ("RangeIndex", "MultiIndex", "CategoricalIndex", "Index", "Series")
 # Values of these types are written at each occurrence. Other values are written once, and then
 # referenced.
-_INLINE_TYPES = frozenset(("scalar", "dtype", "path", "date", "Timestamp"))
+_INLINE_TYPES = frozenset(("scalar", "dtype", "range", "path", "date", "Timestamp"))
 
 
 class Encoder:
@@ -240,6 +240,8 @@ def _encode_value(value: Any) -> dict[str, Any] | None:
         return {"scalar": np.array([value])}
     if isinstance(value, np.dtype) and value.kind in CELL_KINDS:
         return {"dtype": value.str}
+    if kind is range:
+        return {"range": [value.start, value.stop, value.step]}
     if isinstance(value, Path):
         return {"path": str(value)}
     if kind is datetime.date:
@@ -276,6 +278,8 @@ def _decode_value(parts: dict[str, Any]) -> Any:
             dtype = np.dtype(name)
             if dtype.kind in CELL_KINDS:
                 return dtype
+        case {"range": [start, stop, step]}:
+            return range(start, stop, step)
         case {"path": str(text)}:
             return Path(text)
         case {"date": str(text)}:
