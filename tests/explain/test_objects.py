@@ -28,6 +28,7 @@ from dempster.cluster import (
     SECM,
     BootClus,
     CatECM,
+    ConformalClustering,
     ECMdd,
     EKNNClus,
     WECMdd,
@@ -858,3 +859,9 @@ def test_text_for_outlier_in_many_attributes():
     )
     labels = [0] * 10 + [1] * 10 + [-1]
     assert "mainly in attribute" in explain_object(labels, X, 20).to_text()
+
+
+def test_conformal_clustering_is_explained_by_its_clusterer():
+    model = ConformalClustering(ECM(3, random_state=0), random_state=0).fit(POINTS)
+    found = explain_object(model, POINTS, 3)
+    assert found.to_text() == explain_object(model.clusterer_, POINTS, 3).to_text()

@@ -452,6 +452,8 @@ def _resolve_object(
     metric: str | None,
 ) -> ExplainedObject:
     """Return object ``i`` of X, or a new object with the attributes ``i``."""
+    # ConformalClustering predicts other masses than those of its partition.
+    estimator = getattr(estimator, "clusterer_", estimator)
     if hasattr(estimator, "steps"):
         call = "explain_object(pipeline[-1], pipeline[:-1].transform(X), i)"
         advice = f"explain its last step, {call}"

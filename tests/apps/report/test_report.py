@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_moons
+from sklearn.pipeline import make_pipeline
 
 from dempster import CredalPartition, FocalSets
 from dempster._errors import InvalidInputError
@@ -600,3 +601,9 @@ def test_unknown_clustered_columns_are_a_limitation():
     text = report_text(make_report(table["class"], table[["income"]], stability=False))
     assert "does not record which columns were clustered" in text
     assert "“income”" in text
+
+
+def test_pipeline_that_changes_no_column():
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    pipeline = make_pipeline("passthrough", ECM(2, random_state=0)).fit(X)
+    assert "attribute 1" in make_report(pipeline, X, stability=False).to_html()

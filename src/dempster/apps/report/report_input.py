@@ -330,7 +330,7 @@ def _apply_steps(data: ReportInput) -> tuple[TableLike, list[str] | None]:
         return X, None
     names = column_names(X)
     if names is None and steps:
-        with suppress(AttributeError, ValueError, NotImplementedError):
+        with suppress(AttributeError, TypeError, ValueError, NotImplementedError):
             names = list(before.get_feature_names_out())
     is_numbered = names is not None and all(
         name == f"x{j}" for j, name in enumerate(names)
