@@ -57,15 +57,16 @@ def atomic_writes(paths: Iterable[FilePath]) -> Iterator[list[Path]]:
         yield list(temporaries)
         for temporary in temporaries:
             _flush_to_disk(temporary)
-        for temporary, target in zip(temporaries, targets, strict=True):
-            if len(targets) > 1 and target.exists():
+        pairs = list(zip(temporaries, targets, strict=True))
+        for temporary, target in pairs:
+            if len(pairs) > 1 and target.exists():
                 backups[target] = Path(f"{temporary}~")
                 shutil.copy2(target, backups[target])
         try:
-            for temporary, target in zip(temporaries, targets, strict=True):
-                os.replace(temporary, target)
+            for pair in pairs:
+                os.replace(*pair)
         except BaseException:
-            for temporary, target in zip(temporaries, targets, strict=True):
+            for temporary, target in pairs:
                 if target in backups:
                     os.replace(backups[target], target)
                 elif not temporary.exists():
@@ -87,7 +88,7 @@ def as_path(path: FilePath, name: str = "path") -> Path:
     """
     if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
         raise InvalidParameterError(
-            name, message=f"{name} must be text or a Path, got {type(path).__name__}"
+            name, must=f"be text or a Path, got {type(path).__name__}"
         )
     if path == "":
         raise InvalidParameterError(name, must="not be an empty name")
@@ -173,7 +174,7 @@ def _validate_target(path: FilePath) -> Path:
 def _create(temporary: Path, like: Path) -> None:
     """Create an empty file with the permissions of the file ``like``, if that exists."""
     try:
-        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        temporary.touch(exist_ok=False)
     except OSError as error:
         error.filename = str(
             like

@@ -206,20 +206,14 @@ def _detect_delimiter(
     if (is_text or lines[0].startswith("#")) and _may_be_aligned_columns(lines):
         raise InvalidInputError(_explain_sample(lines, BLANKS))
     if is_text and is_quoted:
-        _check_quoted_lines([row[0] for row in best.cells], header, decimal)
+        lines = [row[0] for row in best.cells]
+        for delimiter in _DELIMITERS:
+            table = _read(lines, delimiter, header, decimal)
+            if table is not None and table.level == 2 and table.coverage > 0:
+                raise InvalidInputError(
+                    f"whole lines are quoted, such as {lines[0][:40]}; remove the quotes"
+                )
     return best
-
-
-def _check_quoted_lines(
-    lines: list[str], header: bool | None, decimal: str | None
-) -> None:
-    """Raise an error if the content of quoted lines is a table with numbers."""
-    for delimiter in _DELIMITERS:
-        reading = _read(lines, delimiter, header, decimal)
-        if reading is not None and reading.level == 2 and reading.coverage > 0:
-            raise InvalidInputError(
-                f"whole lines are quoted, such as {lines[0][:40]}; remove the quotes"
-            )
 
 
 def _read(

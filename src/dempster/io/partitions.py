@@ -320,14 +320,6 @@ def _mass_columns(partition: CredalPartition, dtype: Any = None) -> pd.DataFrame
     return table
 
 
-def _decode_clustered(headings: Sequence[str]) -> dict[str, Any]:
-    """Return the metadata in the headings of a text file."""
-    for heading in headings:
-        if heading.startswith(_CLUSTERED):
-            return {"clustered": json.loads(heading.removeprefix(_CLUSTERED))}
-    return {}
-
-
 def _object_names(partition: CredalPartition) -> tuple[str, Any]:
     """Return the heading and the cells of the column with the names of the objects."""
     if partition.index is None:
@@ -455,7 +447,11 @@ def _read_text(path: Path) -> CredalPartition:
             names = parse_index(names)
         index = _to_index(names, headings[0])
     masses = concatenate_rows(parts[1:] or parts)
-    return _make_partition(masses, family, index, frame, _decode_clustered(headings))
+    metadata = {}
+    for heading in headings:
+        if heading.startswith(_CLUSTERED):
+            metadata["clustered"] = json.loads(heading.removeprefix(_CLUSTERED))
+    return _make_partition(masses, family, index, frame, metadata)
 
 
 def _has_names(headings: list[str], positions: list[int]) -> bool:

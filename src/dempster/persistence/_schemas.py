@@ -24,14 +24,6 @@ _MASS_TOLERANCE = 1e-3  # tolerance for the sum of masses in single or double pr
 # ---- values --------------------------------------------------------------------------------------
 
 
-def _belief() -> tuple[Schema, ...]:
-    return (Schema.from_arguments(FocalSets), _mass_schema(MassFunctions))
-
-
-def _partition() -> tuple[Schema, ...]:
-    return (_mass_schema(CredalPartition, metadata=dict),)
-
-
 def _mass_schema(kind: Any, **more: Any) -> Schema:
     names = ("masses", "focal_sets", "index", "frame", *more)
 
@@ -220,8 +212,8 @@ def _check_vectors(detector: Any) -> None:
 
 
 TABLES: Mapping[str, Callable[[], tuple[Schema, ...]]] = {
-    "belief": _belief,
-    "partition": _partition,
+    "belief": lambda: (Schema.from_arguments(FocalSets), _mass_schema(MassFunctions)),
+    "partition": lambda: (_mass_schema(CredalPartition, metadata=dict),),
     "constraints": _constraints,
     "dissimilarity": _dissimilarity,
     "networks": _networks,

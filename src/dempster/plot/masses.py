@@ -420,7 +420,15 @@ class MassContourDisplay(Display):
         if together:
             ax = self._open_axes(ax, (6.4, 5))
             finish_axes(ax, *self.axis_names)
-            self._draw_together(levels)
+            edges = np.append(levels, 1.001)  # The last region includes the value 1.
+            for value, color in zip(self.values, self._set_colors, strict=True):
+                alphas = np.linspace(0.22, 0.5, len(levels))
+                fills = [(*color, alpha) for alpha in alphas]
+                fill = ax.contourf(
+                    self.xx, self.yy, value, levels=edges, colors=fills, zorder=1
+                )
+                self.fills_.append(fill)
+                self._draw_lines(ax, value, levels, 0.75 * color, 0.9)
         else:
             self._open_set_panels(None if new_figure else [ax], n_columns)
             self.ax_ = self.axes_[0]
@@ -485,16 +493,6 @@ class MassContourDisplay(Display):
             self._draw_lines(panel, value, levels, 0.55 * color, 0.5)
             title = f"{_SYMBOLS[self.quantity]}({name})"
             panel.set_title(title, fontsize="medium", parse_math=False)
-
-    def _draw_together(self, levels: np.ndarray) -> None:
-        for value, color in zip(self.values, self._set_colors, strict=True):
-            fills = [(*color, alpha) for alpha in np.linspace(0.22, 0.5, len(levels))]
-            edges = np.append(levels, 1.001)  # The last region includes the value 1.
-            fill = self.ax_.contourf(
-                self.xx, self.yy, value, levels=edges, colors=fills, zorder=1
-            )
-            self.fills_.append(fill)
-            self._draw_lines(self.ax_, value, levels, 0.75 * color, 0.9)
 
     def _draw_lines(
         self, ax: Any, value: np.ndarray, levels: np.ndarray, color: Any, width: float

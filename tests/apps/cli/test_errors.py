@@ -169,8 +169,8 @@ WRONG_USE = {
     "report p.csv --index a": "--index needs the argument TABLE",
     # outputs
     "cluster t.csv --save-model m.pkl": "--save-model: the extension must be .dempster, got .pkl",
-    "cluster t.csv -o out.xlsx": "--output: the extension must be one of .csv, .tsv, .parquet",
-    "cluster t.csv --plot p.doc": "--plot: the extension must be one of",
+    "cluster t.csv -o out.xlsx": "--output: the extension must be .csv, .tsv or .parquet",
+    "cluster t.csv --plot p.doc": "--plot: the extension must be .png, .svg or .pdf",
     "ask t.csv -c 2 --partition new.doc": "--partition: the extension",
     "ask t.csv -c 2 --save-config run.doc": "--save-config: the extension",
     "cluster t.csv -o t.csv": "would overwrite the input",

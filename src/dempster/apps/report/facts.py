@@ -194,22 +194,15 @@ class Explainer:
     ) -> tuple[ObjectExplanation, Callable[[int], str]]:
         """Return the explanation of object ``i``, and a function from its positions to names."""
         data = self._data
-        if data.model is not None:
+        if data.model is not None or data.is_pairwise:
+            subject = data.model
             options: dict[str, Any] = {"feature_names": data.features}
             if data.is_pairwise:
                 options = {"attributes": data.frame}
-            explanation = explain_object(
-                data.model, data.X, i, changes=changes, **options
-            )
-            return explanation, data.object_name
-        if data.is_pairwise:
-            explanation = explain_object(
-                data.partition,
-                data.X,
-                i,
-                metric="precomputed",
-                attributes=data.frame,
-            )
+            if subject is None:
+                subject = data.partition
+                options["metric"] = "precomputed"
+            explanation = explain_object(subject, data.X, i, changes=changes, **options)
             return explanation, data.object_name
         table = data.frame
         if data.clustered is not None:

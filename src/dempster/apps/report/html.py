@@ -202,7 +202,7 @@ def answer_bar(counts: Counts) -> Html:
     numbers = {
         "certain": counts.n_certain,
         "ambiguous": counts.n_ambiguous,
-        "outlying": counts.n_outliers,
+        "outliers": counts.n_outliers,
     }
     scale = 1000 / counts.n_objects
     x = 0.0
@@ -212,10 +212,7 @@ def answer_bar(counts: Counts) -> Html:
             width = max(scale * number, 2)
             parts.append(_rect(x, width, 14, class_=f"bar-{name}"))
         x += scale * number
-    label = (
-        f"{counts.n_certain:,} certain, {counts.n_ambiguous:,} ambiguous, "
-        f"{counts.n_outliers:,} outliers"
-    )
+    label = ", ".join(f"{number:,} {name}" for name, number in numbers.items())
     return _svg("answer-bar", 1000, 14, label, parts, preserveAspectRatio="none")
 
 

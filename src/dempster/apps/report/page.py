@@ -97,17 +97,16 @@ def render_page(facts: Facts, title: str) -> str:
         share_outliers=format_share(counts.n_outliers, counts.n_objects),
         answer_bar=answer_bar(counts),
         advice=advice,
-        sections=[_section(*section) for section in sections],
+        sections=[
+            tag("section", tag("h2", heading), content, id=name, aria_label=heading)
+            for name, heading, content in sections
+        ],
         version=dempster.__version__,
         date=datetime.date.today(),
         data=coordinates and _encode(pack_coordinates(facts.data, coordinates)),
         script=Html(script),
     )
     return f"<!doctype html>\n{page}\n"
-
-
-def _section(name: str, heading: str, content: Any) -> Html:
-    return tag("section", tag("h2", heading), content, id=name, aria_label=heading)
 
 
 def _digest(text: str) -> str:

@@ -158,11 +158,7 @@ def _candidate_ranges(values: np.ndarray) -> list[tuple[float, float]]:
 
 
 def _f_score(predicted: np.ndarray, target: np.ndarray) -> float:
-    return (
-        2
-        * int((predicted & target).sum())
-        / max(int(predicted.sum()) + int(target.sum()), 1)
-    )
+    return 2 * (predicted & target).sum() / max(predicted.sum() + target.sum(), 1)
 
 
 def _round_range(values: np.ndarray, low: float, high: float) -> tuple[float, float]:

@@ -24,7 +24,7 @@ class SavedResult:
 
     path: Path
     saved_partition: CredalPartition | None
-    saved_model: TableModel | None
+    saved_model: TableModel | None = None
 
     @property
     def partition(self) -> CredalPartition:
@@ -67,11 +67,11 @@ def load_result(path: Path) -> SavedResult:
     suffix = path.suffix.lower()
     if suffix != ".dempster":
         return SavedResult(
-            path, read_r(path) if suffix == ".rds" else read_partition(path), None
+            path, read_r(path) if suffix == ".rds" else read_partition(path)
         )
     content = load(path)
     if isinstance(content, CredalPartition):
-        return SavedResult(path, content, None)
+        return SavedResult(path, content)
     model = content
     if isinstance(content, ConformalClustering):
         model = TableModel(content.clusterer_, conformal=content)

@@ -42,12 +42,10 @@ MAX_SEED = 2**31 - 1
 class _Path(click.Path):
     """Path that is not empty, because the empty path is the current folder."""
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Any:
+    def convert(self, value: Any, *context: Any) -> Any:
         if value == "":
-            self.fail("must not be an empty name", param, ctx)
-        return super().convert(value, param, ctx)
+            self.fail("must not be an empty name", *context)
+        return super().convert(value, *context)
 
 
 PATH = _Path(readable=False, path_type=Path)
@@ -58,10 +56,8 @@ NONE = object()
 class NumberOrAuto(click.IntRange):
     """Integer or "auto"."""
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Any:
-        return value if value == "auto" else super().convert(value, param, ctx)
+    def convert(self, value: Any, *context: Any) -> Any:
+        return value if value == "auto" else super().convert(value, *context)
 
 
 def _parse_parameter(text: str) -> Any:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dempster._text import format_count, printable, to_plain
+from dempster._text import format_count, join_words, printable, to_plain
 from dempster.apps.cli.shared.errors import UserError, WrongUse, name_options
 
 if TYPE_CHECKING:
@@ -164,8 +164,8 @@ def partition_document(partition: Any) -> dict[str, Any]:
         "n_objects": summary.n_objects,
         "n_clusters": len(summary.names),
         "clusters": [
-            {"name": name, "certain": certain, "possible": possible, "typical": typical}
-            for name, certain, possible, typical in zip(
+            dict(zip(("name", "certain", "possible", "typical"), cluster, strict=True))
+            for cluster in zip(
                 frame, summary.certain, summary.possible, summary.typical, strict=True
             )
         ],
@@ -208,15 +208,14 @@ class Outputs(dict[str, Path]):
         """
         if path is None:
             return
-        if path == STDOUT and extensions is not _PARTITION_EXTENSIONS:
-            raise WrongUse(f"{option}: only a partition can be written to stdout (-)")
         if path == STDOUT:
+            if extensions is not _PARTITION_EXTENSIONS:
+                reason = "only a partition can be written to stdout (-)"
+                raise WrongUse(f"{option}: {reason}")
             self[name] = path
             return
         if path.suffix.lower() not in extensions:
-            expected = f"one of {', '.join(extensions)}"
-            if len(extensions) <= 2:
-                expected = extensions[0]
+            expected = join_words(extensions, "or")
             got = path.suffix or "none"
             raise WrongUse(f"{option}: the extension must be {expected}, got {got}")
         real = Path(os.path.realpath(path))
