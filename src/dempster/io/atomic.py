@@ -186,9 +186,9 @@ def _create(temporary: Path, like: Path) -> None:
 
 
 def _flush_to_disk(path: Path) -> None:
-    descriptor = os.open(
-        path, os.O_RDONLY if path.is_dir() or os.name != "nt" else os.O_RDWR
-    )
+    # Windows flushes only files that are open for writing, and no folders.
+    flags = os.O_RDWR if os.name == "nt" else os.O_RDONLY
+    descriptor = os.open(path, flags)
     try:
         os.fsync(descriptor)
     finally:

@@ -378,7 +378,19 @@ class CredalPartitionDisplay(Display):
         self.edge_artist_ = self._draw_edges()
         self.lower_patches_ = self.upper_patches_ = []
         if lower:
-            self.lower_patches_ = self._draw_lower_hulls()
+            self.lower_patches_ = [
+                self._draw_hull(
+                    members,
+                    0.55,
+                    1,
+                    facecolor=(*color, 0.18),
+                    edgecolor=(*color, 0.55),
+                    linewidth=0.8,
+                    zorder=1,
+                )
+                for members, color in zip(self.lower, self.colors_, strict=True)
+                if len(members)
+            ]
         if upper == "auto":
             upper = not is_many and self.edges is None
         if upper:
@@ -450,22 +462,6 @@ class CredalPartitionDisplay(Display):
             rasterized=self._is_crowded,
         )
         return self.ax_.add_collection(lines)
-
-    def _draw_lower_hulls(self) -> list[Any]:
-        """Draw filled hulls of the lower approximations."""
-        return [
-            self._draw_hull(
-                members,
-                0.55,
-                1,
-                facecolor=(*color, 0.18),
-                edgecolor=(*color, 0.55),
-                linewidth=0.8,
-                zorder=1,
-            )
-            for members, color in zip(self.lower, self.colors_, strict=True)
-            if len(members)
-        ]
 
     def _draw_upper_hulls(self) -> list[Any]:
         """Draw dashed hulls of the upper approximations."""

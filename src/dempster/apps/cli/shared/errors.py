@@ -79,9 +79,9 @@ class Program(click.Group):
     Each is a function in the module of the same name, which is imported when it is called.
     """
 
-    def __init__(self, *args: Any, lazy: dict[str, str] | None = None, **options: Any):
+    def __init__(self, *args: Any, lazy: dict[str, str], **options: Any):
         super().__init__(*args, **options)
-        self.lazy = lazy or {}  # descriptions of the commands by name
+        self.lazy = lazy  # descriptions of the commands by name
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.lazy)
@@ -218,9 +218,9 @@ def _option_name(parameter: click.Parameter) -> str:
     return next(name for name in parameter.opts if name.startswith("--"))
 
 
-def _type_setting(parameter: click.Parameter, value: Any) -> str:
+def _type_setting(parameter: click.Option, value: Any) -> str:
     """Return a setting as on the command line, such as ``--missing drop`` or ``--no-header``."""
-    if isinstance(parameter, click.Option) and parameter.secondary_opts:
+    if parameter.secondary_opts:
         return (parameter.opts if value else parameter.secondary_opts)[0]
     from dempster.apps.recipe.export import quote_name
 
