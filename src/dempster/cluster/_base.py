@@ -446,7 +446,9 @@ class EvidentialClusterer(
         if is_tensor(sample.values):  # Few rows leave the device.
             some = draw_some(len(sample.values))
             values = to_host(sample.values[to_device_of(some, sample.values)])
-            weights = None if sample.weights is None else sample.weights[some]
+            weights = None
+            if sample.weights is not None:
+                weights = sample.weights[some]
             sample = replace(sample, values=values, weights=weights)
         return defer_separation(self._open_comparison(sample), sample.weights)
 
@@ -625,7 +627,7 @@ class EvidentialClusterer(
         """
         check_is_fitted(self, "focal_sets_")
         names = [f"mass {name}".replace(",", ", ") for name in self.focal_sets_.names()]
-        return np.array(names, dtype=object)
+        return np.array(names, object)
 
 
 def _writable_masses(partition: Any) -> Any:

@@ -22,12 +22,14 @@ def count_boundaries(
     ties, an object counts for each of the tied clusters. The diagonal contains the numbers of
     objects of the clusters. Counts of several blocks can be added.
     """
-    two = np.partition(costs, min(1, costs.shape[1] - 1), axis=1)[:, :2]
+    second = min(1, costs.shape[1] - 1)
+    two = np.partition(costs, second)[:, :2]
     nearest = sparse.csr_array(costs <= two[:, :1])
     near = sparse.csr_array((costs <= two[:, -1:]) & np.isfinite(costs))
     if weights is not None and len(weights):
         nearest = sparse.diags_array(weights) @ nearest
-    return (nearest.T.astype(float) @ near.astype(float)).toarray()
+    counts = nearest.T.astype(float) @ near.astype(float)
+    return counts.toarray()
 
 
 def count_nearest(
@@ -40,7 +42,8 @@ def count_nearest(
     first, second = nearest.T
     size = (n_clusters, n_clusters)
     shared = sparse.coo_array((weights, (first, second)), size).toarray()
-    np.fill_diagonal(shared, np.bincount(first, weights, n_clusters))
+    totals = np.bincount(first, weights, n_clusters)
+    np.fill_diagonal(shared, totals)
     return shared
 
 
@@ -56,11 +59,10 @@ def neighbor_family(
     sizes = np.diagonal(counts)
     shared = counts + counts.T
     np.fill_diagonal(shared, 0)
-    least = np.maximum(
-        _MIN_SHARE * np.minimum.outer(sizes, sizes), np.finfo(float).tiny
-    )
+    smaller = np.minimum.outer(sizes, sizes)
+    least = np.maximum(_MIN_SHARE * smaller, np.finfo(float).tiny)
     shared[shared < least] = 0
-    order = np.argsort(-shared, axis=1, kind="stable")[:, :_MAX_PARTNERS]
+    order = np.argsort(-shared, kind="stable")[:, :_MAX_PARTNERS]
     pairs = []
     for k, partners in enumerate(order):
         pairs += [(k, m) for m in partners.tolist() if shared[k, m] > 0]

@@ -56,7 +56,7 @@ class CommunityGraph(NeighborGraph):
 
     def _without_isolated_clusters(self, labels: np.ndarray) -> np.ndarray:
         """Return the labels with 0 for rows without edges, which are no clusters of their own."""
-        is_isolated = np.zeros(len(self), dtype=bool)
+        is_isolated = np.zeros(len(self), bool)
         is_isolated[self.movable] = self.strengths[self.movable] == 0
         labels = np.where(is_isolated, -1, labels)
         labels[~is_isolated] = renumber(labels[~is_isolated])
@@ -83,16 +83,17 @@ class CommunityGraph(NeighborGraph):
         merged = sum_by_cluster(self.indptr, self.indices, self.weights, labels)
         merged.setdiag(0)
         merged.eliminate_zeros()
-        is_known = np.ones(len(self), dtype=bool)
+        is_known = np.ones(len(self), bool)
         is_known[self.movable] = False
+        clusters = np.arange(merged.shape[0])
         return CommunityGraph(
             merged.indptr,
             merged.indices,
             merged.data,
             np.bincount(labels, self.strengths),
-            np.setdiff1d(np.arange(merged.shape[0]), labels[is_known]),
+            np.setdiff1d(clusters, labels[is_known]),
             True,
-            np.arange(merged.shape[0]),
+            clusters,
         )
 
 
@@ -102,7 +103,8 @@ def sum_by_cluster(
     """Return the sums of the weights of the edges between all pairs of clusters."""
     members = one_hot(labels).T.tocsr()
     shape = members.shape[::-1]
-    return members @ sparse.csr_array((weights, labels[indices], indptr), shape=shape)
+    edges = sparse.csr_array((weights, labels[indices], indptr), shape=shape)
+    return members @ edges
 
 
 def one_hot(labels: np.ndarray) -> sparse.csr_array:
@@ -123,16 +125,17 @@ def encode_known_labels(y: ArrayLike, names: Sequence[Hashable]) -> np.ndarray:
             raise InvalidParameterError("y", must=must)
         labels = [y.get(name) for name in names]
     else:
-        labels = np.asarray(y, dtype=object).tolist()
+        labels = np.asarray(y, object).tolist()
         if len(labels) != len(names):
             must = f"contain {len(names)} labels, one for each node, got {len(labels)}"
             raise InvalidParameterError("y", must=must)
-    given = [
-        i for i, label in enumerate(labels) if not is_missing(label) and label != -1
-    ]
+    given = {}
+    for i, label in enumerate(labels):
+        if not is_missing(label) and label != -1:
+            given[i] = label
     if given:
-        values = as_labels([labels[i] for i in given], "y")
-        known[given] = np.unique(values, return_inverse=True)[1]
+        values = as_labels(list(given.values()), "y")
+        known[list(given)] = np.unique(values, return_inverse=True)[1]
     return known
 
 
@@ -180,8 +183,9 @@ class Edges:
 
     def distinct_labels(self) -> np.ndarray:
         """Return labels in which each node without a known label is a cluster of its own."""
-        distinct = self.known.max() + 1 + np.arange(len(self.known))
-        return np.where(self.known >= 0, self.known, distinct)
+        known = self.known
+        distinct = known.max() + 1 + np.arange(len(known))
+        return np.where(known >= 0, known, distinct)
 
     def graph(self, evidence: EdgeEvidence) -> CommunityGraph:
         """Return the graph of the weights of evidence."""
@@ -276,16 +280,18 @@ class Communities:
         ratio = inside / expected
         # Half an edge between communities avoids infinite evidence.
         other_ratio = max(1 - inside, 1 / total) / (1 - expected)
-        scale = max(np.log(max(ratio, 1e-300) / other_ratio), _MIN_SCALE)
+        weight = np.log(max(ratio, 1e-300) / other_ratio)
+        scale = max(weight, _MIN_SCALE)
         sums.setdiag(0)
         pairs = sums.tocoo()
         merging = pairs.data / (total * shares[pairs.row] * shares[pairs.col])
         n_edges = total / 2
         has_edges = np.diff(matrix.indptr) > 0
-        sizes = np.bincount(labels[has_edges]) / has_edges.sum()
+        n_connected = has_edges.sum()
+        sizes = np.bincount(labels[has_edges]) / n_connected
         likelihood = rel_entr(insides, shares**2).sum()
         likelihood += rel_entr(max(1 - inside, 0), 1 - expected)
-        cost = has_edges.sum() * entr(sizes).sum()
+        cost = n_connected * entr(sizes).sum()
         return cls(
             labels,
             replace(evidence, scale=float(scale)),
@@ -326,22 +332,25 @@ class CommunityModel:
         ``own_labels`` are the communities of the nodes, if they are nodes of `fit`.
         """
         degrees = np.asarray(edges.sum(axis=1)).reshape(-1)
-        strengths = self.evidence.strength * degrees
+        n = len(degrees)
         support = sparse.csr_array(edges @ one_hot(self.labels))
         support.sort_indices()
-        rows = np.repeat(np.arange(len(degrees)), np.diff(support.indptr))
-        against = self.totals[support.indices]
+        rows = np.repeat(np.arange(n), np.diff(support.indptr))
+        communities = support.indices
+        strengths = self.evidence.strength * degrees
+        against = self.totals[communities]
         if own_labels is not None:  # There is no evidence of a node against itself.
-            against -= strengths[rows] * (support.indices == own_labels[rows])
+            against -= strengths[rows] * (communities == own_labels[rows])
         values = self.evidence.scale * support.data - strengths[rows] * against
         order = np.lexsort((-values, rows))
         rank = np.arange(len(rows)) - support.indptr[rows]
-        largest = np.zeros((len(degrees), 3))
-        clusters = np.full((len(degrees), 3), -1)
+        largest = np.zeros((n, 3))
+        clusters = np.full((n, 3), -1)
         for j in range(3):
             which = order[rank == j]
-            largest[rows[which], j] = np.maximum(values[which], 0)
-            clusters[rows[which], j] = support.indices[which]
+            nodes = rows[which]
+            largest[nodes, j] = np.maximum(values[which], 0)
+            clusters[nodes, j] = communities[which]
         if own_labels is not None:
             # A node without positive support keeps its label, but has nearly all mass on the frame.
             is_alone = (largest[:, 0] == 0) & (degrees > 0)
@@ -385,12 +394,13 @@ class NestedMasses:
         The pairs of most nodes are returned if there are too many.
         """
         if n_clusters < 3:
-            return np.empty((0, 2), dtype=int)
+            return np.empty((0, 2), int)
         is_pair = self.values.argmax(axis=1) == 1
-        found = np.sort(self.clusters[is_pair, :2], axis=1)
+        found = np.sort(self.clusters[is_pair, :2])
         pairs, counts = np.unique(found, axis=0, return_counts=True)
         most = max(_MAX_FAMILY_CELLS // n_clusters - n_clusters, 0)
-        return pairs[np.sort(np.argsort(-counts, kind="stable")[:most])]
+        most_frequent = np.argsort(-counts, kind="stable")[:most]
+        return pairs[np.sort(most_frequent)]
 
     def lazy_masses(self, family: FocalSets, n_jobs: int | None) -> Blocks:
         """Return the masses on the sets of a family, which are computed on access."""
@@ -400,16 +410,18 @@ class NestedMasses:
 
     def masses(self, family: FocalSets) -> np.ndarray:
         """Return the masses on the sets of a family."""
-        nodes = np.arange(len(self.values))
+        on_first, on_pair, on_frame = self.values.T
+        nodes = np.arange(len(on_first))
         masses = np.zeros((len(nodes), len(family)))
         frame = len(family) - 1
         if family.n_clusters == 1:
             masses[:, frame] = 1
             return masses
-        first = np.where(self.clusters[:, 0] < 0, frame, self.clusters[:, 0])
-        masses[:, frame] = self.values[:, 2]
-        masses[nodes, first] += self.values[:, 0]
-        masses[nodes, self._find_pairs(family)] += self.values[:, 1]
+        first = self.clusters[:, 0]
+        column = np.where(first < 0, frame, first)
+        masses[:, frame] = on_frame
+        masses[nodes, column] += on_first
+        masses[nodes, self._find_pairs(family)] += on_pair
         return masses
 
     def _find_pairs(self, family: FocalSets) -> np.ndarray:
@@ -418,7 +430,8 @@ class NestedMasses:
         frame = len(family) - 1
         ends = np.nonzero(family.membership[c:frame])[1].reshape(-1, 2)
         keys = np.append(ends @ (c, 1), c * c)  # larger than the key of any pair
-        wanted = np.sort(self.clusters[:, :2], axis=1) @ (c, 1)
+        pairs = np.sort(self.clusters[:, :2])
+        wanted = pairs @ (c, 1)
         place = np.searchsorted(keys, wanted)
         return np.where(keys[place] == wanted, c + place, frame)
 

@@ -107,10 +107,11 @@ class TorchOperations:
 
     def scatter(self, width: int, *cells: tuple[Any, Any]) -> Any:
         """Return an (n, width) array; each cell (column, value) adds its values to its columns."""
-        out = cells[0][1].new_zeros((len(cells[0][1]), width))
+        first = cells[0][1]
+        out = first.new_zeros((len(first), width))
         for column, value in cells:
             if isinstance(column, int | np.integer):
-                out[:, int(column)] += value[:, 0]
+                out[:, column] += value[:, 0]
             else:
                 out.scatter_add_(1, column, value)
         return out
@@ -129,8 +130,10 @@ class TorchOperations:
         middle = places.mean(axis=0)
         A = rows - self.constant(middle)
         B = self.constant(places - middle)
-        squares = self.torch.addmm((B * B).sum(dim=1), A, B.T, alpha=-2)
-        return squares.add_((A * A).sum(dim=1, keepdim=True)).clamp_(min=0)
+        norms = (B * B).sum(dim=1)
+        squares = self.torch.addmm(norms, A, B.T, alpha=-2)
+        squares += self.sum(A * A)
+        return squares.clamp_(min=0)
 
     def zeros(self, *shape: int) -> Any:
         """Return zeros in double precision, for sums."""
@@ -138,7 +141,8 @@ class TorchOperations:
 
 
 def _operations_for(X: Array, device: Any) -> TorchOperations:
-    return TorchOperations(getattr(import_torch(device), str(precision_of(X))), device)
+    dtype = getattr(import_torch(device), str(precision_of(X)))
+    return TorchOperations(dtype, device)
 
 
 def _blocks(n: int, width: int) -> Iterator[slice]:
@@ -174,23 +178,27 @@ def _prototype_shares(
         costs = xp.squared_distances(rows, places.T)
     else:
         middle = places.mean(axis=1)
-        gap = (rows - xp.constant(middle))[:, None, :] - xp.constant(places.T - middle)
+        points = xp.constant(places.T - middle)
+        gap = (rows - xp.constant(middle))[:, None] - points
         matrices = xp.constant(np.moveaxis(metrics, 2, 0))
         costs = xp.torch.einsum("igd,gde,ige->ig", gap, matrices, gap).clamp_(min=0)
     if sets is not None:
-        singles = np.flatnonzero(sets.sum(axis=1) == 1)
-        clusters = xp.table(sets[singles].argmax(axis=1))
-        _, order = xp.smallest(costs[:, xp.table(singles)], N_NEAREST)
+        is_single = sets.sum(axis=1) == 1
+        singles = xp.table(np.flatnonzero(is_single))
+        clusters = xp.table(sets[is_single].argmax(axis=1))
+        _, order = xp.smallest(costs[:, singles], N_NEAREST)
         is_near = costs.new_zeros((len(costs), sets.shape[1]))
         is_near.scatter_(1, clusters[order], 1)
         n_distant = (1 - is_near) @ xp.constant(sets.T)
-        costs = costs.masked_fill_(n_distant > 0, np.inf)
+        costs.masked_fill_(n_distant > 0, np.inf)
     return mass_step(xp, costs, tuple(step))
 
 
 def _prototype_width(arguments: tuple) -> int:
     places, metrics = arguments[:2]
-    return places.shape[1] * (1 if metrics is None else places.shape[0])
+    if metrics is None:
+        return places.shape[1]
+    return places.size
 
 
 def prototype_sums(
@@ -212,7 +220,7 @@ def prototype_sums(
     second = xp.zeros(n_products, n_products, g)
     for rows, w in _rows_and_weights(X, weights, _prototype_width(arguments)):
         shares, empty, least = _prototype_shares(xp, rows, arguments, sets)
-        sums = shares.sum(dim=1, keepdim=True) + empty
+        sums = xp.sum(shares) + empty
         minima = least * sums ** (1 - beta)
         powers = xp.power(shares / sums, beta)
         if w is not None:
@@ -222,9 +230,8 @@ def prototype_sums(
         total += powers.sum(dim=0, dtype=total.dtype)
         first += (rows.T @ powers).double()
         for d in range(n_products):
-            second[d, : d + 1] += (
-                (rows[:, : d + 1] * rows[:, d : d + 1]).T @ powers
-            ).double()
+            products = rows[:, : d + 1] * xp.column(rows, d)
+            second[d, : d + 1] += (products.T @ powers).double()
     return float(objective), to_host(total), to_host(first), to_host(second)
 
 
@@ -238,15 +245,20 @@ def prototype_masses(
     of the host.
     """
     xp = _operations_for(X, device)
-    out = None if nearest else allocate_rows(X, len(step.family))
+    n_sets = len(step.family)
+    sets = None
+    out = None
+    if nearest:
+        sets = step.sets
+    else:
+        out = allocate_rows(X, n_sets)
     columns, empty_column = step.columns()
     parts = []
     for block in _blocks(len(X), _prototype_width(arguments)):
         rows = to_tensor(X[block], device)
-        sets = step.sets if nearest else None
         shares, empty, _ = _prototype_shares(xp, rows, arguments, sets)
-        total = shares.sum(dim=1, keepdim=True) + empty
-        masses = shares.new_zeros((len(shares), len(step.family)))
+        total = xp.sum(shares) + empty
+        masses = shares.new_zeros((len(shares), n_sets))
         masses[:, xp.table(columns)] = shares / total
         if empty_column >= 0:
             masses[:, empty_column] = (empty / total)[:, 0]
@@ -254,7 +266,9 @@ def prototype_masses(
             parts.append(_compress_rows(masses))
         else:
             copy_into(masses, out[block])
-    return concatenate_rows(parts) if out is None else out
+    if out is None:
+        return concatenate_rows(parts)
+    return out
 
 
 def _compress_rows(masses: Any) -> sparse.csr_array:
@@ -329,8 +343,9 @@ def mixture_sums(
         if is_tied:
             masses = masses.sum(dim=1, keepdim=True)
         # In single precision, small variances far from the origin would be inaccurate.
+        exact = rows.double()
         for j in range(n_products):
-            second[j] += (rows.double().T * masses[:, j]) @ rows.double()
+            second[j] += (exact.T * masses[:, j]) @ exact
     return (
         float(likelihood),
         to_host(total),
@@ -358,7 +373,8 @@ def mixture_masses(
     out = allocate_rows(X, len(family))
     columns = xp.table(np.flatnonzero(family.cardinality > 0))
     for block in _blocks(len(X), components.width):
-        masses, _, empty, _ = _densities(xp, to_tensor(X[block], device), components)
+        rows = to_tensor(X[block], device)
+        masses, _, empty, _ = _densities(xp, rows, components)
         if doubtful:
             found = masses_from_plausibilities(xp, masses, family, empty)
         else:
@@ -375,10 +391,11 @@ def mixture_log_densities(components: RoundComponents, X: Array) -> Array:
     import torch
 
     xp = TorchOperations(torch.float64, X.device)
-    blocks = _blocks(len(X), components.width)
-    return torch.cat(
-        [_densities(xp, X[block].double(), components)[1][:, 0] for block in blocks]
-    )
+    parts = []
+    for block in _blocks(len(X), components.width):
+        _, logs, _, _ = _densities(xp, X[block].double(), components)
+        parts.append(logs[:, 0])
+    return torch.cat(parts)
 
 
 # ---- reference objects of EVCLUS -----------------------------------------------------------------

@@ -33,14 +33,14 @@ def mass_step(xp: Any, costs: Any, step: tuple[Any, ...]) -> tuple[Any, Any, Any
         empty = xp.power(least / delta2, exponent)
     shares = xp.power(least / weighted, exponent)
     free = costs <= zero
-    if xp.holds_anywhere(
-        free
-    ):  # The smallest sets with zero cost share the mass equally.
+    # The smallest sets with zero cost share the mass equally.
+    if xp.holds_anywhere(free):
         more = float(size.max()) + 1
         sizes = xp.where(free, xp.constant(size), more)
         fewest = xp.min(sizes)
         on_prototype = fewest < more
-        shares = xp.where(on_prototype, xp.where(sizes <= fewest, 1.0, 0.0), shares)
+        equal = xp.where(sizes <= fewest, 1.0, 0.0)
+        shares = xp.where(on_prototype, equal, shares)
         empty = xp.where(on_prototype, 0.0, empty)
         least = xp.where(on_prototype, 0.0, least)
     return shares, empty, least
@@ -53,19 +53,24 @@ def masses_from_plausibilities(
     top, best = xp.largest(contour)
     # columns of the pairs with the best cluster
     possible = xp.rows_of(xp.table(family.pair_index), best)
-    second, place = xp.largest(xp.where(possible > -1, contour, 0.0))
+    neighbors = xp.where(possible > -1, contour, 0.0)
+    second, place = xp.largest(neighbors)
     column = xp.at(possible, place)
-    pair = xp.where(column > -1, second / xp.where(top > 0, top, 1.0), 0.0)
+    divisor = xp.where(top > 0, top, 1.0)
+    pair = xp.where(column > -1, second / divisor, 0.0)
     single = 1 - pair
     cells = []
     if family.empty_index is not None:
         usual = top * 0 if outlying is None else outlying
         nowhere = xp.where(top > 0, usual, 1.0)
-        single = single * (1 - nowhere)
-        pair = pair * (1 - nowhere)
+        somewhere = 1 - nowhere
+        single = single * somewhere
+        pair = pair * somewhere
         cells = [(family.empty_index, nowhere)]
-    own = xp.rows_of(xp.table(family.singleton_index[:, None]), best)
-    return xp.scatter(len(family), (own, single), (xp.maximum(column, 0), pair), *cells)
+    single_columns = xp.table(family.singleton_index[:, None])
+    own = xp.rows_of(single_columns, best)
+    column = xp.maximum(column, 0)
+    return xp.scatter(len(family), (own, single), (column, pair), *cells)
 
 
 @dataclass(frozen=True)
@@ -123,21 +128,23 @@ def mixture_logs(xp: Any, X: Any, components: RoundComponents) -> ComponentLogs:
         products = objects @ xp.constant(places.T)
         if np.isinf(nu):
             return ComponentLogs(products + constants, None, None, objects)
-        norms = xp.constant(np.square(places).sum(axis=1))
-        squares = products * -2 + norms + xp.sum(objects * objects)
+        norms = np.square(places).sum(axis=1)
+        squares = products * -2 + xp.constant(norms) + xp.sum(objects * objects)
         squares = xp.maximum(squares, 0.0)
     else:
-        gaps = X @ xp.constant(np.hstack(list(rounded)))  # (n, g p)
+        all_maps = np.hstack(list(rounded))
+        gaps = X @ xp.constant(all_maps)  # (n, g p)
         gaps -= xp.constant(places.ravel())
         gaps *= gaps
-        # sums over the p columns of a component
-        squares = gaps @ xp.constant(np.repeat(np.eye(g), p, axis=0))
+        of_component = np.repeat(np.eye(g), p, axis=0)
+        squares = gaps @ xp.constant(of_component)
     if np.isinf(nu):
         return ComponentLogs(squares * -0.5 + constants, None, squares, None)
     logs = xp.log(squares / nu + 1) * (-(nu + p) / 2) + constants
     background = None
     if components.box is not None:
-        background = _background_logs(xp, X, components.box) + components.log_background
+        background = _background_logs(xp, X, components.box)
+        background = background + components.log_background
     return ComponentLogs(logs, background, squares, None)
 
 
@@ -153,12 +160,15 @@ def _background_logs(xp: Any, X: Any, box: np.ndarray) -> Any:
     """
     low, high = box
     p = len(low)
-    gaps = (X - xp.constant((low + high) / 2)) / xp.constant((high - low) / 2)
+    middle = xp.constant((low + high) / 2)
+    half_width = xp.constant((high - low) / 2)
+    gaps = (X - middle) / half_width
     squares, _ = xp.largest(gaps * gaps)
     beyond = xp.log(xp.maximum(squares, 1.0)) * (-(p + 1) / 2)
     beyond = beyond + float(np.log((1 - _MASS_IN_BOX) / p))
     inside = xp.constant(np.log([[_MASS_IN_BOX]]))
-    return xp.where(squares <= 1, inside, beyond) - float(np.log(high - low).sum())
+    log_volume = np.log(high - low).sum()
+    return xp.where(squares <= 1, inside, beyond) - float(log_volume)
 
 
 def cluster_contour(
@@ -171,19 +181,22 @@ def cluster_contour(
     `Surroundings` and the `Affinity` of EVCLUS.
     """
     weights = affinity.weights
+    labels = affinity.labels
     scales = affinity.scales
+    n_clusters = affinity.n_clusters
     near, far = _reached(xp, squares, weights, (affinity.near, affinity.far))
-    total = np.bincount(affinity.labels, weights, minlength=affinity.n_clusters)
-    members = np.zeros((len(weights), affinity.n_clusters))
-    members[np.arange(len(weights)), affinity.labels] = weights / np.sqrt(
-        total[affinity.labels]
-    )
+    total = np.bincount(labels, weights, n_clusters)
+    shares = weights / np.sqrt(total[labels])
+    members = np.zeros((len(labels), n_clusters))
+    members[np.arange(len(labels)), labels] = shares
     own = xp.maximum(far.sqrt(), float(scales.min()))
-    similarity = xp.similarity(squares, xp.constant(affinity.rate / scales), own)
+    rates = xp.constant(affinity.rate / scales)
+    similarity = xp.similarity(squares, rates, own)
     contour = similarity @ xp.constant(members)
     least = float(np.exp(around.fence - 50 * around.softness))
     distance = xp.maximum(near.sqrt() / around.usual, least)
-    return contour, ((distance.log() - around.fence) / around.softness).sigmoid()
+    excess = (distance.log() - around.fence) / around.softness
+    return contour, excess.sigmoid()
 
 
 def _reached(
@@ -191,17 +204,16 @@ def _reached(
 ) -> list[Any]:
     """Return the values in each sorted row at which the cumulative weight reaches each amount."""
     # This number of smallest values is sufficient, even if they have the smallest weights.
-    most = min(
-        int(np.searchsorted(np.cumsum(np.sort(weights)), max(amounts))) + 1,
-        len(weights),
-    )
+    smallest_reach = np.cumsum(np.sort(weights))
+    n_sufficient = int(np.searchsorted(smallest_reach, max(amounts))) + 1
+    most = min(n_sufficient, len(weights))
     ordered, order = xp.smallest(values, most)
-    if (weights == weights[0]).all():
-        ranks = [
-            min(max(int(np.ceil(amount / weights[0] - 1e-6)), 1), most)
-            for amount in amounts
-        ]
+    weight = weights[0]
+    if (weights == weight).all():
+        numbers = [int(np.ceil(amount / weight - 1e-6)) for amount in amounts]
+        ranks = [min(max(number, 1), most) for number in numbers]
         return [xp.column(ordered, rank - 1) for rank in ranks]
-    reach = xp.cumsum(xp.cells_of(xp.table(weights), order))
+    cells = xp.cells_of(xp.table(weights), order)
+    reach = xp.cumsum(cells)
     counts = [xp.sum(reach < amount) for amount in amounts]
     return [xp.at(ordered, xp.minimum(count, most - 1)) for count in counts]

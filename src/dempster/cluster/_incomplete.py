@@ -60,27 +60,31 @@ def estimate_usual_differences(source: GowerSource, n_clusters: int) -> np.ndarr
     """Return the mean difference in each column within clusters found by k-medoids on a subset."""
     from dempster.dissimilarity.gower import column_differences, partial_gower_block
 
-    different = dict(zip(source.keys(source.objects), range(len(source)), strict=True))
+    keys = source.keys(source.objects)
+    different = dict(zip(keys, range(len(source)), strict=True))
     order = np.array([different[key] for key in sorted(different)])
     n_compared = min(len(order), _MAX_COMPARED_ROWS)
-    places = np.linspace(0, len(order) - 1, n_compared).astype(int)
-    some = source.objects[order[np.unique(places)]]
+    places = np.linspace(0, len(order) - 1, n_compared)
+    which = np.unique(places.astype(int))
+    some = source.objects[order[which]]
     gaps = np.array(column_differences(some))
-    D = partial_gower_block(
-        some, some, _mean(gaps, np.ones(gaps.shape[1:], dtype=bool))
-    )
-    medoids = medoid_starts(D, min(n_clusters, len(D)), 1, np.random.default_rng(0))[0]
+    n = len(some)
+    usual = _mean(gaps, np.ones((n, n), bool))
+    D = partial_gower_block(some, some, usual)
+    rng = np.random.default_rng(0)
+    [medoids] = medoid_starts(D, min(n_clusters, n), 1, rng)
     labels = D[medoids].argmin(axis=0)
-    together = (labels[:, None] == labels) & ~np.eye(len(D), dtype=bool)
+    together = labels[:, None] == labels
+    np.fill_diagonal(together, False)
     return _mean(gaps, together)
 
 
 def _mean(gaps: np.ndarray, pairs: np.ndarray) -> np.ndarray:
     """Return the mean of ``gaps`` in each column over pairs of rows, zero if none is observed."""
     there = pairs & ~np.isnan(gaps)
-    return np.where(there, gaps, 0).sum(axis=(1, 2)) / np.maximum(
-        there.sum(axis=(1, 2)), 1
-    )
+    total = np.where(there, gaps, 0).sum(axis=(1, 2))
+    count = there.sum(axis=(1, 2))
+    return total / np.maximum(count, 1)
 
 
 def estimate_within_variances(
@@ -99,14 +103,17 @@ def estimate_within_variances(
     points = impute_missing(rows)
     k = min(n_clusters, len(points))
     centers, labels = k_means(points, k, rng, counts, n_runs=_STARTS)
-    there = np.where(np.isnan(rows), 0.0, counts[:, None])
+    is_missing = np.isnan(rows)
+    there = np.where(is_missing, 0.0, counts[:, None])
     for _ in range(_LAST_ITERATIONS):
         labels = squared_distances_to_points(rows, centers).argmin(axis=1)
-        members = labels == np.arange(len(centers))[:, None]
+        members = labels == np.arange(k)[:, None]
         amount = members @ there
-        moved = divide(members @ (there * np.nan_to_num(rows)), amount, 0)
+        totals = members @ (there * np.nan_to_num(rows))
+        moved = divide(totals, amount, 0)
         centers = np.where(amount > 0, moved, centers)
     # Use the imputed values of columns without observed values.
     there[:, ~there.any(axis=0)] = counts[:, None]
-    gaps = np.where(np.isnan(rows), points, rows) - centers[labels]
-    return (there * np.square(gaps)).sum(axis=0) / there.sum(axis=0)
+    gaps = np.where(is_missing, points, rows) - centers[labels]
+    totals = (there * np.square(gaps)).sum(axis=0)
+    return totals / there.sum(axis=0)

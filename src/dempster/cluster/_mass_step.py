@@ -73,7 +73,9 @@ class MassStep:
     def kernel_arguments(self, dtype: np.dtype | type = np.float64) -> tuple:
         """Return |A|^alpha and |A| for the nonempty sets A, delta^2, beta and zero."""
         size = self.sets.sum(axis=1)
-        delta2 = np.inf if self.family.empty_index is None else self.delta2
+        delta2 = np.inf
+        if self.family.empty_index is not None:
+            delta2 = self.delta2
         with np.errstate(over="ignore"):
             factor = (size**self.alpha).astype(dtype)
         if not np.isfinite(factor).all():
@@ -131,11 +133,11 @@ class MassStep:
         ``total`` (g,) and ``first`` (g, p) contain the sums of m^beta and of m^beta x over the
         objects x (Masson and Denoeux, 2008, eq. 22).
         """
-        size = self.sets.sum(axis=1)
-        H = (self.sets.T * (size ** (self.alpha - 2) * total)) @ self.sets
-        return solve_normal_equations(
-            H, (self.sets.T * size ** (self.alpha - 1)) @ first
-        )
+        sets = self.sets
+        size = sets.sum(axis=1)
+        H = (sets.T * (size ** (self.alpha - 2) * total)) @ sets
+        R = (sets.T * size ** (self.alpha - 1)) @ first
+        return solve_normal_equations(H, R)
 
 
 @dataclass(frozen=True)
@@ -198,7 +200,9 @@ class MassMethod(Method[Model, Model]):
         return outlier_cost(self.points, self.sample_weights, self.n_clusters, self.rng)
 
     def _mass_step(self, family: FocalSets) -> MassStep:
-        delta2 = np.inf if family.empty_index is None else self.delta2
+        delta2 = np.inf
+        if family.empty_index is not None:
+            delta2 = self.delta2
         return MassStep(family, self.estimator.alpha, self.beta, delta2, self.zero)
 
     def _neighbor_step(self, costs: np.ndarray, weights: np.ndarray) -> MassStep:
@@ -209,7 +213,8 @@ class MassMethod(Method[Model, Model]):
         if self._delta2 is None:
             nearest = np.maximum(costs.min(axis=1), 0) ** (1 / self.distance_power)
             self._delta2 = outlier_distance(nearest, weights) ** self.distance_power
-        return self._mass_step(neighbor_family(count_boundaries(costs, weights)))
+        counts = count_boundaries(costs, weights)
+        return self._mass_step(neighbor_family(counts))
 
     def draw_starts(self, family: FocalSets) -> list[Model]:
         if self.has_user_start:
@@ -244,11 +249,13 @@ class MassMethod(Method[Model, Model]):
 
     def extend(self, run: Run[Model], family: FocalSets) -> Run[Model]:
         model: Any = run.model
-        return self._run(replace(model, step=self._mass_step(family)), on_sample=False)
+        extended = replace(model, step=self._mass_step(family))
+        return self._run(extended, on_sample=False)
 
     def _run(self, start: Model, *, on_sample: bool) -> Run[Model]:
         """Iterate until convergence, on all rows or on the sample on which starts are compared."""
-        return self._descend(partial(self._step, on_sample=on_sample), start)
+        step = partial(self._step, on_sample=on_sample)
+        return self._descend(step, start)
 
     def _step(self, model: Model, *, on_sample: bool) -> tuple[float, Model]:
         """Return the objective of a model, and the model after one iteration."""
@@ -291,9 +298,12 @@ def sum_nearest(
     ``near`` contains the clusters of the values, shape (n, k).
     """
     n, k = near.shape
-    cells = values.ravel(), near.ravel(), np.arange(0, n * k + 1, k)
+    clusters = near.ravel()
+    entries = values.ravel()
+    cells = entries, clusters, np.arange(0, n * k + 1, k)
     sums = sparse.csc_array(cells, (n_clusters, n)) @ X
-    return np.bincount(near.ravel(), values.ravel(), n_clusters), sums
+    totals = np.bincount(clusters, entries, n_clusters)
+    return totals, sums
 
 
 def nearest_clusters(
@@ -369,7 +379,8 @@ def compress_masses(
     total = np.where(kept, masses, 0).sum(axis=1, keepdims=True)
     ends = np.append(0, kept.sum(axis=1).cumsum())
     values = (masses / total)[kept].astype(dtype)
-    parts = values, sets[kept].astype(np.int32), ends.astype(np.int64)
+    columns = sets[kept].astype(np.int32)
+    parts = values, columns, ends.astype(np.int64)
     rows = sparse.csr_array(parts, shape=(len(masses), len(family)))
     rows.sort_indices()
     return rows
@@ -389,10 +400,12 @@ def nearest_masses(
     prototypes is the mean of the squared distances to them, minus a quarter of the squared distance
     between them.
     """
+    family = step.family
     first, second = np.triu_indices(N_NEAREST, 1)
-    pairs = step.family.pair_index[near[:, first], near[:, second]]
+    ends = near[:, first], near[:, second]
+    pairs = family.pair_index[ends]
     between = (squares[:, first] + squares[:, second]) / 2
-    between -= apart[near[:, first], near[:, second]] / 4
+    between -= apart[ends] / 4
     between = np.where(pairs >= 0, np.maximum(between, 0), np.inf)
     costs = np.hstack([squares, between])
     size = np.repeat([1, 2], [squares.shape[1], between.shape[1]])
@@ -400,8 +413,9 @@ def nearest_masses(
     empty = np.empty(len(costs))
     arguments = size**step.alpha, size, *step.kernel_arguments()[2:]
     masses_from_costs(costs, None, *arguments, masses, empty)
-    sets = np.hstack([step.family.singleton_index[near], np.maximum(pairs, 0)])
-    return compress_masses(step.family, sets, masses, dtype, empty)
+    singles = family.singleton_index[near]
+    sets = np.hstack([singles, np.maximum(pairs, 0)])
+    return compress_masses(family, sets, masses, dtype, empty)
 
 
 def nearest_doubt(
@@ -424,7 +438,8 @@ def nearest_doubt(
     ratio = np.zeros(len(near))
     is_between = (column >= 0) & (top > 0)
     np.divide(plausible[rows, place + 1], top, out=ratio, where=is_between)
-    sets = np.column_stack([family.singleton_index[near[:, 0]], np.maximum(column, 0)])
+    own = family.singleton_index[near[:, 0]]
+    sets = np.column_stack([own, np.maximum(column, 0)])
     masses = np.column_stack([1 - ratio, ratio])
     if family.empty_index is None:
         return compress_masses(family, sets, masses, dtype)
@@ -446,7 +461,8 @@ def project_masses(
         row = source.membership[j]
         targets = np.flatnonzero((here == row).all(axis=1))
         if len(targets) == 0:
-            targets = np.flatnonzero((here.sum(axis=1) == 1) & (here @ row))
+            is_single = here.sum(axis=1) == 1
+            targets = np.flatnonzero(is_single & (here @ row))
         projected[:, targets] += masses[:, j, None] / len(targets)
     return projected
 
@@ -455,9 +471,8 @@ def project_partition(partition: CredalPartition, target: FocalSets) -> CredalPa
     """Convert a partition to the family ``target``, which must contain the empty set."""
     given = partition.to_numpy().masses
     masses = np.zeros((len(partition), len(target)))
-    masses[:, target.cardinality > 0] = project_masses(
-        given, partition.focal_sets, target
-    )
+    nonempty = project_masses(given, partition.focal_sets, target)
+    masses[:, target.cardinality > 0] = nonempty
     masses[:, target.empty_index] = 1 - masses.sum(axis=1)
     return CredalPartition.unchecked(masses, target)
 
@@ -482,7 +497,7 @@ def masses_from_plausibilities(
     plausibilities are zero, the mass is on the empty set, or on the first cluster if the family
     lacks the empty set. ``outlying`` contains the masses of the empty set.
     """
-    masses = np.empty((len(contour), len(family)), dtype=contour.dtype)
+    masses = np.empty((len(contour), len(family)), contour.dtype)
     _doubtful_masses(
         np.ascontiguousarray(contour),
         family.singleton_index,

@@ -43,12 +43,12 @@ def medoid_starts(
     trials = 5 + int(2 * np.log(n_clusters))
     draws = rng.random((_DRAWS * n_starts, n_clusters, trials))
     if weights is not None:
+        n = len(weights)
         reach = np.cumsum(weights)
-        for (
-            uniform
-        ) in draws:  # The probability of the first seed is proportional to its weight.
-            row = int(np.searchsorted(reach, uniform[0, 0] * reach[-1], side="right"))
-            uniform[0, 0] = (min(row, len(weights) - 1) + 0.5) / len(weights)
+        # The probability of the first seed is proportional to its weight.
+        points = draws[:, 0, 0] * reach[-1]
+        rows = np.searchsorted(reach, points, "right")
+        draws[:, 0, 0] = (np.minimum(rows, n - 1) + 0.5) / n
         delta = delta * weights  # The kernels sum conflicts over columns.
     delta = np.ascontiguousarray(delta)
 
@@ -57,17 +57,20 @@ def medoid_starts(
     for k, uniform in enumerate(draws):
         far_seeds(delta, uniform, seeds[k])
         conflict[k] = delta[seeds[k]].min(axis=0).sum()
-    improved = seeds[np.argsort(conflict, kind="stable")[: n_starts + 1]]
+    order = np.argsort(conflict, kind="stable")
+    improved = seeds[order[: n_starts + 1]]
     for k, medoids in enumerate(improved):
         to_medoids(delta, medoids, _MAX_MEDOID_STEPS)
         conflict[k] = delta[medoids].min(axis=0).sum()
     kept: list[np.ndarray] = []
     labels: list[np.ndarray] = []
-    for medoids in improved[np.argsort(conflict[: len(improved)], kind="stable")]:
+    order = np.argsort(conflict[: len(improved)], kind="stable")
+    for medoids in improved[order]:
         nearest = delta[medoids].argmin(axis=0)
-        if not any(
+        are_similar = (
             _are_similar(nearest, other, n_clusters, weights) for other in labels
-        ):
+        )
+        if not any(are_similar):
             kept.append(medoids)
             labels.append(nearest)
     return kept[:n_starts]
@@ -77,7 +80,7 @@ def _are_similar(
     a: np.ndarray, b: np.ndarray, c: int, weights: np.ndarray | None
 ) -> bool:
     """Return whether two partitions are equal except for a few objects."""
-    table = np.bincount(a * c + b, weights, minlength=c * c).reshape(c, c)
+    table = np.bincount(a * c + b, weights, c * c).reshape(c, c)
     common = min(table.max(axis=0).sum(), table.max(axis=1).sum())
     return common >= (1 - _DIFFERENT) * table.sum()
 
@@ -91,7 +94,8 @@ def masses_from_labels(labels: np.ndarray, family: FocalSets) -> np.ndarray:
     if family.n_clusters > MAX_DENSE_CLUSTERS:
         masses[:, :-1] = 0
     column = family.singleton_index[labels]
-    masses[np.flatnonzero(column >= 0), column[column >= 0]] += 0.9
+    rows = np.flatnonzero(column >= 0)
+    masses[rows, column[rows]] += 0.9
     return masses / masses.sum(axis=1, keepdims=True)
 
 

@@ -64,7 +64,7 @@ _DELTA_SHARE = 0.95  # level of the quantile of the dissimilarities for delta="a
 
 
 def raise_to_power(values: np.ndarray, power: float) -> np.ndarray:
-    values = np.asarray(values, dtype=float)
+    values = np.asarray(values, float)
     if power == 1:
         return values
     with np.errstate(over="ignore"):  # The validation of the masses detects overflows.
@@ -111,7 +111,7 @@ class ComparedObjects:
             return raise_to_power(self.source.matrix, self.power)
         if len(self) > MAX_MATRIX_ROWS:
             return None
-        D = np.asarray(self.source.block(slice(None), slice(None)), dtype=float)
+        D = np.asarray(self.source.block(slice(None), slice(None)), float)
         D = raise_to_power((D + D.T) / 2, self.power)
         np.fill_diagonal(D, 0)
         return D
@@ -121,15 +121,17 @@ class ComparedObjects:
 
         They are exactly zero between equal objects.
         """
-        if self.source.matrix is not None:
+        source = self.source
+        if source.matrix is not None:
             return np.ascontiguousarray(self.block(objects).T)
-        out = np.empty((len(self), len(objects)))
-        if len(objects) == 0:  # scikit-learn's metrics reject an empty table
+        n = len(objects)
+        out = np.empty((len(self), n))
+        if n == 0:  # scikit-learn's metrics reject an empty table
             return out
-        rows = self.source.objects
-        columns = self.source.objects[objects]
-        for start, stop in split_rows(len(self), len(objects)):
-            out[start:stop] = self.source.between(rows[start:stop], columns, exact=True)
+        rows = source.objects
+        columns = source.objects[objects]
+        for start, stop in split_rows(len(self), n):
+            out[start:stop] = source.between(rows[start:stop], columns, exact=True)
         return raise_to_power(out, self.power)
 
     def block(self, rows: Any, columns: np.ndarray | None = None) -> np.ndarray:
@@ -323,8 +325,12 @@ class MedoidMethod(MassMethod[State], Generic[State]):
         """Return the number of candidates, ``default`` if "auto" and the matrix is not kept."""
         size = self.estimator.n_candidates
         if size == "auto":
-            size = default if objects.matrix is None else None
-        return len(objects) if size is None else int(size)
+            size = None
+            if objects.matrix is None:
+                size = default
+        if size is None:
+            return len(objects)
+        return int(size)
 
     def candidates(
         self, objects: ComparedObjects, scores: np.ndarray
@@ -355,7 +361,7 @@ class MedoidMethod(MassMethod[State], Generic[State]):
         if candidates[0] is None:
             totals = objects.sums(weights, None)
             candidates = [np.arange(len(objects))] * weights.shape[1]
-        medoids = np.empty(weights.shape[1], dtype=np.intp)
+        medoids = np.empty(weights.shape[1], np.intp)
         for k, which in enumerate(candidates):
             sums = (
                 objects.sums(weights[:, [k]], which)[0] if totals is None else totals[k]
@@ -552,7 +558,9 @@ class RelationalClusterer(EvidentialClusterer):
         peaks = fit_source_peaks(
             self.init, source, n_clusters, self.random_state, self.n_jobs
         )
-        return self.init if peaks is None else peaks.peak_indices_
+        if peaks is None:
+            return self.init
+        return peaks.peak_indices_
 
     def __sklearn_tags__(self) -> Any:
         return mark_tags(super().__sklearn_tags__(), self.metric)

@@ -168,7 +168,7 @@ class NeighborGraph:
 
         Return the increase of the agreement in every sweep, and whether the sweeps converged.
         """
-        awake = np.ones(len(self), dtype=bool)
+        awake = np.ones(len(self), bool)
         totals = np.bincount(labels, self.strengths)
         support = np.zeros(len(totals))
         edges = (self.indptr, self.indices, self.weights)

@@ -88,7 +88,9 @@ def read_sample(clusterer: Any, X: TableLike, sample_weight: ArrayLike) -> Sampl
     aligned = reorder_like(sample_weight, names)
     weights = clusterer._validate_weights(aligned, len(values))
     check_enough_rows(values, clusterer._requested_clusters(), weights)
-    device = X.device if clusterer._stays_on_device(X) else None
+    device = None
+    if clusterer._stays_on_device(X):
+        device = X.device
     return Sample(values, weights, names, device=device)
 
 

@@ -106,7 +106,7 @@ def find_peaks(
         )
     scores = _compute_scores(source, find, int(n_neighbors), q, apply)
     indices, thresholds = _select_peaks(scores, n_clusters, min_belief, min_delta)
-    labels = np.full(n, -1, dtype=np.int64)
+    labels = np.full(n, -1, np.int64)
     labels[indices] = np.arange(len(indices))
     follow(scores.order, scores.nearest_higher, labels)
     return Peaks(scores, indices, labels, *thresholds)
@@ -128,16 +128,17 @@ def _compute_scores(
     ]
     apply(add_up_belief, blocks)
     order = np.argsort(-belief, kind="stable")
-    rank = np.empty(n, dtype=np.int64)
+    rank = np.empty(n, np.int64)
     rank[order] = np.arange(n)
-    nearest = np.empty(n, dtype=np.int64)
+    nearest = np.empty(n, np.int64)
     delta = np.empty(n)
     first_higher(
         np.arange(n), neighbors.index, neighbors.distance, rank, nearest, delta
     )
-    isolated = order[1:][nearest[order[1:]] < 0]
+    others = order[1:]
+    isolated = others[nearest[others] < 0]
     _search_farther(source, find, isolated, order, rank, nearest, delta, n_neighbors)
-    delta[order[0]] = delta[order[1:]].max()
+    delta[order[0]] = delta[others].max()
     return PeakScores(n_neighbors, belief, delta, nearest, order, len(isolated) + 1)
 
 
@@ -245,8 +246,9 @@ def _count_peaks(values: np.ndarray, scores: PeakScores) -> int:
         values[-1] == 0
     ):  # Duplicates have prominence zero, so the step before them is infinite.
         return int(np.count_nonzero(values)) or 1
-    if len(values) < 3:
-        return len(values)
-    count = np.arange(2, len(values))
+    n = len(values)
+    if n < 3:
+        return n
+    count = np.arange(2, n)
     step = np.log(values[1:-1] / values[2:]) * np.log1p(count)
     return int(count[step.argmax()])

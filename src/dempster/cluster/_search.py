@@ -214,7 +214,7 @@ def most_likely_runs(
     losses = np.empty(len(runs))
     for i, run in enumerate(runs):
         squares = costs(run.model)
-        sizes = np.bincount(squares.argmin(axis=1), weights, minlength=squares.shape[1])
+        sizes = np.bincount(squares.argmin(axis=1), weights, squares.shape[1])
         shares = sizes / weights.sum()
         error = max(
             float(np.average(squares.min(axis=1), weights=weights)),
@@ -249,7 +249,9 @@ class Method(ABC, Generic[Start, Model]):
 
         def better(best: Run[Model], run: Run[Model]) -> Run[Model]:
             largest = best.objective - margin * abs(best.objective)
-            return run if run.objective < largest else best
+            if run.objective < largest:
+                return run
+            return best
 
         return reduce(better, runs)
 

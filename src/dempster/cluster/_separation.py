@@ -56,17 +56,18 @@ def is_separated(X: np.ndarray, rng: np.random.RandomState) -> bool:
     if len(X) < MIN_ROWS:
         return True
     X = _prepare(X, rng)
-    if X.shape[1] == 0:
+    n, p = X.shape
+    if p == 0:
         return False
-    n_parts = 5 if len(X) < _SMALL else 2
+    n_parts = 5 if n < _SMALL else 2
     for _ in range(_N_DIVISIONS):
-        part = rng.permutation(len(X)) % n_parts
+        part = rng.permutation(n) % n_parts
         folds = [(X[part != k], X[part == k]) for k in range(n_parts)]
         if _valley_p_value(folds, rng) < _MAX_P:
             return True
-    is_full = len(X) >= _MIN_ROWS_PER_DIMENSION * X.shape[1]
+    is_full = n >= _MIN_ROWS_PER_DIMENSION * p
     # Mixtures describe the edges of one attribute better than a smooth unimodal density does.
-    is_plane = 1 < X.shape[1] <= _MAX_DIMENSIONS
+    is_plane = 1 < p <= _MAX_DIMENSIONS
     return is_full and is_plane and _has_likely_mixture(folds, rng)
 
 
@@ -75,25 +76,32 @@ def are_associated(X: np.ndarray, rng: np.random.RandomState) -> bool:
 
     The statistic is the sum of the chi-squared statistics of all pairs of columns, up to constants.
     """
-    X = X[:, rng.permutation(X.shape[1])[:_MAX_COLUMNS]]
+    drawn = rng.permutation(X.shape[1])[:_MAX_COLUMNS]
+    X = X[:, drawn]
     n, p = X.shape
     if n < MIN_ROWS or p == 1:
         return True
     columns = [np.unique(column, return_inverse=True)[1] for column in X.T]
-    starts = np.cumsum([0, *(column.max() + 1 for column in columns)])
+    n_categories = [column.max() + 1 for column in columns]
+    starts = np.cumsum([0, *n_categories])
     codes = np.column_stack(columns) + starts[:-1]
-    weights = 1 / np.sqrt(np.bincount(codes.ravel()))
+    frequencies = np.bincount(codes.ravel())
+    weights = 1 / np.sqrt(frequencies)
+    row_starts = np.arange(0, n * p + 1, p)
 
     def statistic(codes: np.ndarray) -> float:
-        places = codes.ravel(), np.arange(0, n * p + 1, p)
-        indicators = sparse.csr_array((weights[places[0]], *places))
-        return float(np.square((indicators.T @ indicators).data).sum())
+        categories = codes.ravel()
+        entries = weights[categories]
+        indicators = sparse.csr_array((entries, categories, row_starts))
+        together = indicators.T @ indicators
+        return float(np.square(together.data).sum())
 
     observed = statistic(codes)
     n_larger = 0
     for _ in range(_N_PERMUTATIONS):
         order = rng.random_sample((n, p)).argsort(axis=0)
-        n_larger += statistic(np.take_along_axis(codes, order, axis=0)) >= observed
+        permuted = np.take_along_axis(codes, order, axis=0)
+        n_larger += statistic(permuted) >= observed
     return (1 + n_larger) / (1 + _N_PERMUTATIONS) <= _MAX_P
 
 
@@ -105,7 +113,8 @@ def _prepare(X: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
         if 1 < len(values) < len(column):
             step = np.median(np.diff(values))
             column += rng.uniform(-step / 2, step / 2, len(column))
-    X = X[:, np.ptp(X, axis=0) > 0]
+    varies = np.ptp(X, axis=0) > 0
+    X = X[:, varies]
     return (X - X.mean(axis=0)) / X.std(axis=0)
 
 
@@ -118,7 +127,8 @@ def _valley_p_value(folds: list[Fold], rng: np.random.RandomState) -> float:
     valley = 0
     for used, left_out in folds:
         direction, windows = _find_valley(used, rng)
-        sides, middle = _count(left_out @ direction, *windows)
+        projections = left_out @ direction
+        sides, middle = _count(projections, *windows)
         peak += sides
         valley += middle
     return float(bdtr(valley, peak + valley, 0.5))
@@ -136,8 +146,9 @@ def _find_valley(
         places = np.linspace(low, high, 40)
         for width in _WIDTHS:
             half = width * (high - low) / 2
-            above = np.searchsorted(projections, places + half, "right")
-            counts = above - np.searchsorted(projections, places - half, "left")
+            n_below = np.searchsorted(projections, places - half)
+            n_until = np.searchsorted(projections, places + half, "right")
+            counts = n_until - n_below
             left = np.maximum.accumulate(counts)
             right = np.maximum.accumulate(counts[::-1])[::-1]
             peaks = np.minimum(left, right)
@@ -154,50 +165,59 @@ def _find_valley(
 
 def _count(projections: np.ndarray, places: np.ndarray, half: float) -> tuple[int, int]:
     """Return the smaller of the numbers of rows on both sides, and the number in the middle."""
-    first, middle, last = (np.abs(projections - places[:, None]) <= half).sum(axis=1)
+    distances = np.abs(projections - places[:, None])
+    first, middle, last = (distances <= half).sum(axis=1)
     return min(first, last), middle
 
 
 def _groups(X: np.ndarray, rng: np.random.RandomState) -> Iterator[np.ndarray]:
     """Yield the clusters of k-means on the rows and on the whitened rows, as Boolean arrays."""
+    n = len(X)
     axes, sizes, _ = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
     whitened = axes[:, sizes > 1e-6 * sizes[0]]
     for rows in (X, whitened):
         for k in _NUMBERS:
-            labels = k_means(rows, min(k, len(X) // 4), rng)[1]
-            for group in range(1, k):
-                if 2 < np.count_nonzero(labels == group) < len(X) - 2:
-                    yield labels == group
-    yield X[:, 0] > np.median(X[:, 0])
+            labels = k_means(rows, min(k, n // 4), rng)[1]
+            for label in range(1, k):
+                group = labels == label
+                if 2 < np.count_nonzero(group) < n - 2:
+                    yield group
+    first = X[:, 0]
+    yield first > np.median(first)
 
 
 def _discriminant(X: np.ndarray, group: np.ndarray) -> np.ndarray:
     """Return Fisher's direction between the group and the other rows."""
-    means = np.array([X[~group].mean(axis=0), X[group].mean(axis=0)])
-    away = X - means[group.astype(int)]
-    within = away.T @ away / len(X)
-    p = len(within)
+    n, p = X.shape
+    mean_of_others = X[~group].mean(axis=0)
+    mean = X[group].mean(axis=0)
+    away = X - np.where(group[:, None], mean, mean_of_others)
+    within = away.T @ away / n
     mean_variance = np.trace(within) / p
-    share = min(1.0, 2 * p / len(X))  # shrinkage of the covariance matrix
-    within = (1 - share) * within + (share + 1e-9) * mean_variance * np.eye(p)
-    return np.linalg.solve(within, means[1] - means[0])
+    share = min(1.0, 2 * p / n)  # shrinkage of the covariance matrix
+    sphere = (share + 1e-9) * mean_variance * np.eye(p)
+    within = (1 - share) * within + sphere
+    return np.linalg.solve(within, mean - mean_of_others)
 
 
 # ---- likelihood ----------------------------------------------------------------------------------
 
 
 def _has_likely_mixture(folds: list[Fold], rng: np.random.RandomState) -> bool:
-    single = zip(*(_single_cluster(*fold) for fold in folds), strict=True)
-    best_single = max((np.concatenate(logs) for logs in single), key=np.mean)
+    of_folds = [_single_cluster(*fold) for fold in folds]
+    of_kinds = [np.concatenate(logs) for logs in zip(*of_folds, strict=True)]
+    best_single = max(of_kinds, key=np.mean)
     for k in _NUMBERS:
-        starts = [np.eye(k)[k_means(used, k, rng)[1]] for used, _ in folds]
+        labels = [k_means(used, k, rng)[1] for used, _ in folds]
+        starts = [np.eye(k)[group] for group in labels]
         for model in _MODELS:
             logs = [
                 _mixture(*fold, start, model)
                 for fold, start in zip(folds, starts, strict=True)
             ]
             gains = np.concatenate(logs) - best_single
-            if gains.mean() > _MIN_GAIN * gains.std() / np.sqrt(len(gains)):
+            standard_error = gains.std() / np.sqrt(len(gains))
+            if gains.mean() > _MIN_GAIN * standard_error:
                 return True
     return False
 
@@ -208,13 +228,12 @@ def _mixture(
     """Return the log densities of the rows ``left_out`` under a mixture."""
     if model == "t":
         return _t_mixture(used, left_out, start)
-    found = fit_em(
-        used, None, start, model, tol=1e-4, regularization=_REGULARIZATION
-    ).parameters
+    result = fit_em(used, None, start, model, tol=1e-4, regularization=_REGULARIZATION)
+    found = result.parameters
     if found is None:
         return np.full(len(left_out), -np.inf)
-    logs = np.logaddexp.reduce(log_densities(found, left_out), axis=1)
-    return _add_tail(logs, left_out)
+    of_components = log_densities(found, left_out)
+    return _add_tail(np.logaddexp.reduce(of_components, axis=1), left_out)
 
 
 def _t_mixture(used: np.ndarray, left_out: np.ndarray, share: np.ndarray) -> np.ndarray:
@@ -227,17 +246,20 @@ def _t_mixture(used: np.ndarray, left_out: np.ndarray, share: np.ndarray) -> np.
     for _ in range(_N_STEPS):
         sizes = share.sum(axis=0) + 1e-9
         weights = share * trust
-        means = weights.T @ used / (weights.sum(axis=0)[:, None] + 1e-9)
+        totals = weights.sum(axis=0)[:, None] + 1e-9
+        means = weights.T @ used / totals
         scatter = np.empty((len(means), p, p))
         for k, mean in enumerate(means):
             away = used - mean
             scatter[k] = (weights[:, k] * away.T) @ away / sizes[k]
         scatter += _REGULARIZATION * np.eye(p)
-        components = np.log(sizes / sizes.sum()), means, np.linalg.cholesky(scatter)
-        logs, squares = _t_components(used, *components)
-        share = np.exp(logs - np.logaddexp.reduce(logs, axis=1)[:, None])
+        log_weights = np.log(sizes / sizes.sum())
+        roots = np.linalg.cholesky(scatter)
+        logs, squares = _t_components(used, log_weights, means, roots)
+        total = np.logaddexp.reduce(logs, axis=1)
+        share = np.exp(logs - total[:, None])
         trust = (_FREEDOM + p) / (_FREEDOM + squares)
-    logs, _ = _t_components(left_out, *components)
+    logs, _ = _t_components(left_out, log_weights, means, roots)
     return _add_tail(np.logaddexp.reduce(logs, axis=1), left_out)
 
 
@@ -245,10 +267,13 @@ def _t_components(
     X: np.ndarray, log_weights: np.ndarray, means: np.ndarray, roots: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the weighted log densities and the Mahalanobis distances of n rows, shape (n, k)."""
-    gaps = np.linalg.solve(roots, (X - means[:, None]).swapaxes(1, 2))
-    squares = np.square(gaps).sum(axis=1).T
-    log_root = np.log(np.diagonal(roots, axis1=1, axis2=2)).sum(axis=1)
-    return log_weights + _log_t(squares, X.shape[1]) - log_root, squares
+    gaps = (X - means[:, None]).swapaxes(1, 2)
+    scaled = np.linalg.solve(roots, gaps)
+    squares = np.square(scaled).sum(axis=1).T
+    diagonals = np.diagonal(roots, axis1=1, axis2=2)
+    log_root = np.log(diagonals).sum(axis=1)
+    logs = log_weights + _log_t(squares, X.shape[1]) - log_root
+    return logs, squares
 
 
 def _log_t(squares: np.ndarray, p: int) -> np.ndarray:
@@ -267,16 +292,15 @@ def _single_cluster(used: np.ndarray, left_out: np.ndarray) -> list[np.ndarray]:
     radii = [np.log(np.linalg.norm(rows, axis=1) + 1e-9) for rows in scaled]
     log_root = np.log(variances).sum() / 2
     log_sphere = np.log(2) + p / 2 * np.log(np.pi) - gammaln(p / 2)
-    logs = (
+    unimodal = (
         _independent(used, left_out),
         _independent(*scaled) - log_root,
         _unimodal(*radii) - p * radii[1] - log_sphere - log_root,
     )
     start = np.ones((len(used), 1))
-    return [
-        *(_mixture(used, left_out, start, model) for model in _MODELS),
-        *(_add_tail(one, left_out) for one in logs),
-    ]
+    logs = [_mixture(used, left_out, start, model) for model in _MODELS]
+    logs += [_add_tail(one, left_out) for one in unimodal]
+    return logs
 
 
 def _robust_scatter(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -287,7 +311,8 @@ def _robust_scatter(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         center = trust @ X / trust.sum()
         away = X - center
         scatter = (trust * away.T) @ away / n + 1e-6 * np.eye(p)
-        squares = (np.linalg.solve(scatter, away.T) * away.T).sum(axis=0)
+        solved = np.linalg.solve(scatter, away.T)
+        squares = (solved * away.T).sum(axis=0)
         trust = (_FREEDOM + p) / (_FREEDOM + squares)
     return center, scatter
 
@@ -301,7 +326,8 @@ def _add_tail(logs: np.ndarray, X: np.ndarray) -> np.ndarray:
 def _independent(used: np.ndarray, left_out: np.ndarray) -> np.ndarray:
     """Return the log density of independent attributes, each with a unimodal density."""
     columns = zip(used.T, left_out.T, strict=True)
-    return np.sum([_unimodal(*column) for column in columns], axis=0)
+    logs = [_unimodal(*column) for column in columns]
+    return np.sum(logs, axis=0)
 
 
 def _unimodal(used: np.ndarray, left_out: np.ndarray) -> np.ndarray:
@@ -314,13 +340,17 @@ def _unimodal(used: np.ndarray, left_out: np.ndarray) -> np.ndarray:
     low, high = np.quantile(used, [0.25, 0.75])
     spread = min(used.std(), (high - low) / 1.34)
     width = 0.9 * spread * len(used) ** -0.2 + 1e-9
-    grid = np.linspace(used.min() - 4 * width, used.max() + 4 * width, _GRID)
+    margin = 4 * width
+    grid = np.linspace(used.min() - margin, used.max() + margin, _GRID)
     step = grid[1] - grid[0]
-    counts = np.histogram(used, np.append(grid, grid[-1] + step) - step / 2)[0]
+    edges = np.append(grid, grid[-1] + step) - step / 2
+    counts = np.histogram(used, edges)[0]
     away = (grid - grid[_GRID // 2]) / max(width, step / 2)
-    density = np.convolve(counts, np.exp(-np.square(away) / 2), "same")
-    peak = int(density.argmax())
+    bell = np.exp(-np.square(away) / 2)
+    density = np.convolve(counts, bell, "same")
+    peak = density.argmax()
     density[: peak + 1] = isotonic_regression(density[: peak + 1])
     density[peak:] = isotonic_regression(density[peak:], increasing=False)
     density /= density.sum() * step
-    return np.log(np.interp(left_out, grid, density, left=0, right=0) + 1e-12)
+    heights = np.interp(left_out, grid, density, left=0, right=0)
+    return np.log(heights + 1e-12)

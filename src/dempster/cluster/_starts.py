@@ -131,17 +131,16 @@ def draw_centers(
 ) -> np.ndarray:
     """Draw prototypes by k-means++ or, if ``method`` is "random", random objects plus noise."""
     if method == "random":
-        which = rng.choice(len(X), n_clusters, replace=False, p=weights / weights.sum())
-        return X[which] + 1e-3 * X.std(axis=0) * rng.normal(
-            size=(n_clusters, X.shape[1])
-        )
+        chances = weights / weights.sum()
+        which = rng.choice(len(X), n_clusters, replace=False, p=chances)
+        noise = rng.normal(size=(n_clusters, X.shape[1]))
+        return X[which] + 1e-3 * X.std(axis=0) * noise
     from sklearn.cluster import kmeans_plusplus
 
     size = max(_MIN_ROWS_PER_CENTER * n_clusters, _MAX_COMPARISONS // n_clusters)
     if len(X) > size:
-        which, counts = np.unique(
-            systematic_draw(weights, size, rng), return_counts=True
-        )
+        drawn = systematic_draw(weights, size, rng)
+        which, counts = np.unique(drawn, return_counts=True)
         X = X[which]
         weights = counts.astype(float)
     X = X.astype(float)  # faster than single precision
@@ -165,7 +164,8 @@ def draw_distant_objects(
 
     def draw(chances: np.ndarray, size: int) -> np.ndarray:
         reach = np.cumsum(chances[order])
-        at = np.searchsorted(reach, rng.random_sample(size) * reach[-1], side="right")
+        points = rng.random_sample(size) * reach[-1]
+        at = np.searchsorted(reach, points, "right")
         return order[at.clip(max=len(order) - 1)]
 
     chosen = [draw(weights, 1)[0]]
@@ -193,10 +193,10 @@ def move_centers(
     centers = centers.astype(float)
     for _ in range(n_iter):
         nearest = find_nearest_centers(X, centers)
-        total = np.bincount(nearest, weights, minlength=n_clusters)
-        sums = [np.bincount(nearest, weights * x, minlength=n_clusters) for x in X.T]
-        moved = np.stack(sums, axis=1) / np.maximum(total, 1e-300)[:, None]
-        centers = np.where(total[:, None] > 0, moved, centers)
+        total = np.bincount(nearest, weights, n_clusters)[:, None]
+        sums = [np.bincount(nearest, weights * x, n_clusters) for x in X.T]
+        moved = np.stack(sums, axis=1) / np.maximum(total, 1e-300)
+        centers = np.where(total > 0, moved, centers)
     return centers
 
 
@@ -205,10 +205,10 @@ def find_nearest_centers(X: np.ndarray, centers: np.ndarray) -> np.ndarray:
 
     X must be centered, for numerical accuracy.
     """
-    with (
-        one_blas_thread()
-    ):  # On busy cores, several threads take much longer for small products.
-        return (np.square(centers).sum(axis=1) - X @ (2 * centers.T)).argmin(axis=1)
+    norms = np.square(centers).sum(axis=1)
+    # On busy cores, several threads take much longer for small products.
+    with one_blas_thread():
+        return (norms - X @ (2 * centers.T)).argmin(axis=1)
 
 
 _N_OBJECTS = 1000  # number of objects in the formula for beta; its effect is small
@@ -239,9 +239,8 @@ def default_beta(n_features: float) -> float:
     """
     n = _N_OBJECTS
     d = max(float(n_features), 1.0)
-    beyond = (1418 / n + 22.05) * d**-2 + (12.33 / n + 0.243) * d ** (
-        -0.0406 * np.log(n) - 0.1134
-    )
+    exponent = -0.0406 * np.log(n) - 0.1134
+    beyond = (1418 / n + 22.05) * d**-2 + (12.33 / n + 0.243) * d**exponent
     return float(np.clip(1 + beyond / 2, _MIN_BETA, _MAX_BETA))
 
 
@@ -253,7 +252,8 @@ def outlier_distance(distances: np.ndarray, weights: np.ndarray) -> float:
     """
     order = np.argsort(distances, kind="stable")
     reach = np.cumsum(weights[order])
-    quartiles = np.searchsorted(reach, np.array([0.25, 0.75]) * reach[-1] * (1 - 1e-12))
+    bounds = np.array([0.25, 0.75]) * reach[-1] * (1 - 1e-12)
+    quartiles = np.searchsorted(reach, bounds)
     low, high = distances[order[quartiles]].astype(float)
     return float(high + _FENCE * (high - low)) or float(distances.max()) or 1.0
 
@@ -265,7 +265,7 @@ def k_means_distances(
     which = np.arange(len(X))
     if len(X) > _SAMPLE_SIZE:
         which = np.unique(systematic_draw(weights, _SAMPLE_SIZE, rng))
-    data = np.ascontiguousarray(X[which], dtype=float)
+    data = np.ascontiguousarray(X[which], float)
     w = weights[which]
     best = k_means(data, n_clusters, rng, w, n_runs=_STARTS)
     return squared_distances(data, *best), which
@@ -300,16 +300,19 @@ def find_isolated(X: np.ndarray) -> np.ndarray:
     different, which = np.unique(X, axis=0, return_inverse=True)
     n = len(different)
     if n <= _N_NEAREST + 1:
-        return np.zeros(len(X), dtype=bool)
-    chosen = np.unique(np.linspace(0, n - 1, min(n, _MAX_COMPARED)).astype(int))
+        return np.zeros(len(X), bool)
+    n_chosen = min(n, _MAX_COMPARED)
+    places = np.linspace(0, n - 1, n_chosen)
+    chosen = np.unique(places.astype(int))
     column = np.full(n, -1)
     column[chosen] = np.arange(len(chosen))
     from sklearn.metrics import pairwise_distances
 
     def nearest(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         D = pairwise_distances(different[rows], different[chosen])
-        own = np.flatnonzero(column[rows] >= 0)
-        D[own, column[rows[own]]] = np.inf
+        columns = column[rows]
+        own = np.flatnonzero(columns >= 0)
+        D[own, columns[own]] = np.inf
         return _nearest_few(D)
 
     around = nearest(chosen)[0]
@@ -332,21 +335,25 @@ def without_isolated(X: np.ndarray, weights: np.ndarray, n_clusters: int) -> np.
     """
     others = np.where(find_isolated(X), 0.0, weights)
     n_different = len(np.unique(X[others > 0], axis=0))
-    return others if n_different >= n_clusters else weights
+    if n_different >= n_clusters:
+        return others
+    return weights
 
 
 def find_isolated_by_distances(D: np.ndarray) -> np.ndarray:
     """Return a mask of the isolated rows, given distances with an infinite diagonal."""
-    if len(D) <= _N_NEAREST + 1:
-        return np.zeros(len(D), dtype=bool)
+    n = len(D)
+    if n <= _N_NEAREST + 1:
+        return np.zeros(n, bool)
     near, who = _nearest_few(D)
     return _find_isolated(near, near[who])
 
 
 def _nearest_few(D: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the distances to the fifth nearest column, and the five nearest columns."""
-    who = np.argpartition(D, _N_NEAREST - 1, axis=1)[:, :_N_NEAREST]
-    return np.take_along_axis(D, who, axis=1).max(axis=1), who
+    who = np.argpartition(D, _N_NEAREST - 1)[:, :_N_NEAREST]
+    distances = np.take_along_axis(D, who, axis=1)
+    return distances.max(axis=1), who
 
 
 def _find_isolated(near: np.ndarray, around: np.ndarray) -> np.ndarray:
@@ -357,19 +364,22 @@ def _find_isolated(near: np.ndarray, around: np.ndarray) -> np.ndarray:
     fence of a box plot, and its local density is much lower than that of its neighbors (see the
     local outlier factor; Breunig et al., 2000).
     """
-    near = np.maximum(near, np.finfo(float).tiny)
-    around = np.maximum(around, np.finfo(float).tiny)
+    tiny = np.finfo(float).tiny
+    near = np.maximum(near, tiny)
+    around = np.maximum(around, tiny)
     ratios = near[:, None] / around
-    return _find_unusual(near) & (ratios.mean(axis=1) > _MIN_RATIO)
+    is_sparse = ratios.mean(axis=1) > _MIN_RATIO
+    return _find_unusual(near) & is_sparse
 
 
 def _find_unusual(near: np.ndarray) -> np.ndarray:
     """Return a mask of the rows for which log ``near`` exceeds the fence of a box plot."""
     if not np.isfinite(near).all():
-        return np.zeros(len(near), dtype=bool)
+        return np.zeros(len(near), bool)
     logs = np.log(np.maximum(near, np.finfo(float).tiny))
     low, high = np.quantile(logs, [0.25, 0.75])
-    return logs > high + _FAR_FENCE * max(high - low, _MIN_LOG_RANGE)
+    spread = max(high - low, _MIN_LOG_RANGE)
+    return logs > high + _FAR_FENCE * spread
 
 
 def explain_auto_params(estimator: Any, method: Any) -> dict[str, str]:

@@ -73,9 +73,7 @@ class ViewInput:
         labels = labels.tolist()
         distinct = list(dict.fromkeys(labels))
         self.names = [printable(name) for name in distinct]
-        self.of_column = np.array(
-            [distinct.index(name) for name in labels], dtype=np.intp
-        )
+        self.of_column = np.array([distinct.index(name) for name in labels], np.intp)
 
     def read_new(self, estimator: BaseEstimator, X: TableLike) -> np.ndarray:
         """Validate new rows, and return one table with the columns of all views."""

@@ -62,16 +62,19 @@ class Coordinates:
         ``weights`` is empty if all rows have the same weight.
         """
         origin = sampling.mean_of_objects(X, weights)
+        n = len(X)
         if len(weights) == 0:
-            shares = np.full(len(X), 1 / len(X))
+            shares = np.full(n, 1 / n)
         else:
             shares = weights / weights.sum()
         squares = np.zeros(X.shape[1])
-        for start, stop in row_blocks(len(X)):
+        for start, stop in row_blocks(n):
             squares += shares[start:stop] @ np.square(X[start:stop] - origin)
         dispersion = np.bincount(view, squares)
-        varies = dispersion > _ROUNDING * np.bincount(view, origin**2)
-        return cls(view, origin, np.where(varies, np.sqrt(dispersion), 1.0), varies)
+        squared_mean = np.bincount(view, origin**2)
+        varies = dispersion > _ROUNDING * squared_mean
+        unit = np.where(varies, np.sqrt(dispersion), 1.0)
+        return cls(view, origin, unit, varies)
 
     def transform(self, X: np.ndarray) -> np.ndarray:
         return (X - self.origin) / self.unit[self.view]
@@ -87,9 +90,8 @@ class ViewSums(Sums):
     objective: float
     total: np.ndarray  # (g,), sums of m(A)^beta for each nonempty set A
     first: np.ndarray  # (g, p), sums of m(A)^beta x
-    squares: (
-        np.ndarray
-    )  # (p,), sums of |A|^alpha m(A)^beta x^2 over the rows and the sets
+    # (p,), sums of |A|^alpha m(A)^beta x^2 over the rows and the sets
+    squares: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -116,11 +118,12 @@ class ViewModel(StepModel):
         scaled = self.weighted_centers
         sizes = step.sets.sum(axis=1).astype(np.int64)
         offsets = np.append(0, np.cumsum(sizes))
-        members = np.ascontiguousarray(np.nonzero(step.sets)[1])
+        _, clusters = np.nonzero(step.sets)
+        members = np.ascontiguousarray(clusters)
         barycenters = step.averages @ scaled
-        spread = step.averages @ np.square(scaled).sum(axis=1) - np.square(
-            barycenters
-        ).sum(axis=1)
+        mean_norm = step.averages @ np.square(scaled).sum(axis=1)
+        norm_of_mean = np.square(barycenters).sum(axis=1)
+        spread = mean_norm - norm_of_mean
         inside = np.where(sizes > 1, spread, 0.0)
         centers = np.ascontiguousarray(scaled.T)
         return self.roots, centers, offsets, members, inside, *step.kernel_arguments()
@@ -143,10 +146,9 @@ class ViewModel(StepModel):
 
     def evidence(self, X: np.ndarray, itself: int) -> ClusterEvidence:
         """Return the evidence for each cluster: minus the weighted squared distance."""
-        parts = -np.square(self.placed(X)[0] - self.weighted_centers).T
-        return ClusterEvidence.from_attributes(
-            "minus the weighted squared distance to the center", parts
-        )
+        gaps = self.placed(X)[0] - self.weighted_centers
+        quantity = "minus the weighted squared distance to the center"
+        return ClusterEvidence.from_attributes(quantity, -np.square(gaps).T)
 
     def sums(self, Z: np.ndarray, weights: np.ndarray, apply: Apply) -> ViewSums:
         """Return the objective and the sums for the updates.
@@ -158,7 +160,9 @@ class ViewModel(StepModel):
 
         def sum_block(start: int, stop: int) -> ViewSums:
             part = Z[start:stop]
-            row_weights = weights[start:stop] if len(weights) else None
+            row_weights = None
+            if len(weights):
+                row_weights = weights[start:stop]
             powers = np.empty((stop - start, len(self.step.sets)))
             objective = _view_powers(part, row_weights, *arguments, powers)
             squares = np.einsum("i,id,id->d", powers @ factor, part, part)
@@ -173,9 +177,8 @@ class ViewModel(StepModel):
         barycenters = self.step.averages @ centers
         change = sums.total[:, None] * barycenters**2 - 2 * barycenters * sums.first
         squares = np.maximum(sums.squares + factor @ change, 0.0)
-        by_view = np.bincount(
-            self.coordinates.view, squares, minlength=len(self.weights)
-        )
+        n_views = len(self.weights)
+        by_view = np.bincount(self.coordinates.view, squares, n_views)
         dispersion = by_view / total
         weights = rule.best_weights(dispersion)
         return replace(self, centers=centers, weights=weights, dispersion=dispersion)
@@ -191,7 +194,8 @@ class ViewMethod(MassMethod[ViewModel]):
         self.values = sample.values
         self.view_names = estimator._input.names
         fixed_weights = estimator._fixed_weights()
-        self.init = estimator._resolve_init(self.values, self.n_clusters)
+        n_clusters = self.n_clusters
+        self.init = estimator._resolve_init(self.values, n_clusters)
         self.weights = sample.kernel_weights
         view = estimator._input.of_column
         self.coordinates = Coordinates.from_rows(self.values, view, self.weights)
@@ -199,12 +203,14 @@ class ViewMethod(MassMethod[ViewModel]):
         self.rows = Rows(self.data, self.weights, self.apply)
         self.sample, self.sample_weights = self.rows.sample(self.rng)
         _starts.check_different_objects(
-            self.data, self.sample, self.n_clusters, sample.weights
+            self.data, self.sample, n_clusters, sample.weights
         )
-        self.shapeless = np.empty(len(self.view_names))  # shapeless dispersions
-        for v in range(len(self.view_names)):
-            variances = spectrum(self.sample[:, view == v], self.sample_weights)
-            self.shapeless[v] = shapeless_dispersion(variances, self.n_clusters)
+        n_views = len(self.view_names)
+        self.shapeless = np.empty(n_views)  # shapeless dispersions
+        for v in range(n_views):
+            columns = self.sample[:, view == v]
+            variances = spectrum(columns, self.sample_weights)
+            self.shapeless[v] = shapeless_dispersion(variances, n_clusters)
         if fixed_weights is None:
             varies = self.coordinates.varies
             evenness = float(estimator.evenness)
@@ -230,13 +236,15 @@ class ViewMethod(MassMethod[ViewModel]):
         if len(self.weights):
             powers *= self.weights[:, None]
         model = self._model(family, np.zeros(shape))
-        centers = model.step.best_prototypes(powers.sum(axis=0), powers.T @ self.data)
+        first = powers.T @ self.data
+        centers = model.step.best_prototypes(powers.sum(axis=0), first)
         return replace(model, centers=centers)
 
     def _draw_start(self, family: FocalSets, rng: np.random.RandomState) -> ViewModel:
         centers = self._draw_centers(family, rng)
         roots = self._first_roots
-        return self._model(family, centers / np.where(roots > 0, roots, 1.0))
+        positive_roots = np.where(roots > 0, roots, 1.0)
+        return self._model(family, centers / positive_roots)
 
     def refine(self, best: Run[ViewModel]) -> Run[ViewModel]:
         if self.has_user_start or self.rows.are_all_in(self.sample):
@@ -258,7 +266,7 @@ class ViewMethod(MassMethod[ViewModel]):
         largest = model.weights.max()
         if evenness is None or (self.rule.prior > 0).sum() < 2 or largest < _ONE_VIEW:
             return result
-        name = self.view_names[int(model.weights.argmax())]
+        name = self.view_names[model.weights.argmax()]
         warning = (
             f"{name!r} has {largest:.1%} of the weight of all views; "
             f"increase evenness, got {evenness:g}"
@@ -266,8 +274,11 @@ class ViewMethod(MassMethod[ViewModel]):
         return replace(result, warnings=(warning,))
 
     def _step(self, model: ViewModel, *, on_sample: bool) -> tuple[float, ViewModel]:
-        data = self.sample if on_sample else self.data
-        weights = self.sample_weights if on_sample else self.weights
+        data = self.data
+        weights = self.weights
+        if on_sample:
+            data = self.sample
+            weights = self.sample_weights
         total = float(weights.sum() if len(weights) else len(data))
         sums = model.sums(data, weights, self.apply)
         objective = sums.objective + total * self.rule.penalty(model.weights)
@@ -283,10 +294,13 @@ def spectrum(X: np.ndarray, weights: np.ndarray) -> np.ndarray:
     if p <= MAX_DENSE_FEATURES:
         products = (X.T * weights) @ X / weights.sum()
     else:
-        subset = np.unique(np.linspace(0, n - 1, MAX_DENSE_FEATURES).astype(int))
+        places = np.linspace(0, n - 1, MAX_DENSE_FEATURES).astype(int)
+        subset = np.unique(places)
         X = X[subset]
         weights = weights[subset]
         total = weights.sum()
-        centered = (X - weights @ X / total) * np.sqrt(weights / total)[:, None]
+        mean = weights @ X / total
+        roots = np.sqrt(weights / total)
+        centered = (X - mean) * roots[:, None]
         products = centered @ centered.T
     return np.maximum(np.linalg.eigvalsh(products), 0.0)

@@ -27,11 +27,11 @@ class WeightRule:
         ``shapeless`` contains the shapeless dispersions; ``varies`` is False for constant views.
         """
         if not varies.any():
-            varies = np.ones(len(varies), dtype=bool)
+            varies = np.ones(len(varies), bool)
         even = varies / varies.sum()
-        prior = np.where(
-            varies, np.exp((shapeless - shapeless[varies].max()) / evenness), 0.0
-        )
+        largest = shapeless[varies].max()
+        relative = np.exp((shapeless - largest) / evenness)
+        prior = np.where(varies, relative, 0.0)
         return cls(even, prior / prior.sum(), evenness)
 
     def best_weights(self, dispersion: np.ndarray) -> np.ndarray:
@@ -46,7 +46,8 @@ class WeightRule:
         """Return the penalty for the difference from the prior, per unit of sample weight."""
         if self.evenness is None:
             return 0.0
-        return max(self.evenness * float(rel_entr(weights, self.prior).sum()), 0.0)
+        divergence = float(rel_entr(weights, self.prior).sum())
+        return max(self.evenness * divergence, 0.0)
 
 
 def shapeless_dispersion(variances: np.ndarray, n_clusters: int) -> float:
@@ -62,6 +63,9 @@ def shapeless_dispersion(variances: np.ndarray, n_clusters: int) -> float:
         return 0.0
     variances = np.maximum(variances / variances[0], 1e-12)
     n_axes = np.arange(1, len(variances) + 1)
-    levels = np.exp((np.cumsum(np.log(variances)) - 2 * np.log(n_clusters)) / n_axes)
-    level = levels[np.argmax(np.append(variances[1:], 0.0) <= levels)]
-    return float(np.minimum(variances, level).sum() / variances.sum())
+    logs = np.cumsum(np.log(variances))
+    levels = np.exp((logs - 2 * np.log(n_clusters)) / n_axes)
+    following = np.append(variances[1:], 0.0)
+    level = levels[np.argmax(following <= levels)]
+    remaining = np.minimum(variances, level)
+    return float(remaining.sum() / variances.sum())

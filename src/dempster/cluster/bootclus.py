@@ -174,7 +174,7 @@ class Bootstraps(BootstrapFits):
         ]
 
         def compute(X: np.ndarray) -> np.ndarray:
-            out = np.empty((len(X), *constants.T.shape), dtype=np.float32)
+            out = np.empty((len(X), *constants.T.shape), np.float32)
             _bootstrap_posteriors(X, *prepared, out)
             return out
 
@@ -209,7 +209,7 @@ class LatentClassBootstraps(BootstrapFits):
             joint = category_indicators(X, n_categories) @ logs
             joint = joint.reshape(len(X), n_fits, c) + constants
             posteriors = normalize(joint).transpose(0, 2, 1)
-            return np.ascontiguousarray(posteriors, dtype=np.float32)
+            return np.ascontiguousarray(posteriors, np.float32)
 
         return compute
 
@@ -246,7 +246,9 @@ def fit_mixtures(
     BIC selects ``n_clusters`` if it is None. If there is an encoder, the data are numbers of
     categories.
     """
-    table = data if encoder is None else encoder.decode(data.astype(np.int64))
+    table = data
+    if encoder is not None:
+        table = encoder.decode(data.astype(np.int64))
     for_mixture, for_samples, for_references = as_seed_sequence(
         params.random_state
     ).spawn(3)
@@ -542,7 +544,7 @@ class PairIntervals:
         ndarray of shape (p,)
             Probability for each pair.
         """
-        posterior = np.asarray(posterior, dtype=float)
+        posterior = np.asarray(posterior, float)
         if posterior.ndim != 2 or len(posterior) != len(self.partition):
             raise InvalidParameterError(
                 "posterior", f"of shape ({len(self.partition)}, c)", posterior.shape
@@ -610,8 +612,8 @@ def compute_pair_intervals(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the lower and upper confidence bounds for all pairs, shape (n, n) each."""
     n = len(P)
-    lower = np.zeros((n, n), dtype=np.float32)
-    upper = np.zeros((n, n), dtype=np.float32)
+    lower = np.zeros((n, n), np.float32)
+    upper = np.zeros((n, n), np.float32)
     ranks = quantile_ranks(P.shape[2], confidence)
     blocks = row_blocks(n, _ROWS_PER_TASK, most=None)
     apply(quantiles_within, [(P, *ranks, lower, upper, *rows) for rows in blocks])
@@ -645,8 +647,8 @@ class PairModel:
         of a small convex quadratic program.
         """
         assert self.references.source is not None
-        X = np.ascontiguousarray(values, dtype=float)
-        out = np.zeros((len(values), len(self.family)), dtype=values.dtype)
+        X = np.ascontiguousarray(values, float)
+        out = np.zeros((len(values), len(self.family)), values.dtype)
         columns = np.flatnonzero(self.family.cardinality > 0)
         fixed = self.known[self.compared]
         posterior_of = self.bootstraps.posterior_function()
@@ -677,7 +679,7 @@ class PairModel:
         return out
 
     def evidence(self, values: np.ndarray, itself: int) -> ClusterEvidence:
-        return self.bootstraps.evidence(np.asarray(values, dtype=float)[0])
+        return self.bootstraps.evidence(np.asarray(values, float)[0])
 
     def without(self, position: int) -> PairModel:
         """Return a model that does not compare rows with the training row ``position``."""
@@ -702,7 +704,7 @@ class BootClusMethod(Method[np.ndarray, np.ndarray]):
         self.fits = fits
         self.apply = apply
         self.which, self.compared = self._reference_positions()
-        data = np.ascontiguousarray(self.values, dtype=float)
+        data = np.ascontiguousarray(self.values, float)
         self.references = References.from_source(AttributeSource(data), self.which)
         probabilities = fits.bootstraps.posteriors(data[self.which], apply)
         self.lower, self.upper = compute_pair_intervals(
@@ -1003,7 +1005,7 @@ class BootClus(EvidentialClusterer):
         return AttributeSource(values, "hamming")
 
     def _find_n_clusters(self, sample: Sample[np.ndarray], apply: Apply) -> int:
-        data = np.ascontiguousarray(sample.values, dtype=float)
+        data = np.ascontiguousarray(sample.values, float)
         n_clusters = None  # selected by BIC
         if self.n_clusters is not None or isinstance(self.focal_sets, FocalSets):
             n_clusters = super()._find_n_clusters(sample, apply)
@@ -1023,18 +1025,19 @@ class BootClus(EvidentialClusterer):
     def _select_family(self, n_clusters: int) -> FocalSets:
         assert self._fits is not None
         posterior = self._fits.posterior
-        if isinstance(self.focal_sets, FocalSets):
+        focal_sets = self.focal_sets
+        if isinstance(focal_sets, FocalSets):
             require_singletons(
-                self.focal_sets, "beliefs about pairs of objects depend on them"
+                focal_sets, "beliefs about pairs of objects depend on them"
             )
-            return self.focal_sets
-        if self.focal_sets == "selected":
+            return focal_sets
+        if focal_sets == "selected":
             similar = mutual_neighbors(
                 posterior.T @ posterior, self.n_neighbor_clusters
             )
             return FocalSets.with_pairs(n_clusters, similar, empty=False, omega=False)
-        if self.focal_sets != "auto":
-            return named_family(self.focal_sets, n_clusters, empty=False, omega=False)
+        if focal_sets != "auto":
+            return named_family(focal_sets, n_clusters, empty=False, omega=False)
         if n_clusters <= _ALL_PAIRS_OF_CLUSTERS_UP_TO:
             return named_family("pairs", n_clusters, empty=False, omega=False)
         with np.errstate(divide="ignore"):
@@ -1085,7 +1088,7 @@ class BootClus(EvidentialClusterer):
             Probability for each pair and each bootstrap fit.
         """
         P, positions = self._posteriors_of_pairs(X, pairs)
-        out = np.empty((len(positions), len(self.bootstraps_)), dtype=np.float32)
+        out = np.empty((len(positions), len(self.bootstraps_)), np.float32)
         probabilities_of_pairs(P, positions, out)
         return out.astype(float)
 
@@ -1105,11 +1108,12 @@ class BootClus(EvidentialClusterer):
             Lower and upper bounds.
         """
         P, positions = self._posteriors_of_pairs(X, pairs)
-        lower = np.empty(len(positions))
-        upper = np.empty(len(positions))
+        n = len(positions)
+        lower = np.empty(n)
+        upper = np.empty(n)
         ranks = quantile_ranks(P.shape[2], self.confidence)
         with block_map(self.n_jobs) as apply:
-            blocks = row_blocks(len(positions), _PAIRS_PER_TASK, most=None)
+            blocks = row_blocks(n, _PAIRS_PER_TASK, most=None)
             apply(
                 quantiles_of_pairs,
                 [(P, positions, *ranks, lower, upper, *rows) for rows in blocks],
@@ -1124,8 +1128,8 @@ class BootClus(EvidentialClusterer):
         values = self._read(X, reset=False)
         pairs = check_pair_indices(pairs, len(values))
         rows, positions = np.unique(pairs, return_inverse=True)
-        P = self.bootstraps_.posteriors(np.ascontiguousarray(values[rows], dtype=float))
-        return P, np.ascontiguousarray(positions.reshape(pairs.shape), dtype=np.int64)
+        P = self.bootstraps_.posteriors(np.ascontiguousarray(values[rows], float))
+        return P, np.ascontiguousarray(positions.reshape(pairs.shape), np.int64)
 
     def _check_loaded(self) -> None:
         bootstraps = self._model.bootstraps

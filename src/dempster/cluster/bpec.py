@@ -255,7 +255,9 @@ class BPEC(PrototypeClusterer):
             settings = "euclidean", self.random_state, self.n_jobs
             self._peaks = fit_peaks(self.init, sample.values, n_clusters, *settings)
             return self._peaks.n_clusters_
-        return len(self.init) if n_clusters is None else n_clusters
+        if n_clusters is None:
+            return len(self.init)
+        return n_clusters
 
     def _make_method(
         self, sample: Sample[np.ndarray], request: FitRequest

@@ -68,7 +68,8 @@ class CategoricalModel(StepModel):
         out = np.zeros((len(codes), len(self.family)))
         step = (*self.step.kernel_arguments(), *self.step.columns())
         arguments = (self._mismatches(), *step)
-        calls = [(codes[a:b], *arguments, out[a:b]) for a, b in row_blocks(len(codes))]
+        blocks = row_blocks(len(codes))
+        calls = [(codes[a:b], *arguments, out[a:b]) for a, b in blocks]
         apply(_category_masses, calls)
         return out
 
@@ -112,7 +113,8 @@ class CategoricalModel(StepModel):
     def _shares(self) -> np.ndarray:
         """Return |A|^(alpha - 1) for each nonempty set A and each cluster in A, else 0; (g, c)."""
         sets = self.step.sets
-        return sets * (sets.sum(axis=1) ** (self.step.alpha - 1))[:, None]
+        factor = sets.sum(axis=1) ** (self.step.alpha - 1)
+        return sets * factor[:, None]
 
     def _select_modes(self, counts: np.ndarray) -> CategoricalModel:
         """Return a model whose prototypes have the categories with the largest sums of weights.
@@ -123,11 +125,13 @@ class CategoricalModel(StepModel):
         """
         modes = self.modes.copy()
         for d in range(modes.shape[1]):
-            segment = counts[self.offsets[d] : self.offsets[d + 1]]
-            best = segment.max(axis=0)
-            first = (segment >= best * (1 - _TIE)).argmax(axis=0) + self.offsets[d]
-            present = counts[modes[:, d], np.arange(len(modes))]
-            modes[:, d] = np.where(present >= best * (1 - _TIE), modes[:, d], first)
+            start, stop = self.offsets[d : d + 2]
+            segment = counts[start:stop]
+            least = segment.max(axis=0) * (1 - _TIE)
+            first = (segment >= least).argmax(axis=0) + start
+            column = modes[:, d]
+            present = counts[column, np.arange(len(modes))]
+            modes[:, d] = np.where(present >= least, column, first)
         return replace(self, modes=modes)
 
 
@@ -144,7 +148,7 @@ class CategoricalMethod(MassMethod[CategoricalModel]):
         self.offsets = estimator._encoder.offsets
         # The distinct rows are the same for any order and any repetition of the rows.
         self.codes, self.inverse = find_distinct_rows(sample.values, self.offsets)
-        totals = np.bincount(self.inverse, sample.weights, minlength=len(self.codes))
+        totals = np.bincount(self.inverse, sample.weights, len(self.codes))
         self.weights = totals.astype(float)
         self.present = self.weights > 0
         n_present = int(self.present.sum())
@@ -155,8 +159,9 @@ class CategoricalMethod(MassMethod[CategoricalModel]):
         self.sample = self.codes
         self.sample_weights = self.weights
         if not self.has_user_start:
+            order = np.arange(len(self.codes))
             which, self.sample_weights = sampling.sample_in_order(
-                np.arange(len(self.codes)), self.weights, sampling.SAMPLE_SIZE, self.rng
+                order, self.weights, sampling.SAMPLE_SIZE, self.rng
             )
             self.sample = self.codes[which]
         self._estimate_delta(estimator._resolve_families(self.n_clusters).first)
@@ -167,10 +172,12 @@ class CategoricalMethod(MassMethod[CategoricalModel]):
         delta^2 is just below the least cost of an object that agrees with no prototype.
         """
         if self.estimator.delta == "auto":
-            varying = int(np.ptp(self.codes[self.present], axis=0).astype(bool).sum())
+            varies = np.ptp(self.codes[self.present], axis=0) > 0
+            n_varying = np.count_nonzero(varies)
             size = np.maximum(family.cardinality, 1).astype(float)
-            least = varying * (size**self.estimator.alpha).min()
-            self._delta2 = (float(np.sqrt(_DELTA_SHARE * least)) or 1.0) ** 2
+            least = n_varying * (size**self.estimator.alpha).min()
+            delta = float(np.sqrt(_DELTA_SHARE * least)) or 1.0
+            self._delta2 = delta**2
 
     # ---- starts ----------------------------------------------------------------------------------
 
@@ -190,13 +197,15 @@ class CategoricalMethod(MassMethod[CategoricalModel]):
         codes = self.sample
         weights = self.sample_weights
         c = self.n_clusters
+        n = len(codes)
         if self.init == "random":
-            which = rng.choice(len(codes), c, replace=False, p=weights / weights.sum())
+            chances = weights / weights.sum()
+            which = rng.choice(n, c, replace=False, p=chances)
         else:
             which = _starts.draw_distant_objects(
                 lambda which: mismatches(codes[which], codes),
                 weights,
-                np.arange(len(codes)),
+                np.arange(n),
                 c,
                 rng,
             )
@@ -215,7 +224,8 @@ class CategoricalMethod(MassMethod[CategoricalModel]):
     def add_neighbor_pairs(self, run: Run[CategoricalModel]) -> Run[CategoricalModel]:
         modes = run.model.modes
         costs = mismatches(self.sample, modes)
-        family = neighbor_family(count_boundaries(costs, self.sample_weights))
+        counts = count_boundaries(costs, self.sample_weights)
+        family = neighbor_family(counts)
         self._estimate_delta(family)
         return replace(run, model=self._model(family, modes))
 
@@ -417,7 +427,7 @@ class CatECM(EvidentialClusterer):
         table: Any = self.init
         with validating_table(table, "init"):
             if not hasattr(table, "columns"):
-                table = np.asarray(table, dtype=object)
+                table = np.asarray(table, object)
         shape = (n_clusters, self.n_features_in_)
         if table.shape != shape:
             must = f"have shape {shape} (n_clusters, n_features), got {table.shape}"

@@ -113,7 +113,7 @@ class LinkedObjects:
         self, masses: np.ndarray, squared_costs: np.ndarray, costs: LinkCosts
     ) -> np.ndarray:
         """Return masses that no change of a single linked object can improve."""
-        masses = np.array(masses, dtype=float, order="C")
+        masses = np.array(masses, float, order="C")
         arguments = self._cost_arguments(costs)
         _sweep_links(squared_costs, *arguments, masses, _MAX_SWEEPS, _MASS_TOL)
         return masses
@@ -194,7 +194,7 @@ class ConstrainedMethod(PrototypeMethod):
             self.constraints = _select_weighted(self.constraints, w)
         self.linked = LinkedObjects(X, self.constraints, estimator.empty_penalty)
         places = self.linked.places
-        self.linked_data = np.ascontiguousarray(X[places], dtype=float)
+        self.linked_data = np.ascontiguousarray(X[places], float)
         free = self.linked.others
         free_weights = np.empty(0)
         self.linked_weights = np.ones(len(places))

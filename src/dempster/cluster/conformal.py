@@ -265,7 +265,9 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
             total[:, ours] += found[:, theirs]
             largest[:, ours] = np.maximum(largest[:, ours], found[:, theirs])
         self.stability_ = float(np.mean(agreements)) if agreements else float("nan")
-        chosen = largest if self.stability_ < MIN_STABILITY else total
+        chosen = total
+        if self.stability_ < MIN_STABILITY:
+            chosen = largest
         return chosen / chosen.sum(axis=1, keepdims=True)
 
     def predict_set(self, X: TableLike) -> np.ndarray:
@@ -334,9 +336,9 @@ def _predict_soft_labels(model: Any, X: TableLike) -> np.ndarray:
     if hasattr(model, "steps") and len(model.steps) > 1:
         return _predict_soft_labels(model[-1], model[:-1].transform(X))
     if hasattr(model, "predict_mass"):
-        return np.asarray(model.predict_mass(X).plausibility_transform(), dtype=float)
+        return np.asarray(model.predict_mass(X).plausibility_transform(), float)
     if hasattr(model, "predict_proba"):
-        return np.asarray(model.predict_proba(X), dtype=float)
+        return np.asarray(model.predict_proba(X), float)
     expected = "a clusterer with predict_proba or predict_mass"
     raise InvalidParameterError("clusterer", expected, type(model))
 
@@ -483,13 +485,14 @@ class ConformalNoveltyDetector(
 
     def _compute_scores(self, data: Any) -> np.ndarray:
         """Return scores that are small for outliers."""
-        if hasattr(self.detector_, "score_samples"):
-            scores = np.asarray(self.detector_.score_samples(data), dtype=float)
-        elif hasattr(self.detector_, "predict_mass"):
-            scores = -np.asarray(self.detector_.predict_mass(data).empty, dtype=float)
+        detector = self.detector_
+        if hasattr(detector, "score_samples"):
+            scores = np.asarray(detector.score_samples(data), float)
+        elif hasattr(detector, "predict_mass"):
+            scores = -np.asarray(detector.predict_mass(data).empty, float)
         else:
             expected = "a detector with score_samples or predict_mass"
-            raise InvalidParameterError("detector", expected, type(self.detector_))
+            raise InvalidParameterError("detector", expected, type(detector))
         if not np.isfinite(scores).all():
             must = f"return finite scores, got {scores[~np.isfinite(scores)][0]}"
             raise InvalidParameterError("detector", must=must)

@@ -179,7 +179,7 @@ class ComparedRows:
         """Indices of the nearest neighbors of each row, shape (n, k)."""
         n_nearest = max(min(_N_NEIGHBORS, len(self) - 1), 1)
         apart = self.D + np.diag(np.full(len(self), np.inf))
-        return np.argpartition(apart, n_nearest - 1, axis=1)[:, :n_nearest]
+        return np.argpartition(apart, n_nearest - 1)[:, :n_nearest]
 
     @cached_property
     def halves(self) -> list[np.ndarray]:
@@ -202,7 +202,7 @@ class ComparedRows:
         For Euclidean distances, classical scaling gives the first two principal components.
         """
         if self.is_euclidean and self.source.objects.shape[1] == 2:
-            return np.array(self.source.objects, dtype=float)
+            return np.array(self.source.objects, float)
         return principal_coordinates(np.square(self.D), 2)
 
     def neighbor_agreement(self, labels: np.ndarray) -> float:
@@ -358,7 +358,9 @@ class ComparedRows:
 
     def _objects(self, rows: np.ndarray) -> np.ndarray:
         """Return all rows, as attributes or as dissimilarities to some of them."""
-        return self.source.objects if self.is_euclidean else self.D[:, rows]
+        if self.is_euclidean:
+            return self.source.objects
+        return self.D[:, rows]
 
     def fit_some(self, estimator: Any, rows: np.ndarray, **params: Any) -> Any:
         """Fit a copy of the estimator, with other parameters, to some of the rows."""
@@ -368,7 +370,9 @@ class ComparedRows:
             trial.set_params(sampling="landmarks", n_landmarks=n_landmarks)
         if not self.is_euclidean:
             trial.set_params(metric="precomputed", missing="refuse")
-        weights = None if self.weights is None else self.weights[rows]
+        weights = None
+        if self.weights is not None:
+            weights = self.weights[rows]
         trial._fit_silently(self._objects(rows)[rows], weights)
         return trial
 
@@ -785,7 +789,9 @@ class CredalClustering(EvidentialClusterer):
     def _uncompared(self, rows: ComparedRows) -> Candidate:
         """Return the only candidate if there is one cluster or there are few rows."""
         n_clusters = self._requested_clusters() or self.number_.best
-        shape = "compact" if self.shape == "auto" else self.shape
+        shape = "compact"
+        if self.shape != "auto":
+            shape = self.shape
         estimator = rows.make_estimator(shape, n_clusters)
         labels = np.zeros(len(rows), int)
         return Candidate(shape, "not compared", estimator, labels, weight=1.0)
@@ -808,7 +814,9 @@ class CredalClustering(EvidentialClusterer):
             n_clusters = self.number_.best
         rng = as_random_state(self.random_state)
         drawn, weights = draw_complete_rows(source, sample.weights, rng, _MAX_ROWS)
-        unequal = None if np.ptp(weights) == 0 else weights / weights.mean()
+        unequal = None
+        if np.ptp(weights) != 0:
+            unequal = weights / weights.mean()
         if self.shape == "auto" and takes_mixtures:
             takes_mixtures = _is_continuous(drawn.objects)
         seed = as_integer_seed(self.random_state)

@@ -82,8 +82,10 @@ def sum_present(
     The sums are over observed values x. They are the fields of `Statistics` after the objective.
     """
     present = ~np.isnan(X)
+    total = present.T.astype(float) @ powers
     first = np.where(present, X, 0).astype(float).T @ powers
-    return present.T.astype(float) @ powers, first, np.empty((0, 0, powers.shape[1]))
+    second = np.empty((0, 0, powers.shape[1]))
+    return total, first, second
 
 
 @dataclass(frozen=True)
@@ -101,11 +103,11 @@ class PrototypeModel(StepModel):
     def kernel_arguments(self, dtype: np.dtype) -> tuple:
         """Return the barycenters, the metrics (None if Euclidean) and the arguments of the step."""
         averages = self.step.averages
-        barycentres = np.ascontiguousarray((averages @ self.centers).T, dtype=dtype)
+        barycentres = np.ascontiguousarray((averages @ self.centers).T, dtype)
         metrics = None
         if self.metrics is not None:
             metrics = np.einsum("jk,kde->dej", averages, self.metrics)
-            metrics = np.ascontiguousarray(metrics, dtype=dtype)
+            metrics = np.ascontiguousarray(metrics, dtype)
         return barycentres, metrics, *self.step.kernel_arguments(dtype)
 
     def _kernel_type(self, X: np.ndarray) -> np.dtype:
@@ -113,7 +115,9 @@ class PrototypeModel(StepModel):
 
         The eigenvalues of a metric may differ by a factor of 10^6.
         """
-        return X.dtype if self.metrics is None else np.dtype(float)
+        if self.metrics is None:
+            return X.dtype
+        return np.dtype(float)
 
     @property
     def _has_distances(self) -> bool:
@@ -165,7 +169,7 @@ class PrototypeModel(StepModel):
         Incomplete rows do not affect complete rows.
         """
         is_incomplete = np.isnan(X).any(axis=1)
-        out = np.empty((len(X), len(self.family)), dtype=X.dtype)
+        out = np.empty((len(X), len(self.family)), X.dtype)
         if not is_incomplete.all():
             out[~is_incomplete] = to_host(
                 self.masses(np.ascontiguousarray(X[~is_incomplete]), apply)
@@ -191,8 +195,9 @@ class PrototypeModel(StepModel):
         """Return the squared distances plus the contributions of missing values, not penalized."""
         assert self.within is not None
         factor, *_ = self.step.kernel_arguments()
-        missing = (np.isnan(X) @ self.within)[:, None] / factor
-        return np.ascontiguousarray(self._observed_squares(X) + missing)
+        missing = np.isnan(X) @ self.within
+        costs = self._observed_squares(X) + missing[:, None] / factor
+        return np.ascontiguousarray(costs)
 
     def _observed_squares(self, X: np.ndarray) -> np.ndarray:
         """Return the squared distances over the observed attributes, shape (n, g)."""
@@ -205,7 +210,9 @@ class PrototypeModel(StepModel):
         """
         if is_tensor(X):
             arguments = self.kernel_arguments(np.dtype(float))
-            sets = self.step.sets if self._uses_nearest else None
+            sets = None
+            if self._uses_nearest:
+                sets = self.step.sets
             return Statistics(*_device.prototype_sums(arguments, X, weights, sets))
         assert weights is not None
         if self._uses_nearest:
@@ -222,7 +229,9 @@ class PrototypeModel(StepModel):
                 return self._partial_statistics(rows, w)
             total = np.empty(g)
             first = np.empty((p, g))
-            second = None if self.metrics is None else np.empty((p, p, g))
+            second = None
+            if self.metrics is not None:
+                second = np.empty((p, p, g))
             objective = _prototype_sums(
                 rows.astype(dtype, copy=False), w, *arguments, total, first, second
             )
@@ -246,10 +255,11 @@ class PrototypeModel(StepModel):
             w = weights[start:stop] if len(weights) else None
             near, squares = nearest_clusters(rows, self.centers)
             size = np.ones(near.shape[1], np.int64)
+            factor = size.astype(float)
             powers = np.empty_like(squares)
             empty = np.empty(len(rows))
             objective = masses_from_costs(
-                squares, w, size.astype(float), size, *arguments, powers, empty
+                squares, w, factor, size, *arguments, powers, empty
             )
             powers **= self.step.beta
             if w is not None:
@@ -301,7 +311,8 @@ class PrototypeModel(StepModel):
         weight **= self.step.beta
         if self._is_incomplete(X):
             return self._move_centers(Statistics(0.0, *sum_present(X, weight)))
-        sums = Statistics(0.0, weight.sum(axis=0), (weight.T @ X).T, np.empty(0))
+        first = (weight.T @ X).T
+        sums = Statistics(0.0, weight.sum(axis=0), first, np.empty(0))
         return self._move_centers(sums)
 
     def _move_centers(self, statistics: Statistics) -> np.ndarray:
@@ -317,27 +328,30 @@ class PrototypeModel(StepModel):
                 for total, first in zip(statistics.total, statistics.first, strict=True)
             ]
             centers = np.hstack(columns)
-        has_mass = np.atleast_2d(statistics.total @ self.step.sets > 0).T
-        return np.where(has_mass, centers, self.centers)
+        masses = statistics.total @ self.step.sets
+        has_mass = np.atleast_2d(masses > 0)
+        return np.where(has_mass.T, centers, self.centers)
 
     def _best_centers(self, statistics: Statistics) -> np.ndarray:
         """Return the prototypes V that solve H V = R (Masson and Denoeux, 2008, eq. 22)."""
         total = statistics.total
+        first = statistics.first
         if self._uses_nearest:
-            return statistics.first.T / np.maximum(total, np.finfo(float).tiny)[:, None]
+            positive = np.maximum(total, np.finfo(float).tiny)
+            return first.T / positive[:, None]
+        step = self.step
         if self.metrics is None:
-            return self.step.best_prototypes(total, statistics.first.T)
-        sets = self.step.sets
+            return step.best_prototypes(total, first.T)
+        sets = step.sets
         size = sets.sum(axis=1)
-        weight = size ** (self.step.alpha - 2) * total
+        weight = size ** (step.alpha - 2) * total
         c, p = self.centers.shape
-        mean = np.einsum("jk,kde->jde", self.step.averages, self.metrics)
+        mean = np.einsum("jk,kde->jde", step.averages, self.metrics)
         H = np.einsum("jk,jl,j,jde->kdle", sets, sets, weight, mean, optimize=True)
-        share = size ** (self.step.alpha - 1)
-        R = np.einsum(
-            "jk,j,jde,ej->kd", sets, share, mean, statistics.first, optimize=True
-        )
-        solution = solve_normal_equations(H.reshape(c * p, c * p), R.reshape(c * p, 1))
+        share = size ** (step.alpha - 1)
+        R = np.einsum("jk,j,jde,ej->kd", sets, share, mean, first, optimize=True)
+        size = c * p
+        solution = solve_normal_equations(H.reshape(size, size), R.reshape(size, 1))
         return solution.reshape(c, p)
 
     def update_metrics(self, statistics: Statistics) -> Self:
@@ -356,36 +370,42 @@ class PrototypeModel(StepModel):
         lower = np.moveaxis(statistics.second, 2, 0)
         moment = lower + np.transpose(np.tril(lower, -1), (0, 2, 1))
         first = statistics.first.T
-        cross = first[:, :, None] * bary[:, None, :]
+        total = statistics.total[:, None, None]
+        column = bary[:, :, None]
+        row = bary[:, None]
+        cross = first[:, :, None] * row
         scatter = moment - cross - np.transpose(cross, (0, 2, 1))
-        scatter += statistics.total[:, None, None] * bary[:, :, None] * bary[:, None, :]
+        scatter += total * column * row
         share = sets.sum(axis=1) ** (self.step.alpha - 1)
         sigma = np.einsum("jk,j,jde->kde", sets, share, scatter)
         size = np.einsum("jk,j,jdd->k", sets, share, moment)
         trace = np.trace(sigma, axis1=1, axis2=2)
-        has_scatter = (trace > np.maximum(1e-15 * size, 1e-290))[:, None, None]
+        has_scatter = trace > np.maximum(1e-15 * size, 1e-290)
         # Dividing by a power of two makes the result independent of the units of X up to the last
         # bit.
-        unit = np.ldexp(1.0, np.frexp(np.where(has_scatter[:, 0, 0], trace, 1.0))[1])
-        matrices = np.where(
-            has_scatter, sigma / unit[:, None, None], np.eye(sigma.shape[1])
-        )
+        _, exponent = np.frexp(np.where(has_scatter, trace, 1.0))
+        unit = np.ldexp(1.0, exponent)[:, None, None]
+        identity = np.eye(sigma.shape[1])
+        matrices = np.where(has_scatter[:, None, None], sigma / unit, identity)
         values, vectors = np.linalg.eigh(matrices)
         floor = _MIN_VARIANCE * values.mean(axis=1, keepdims=True)
         flat = (values < floor).any(axis=1)
         values = np.maximum(values, floor)
         scale = np.exp(np.log(values).mean(axis=1, keepdims=True))
         best = np.einsum("kde,ke,kfe->kdf", vectors, scale / values, vectors)
-        worse = np.einsum("kde,kde->k", best, sigma) > np.einsum(
-            "kde,kde->k", old, sigma
-        )
-        is_better = has_scatter & ~(flat & worse)[:, None, None]
-        return replace(self, metrics=np.where(is_better, best, old))
+        best_costs = np.einsum("kde,kde->k", best, sigma)
+        old_costs = np.einsum("kde,kde->k", old, sigma)
+        worse = best_costs > old_costs
+        is_better = has_scatter & ~(flat & worse)
+        metrics = np.where(is_better[:, None, None], best, old)
+        return replace(self, metrics=metrics)
 
     def evidence(self, X: np.ndarray, itself: int) -> ClusterEvidence:
         """Return minus the squared distance from the row to each prototype, by attribute."""
         gap = X[0, : self.centers.shape[1]] - self.centers
-        metrics = np.eye(gap.shape[1])[None] if self.metrics is None else self.metrics
+        metrics = self.metrics
+        if metrics is None:
+            metrics = np.eye(gap.shape[1])[None]
         parts = -quadratic_parts(gap, metrics).T
         quantity = "minus the squared distance to the center"
         evidence = ClusterEvidence.from_attributes(quantity, parts)
@@ -472,9 +492,8 @@ class OnlinePrototypes:
         model = self.model
         if self.boundaries is not None:
             family = neighbor_family(self.boundaries)
-            model = replace(
-                model, step=replace(model.step, family=family, delta2=self.delta**2)
-            )
+            step = replace(model.step, family=family, delta2=self.delta**2)
+            model = replace(model, step=step)
         if self.origin is None:
             return model
         return replace(model, centers=model.centers + self.origin)
@@ -508,9 +527,9 @@ class PrototypeMethod(MassMethod[PrototypeModel]):
         self.within = sample.within
         self.original = sample.rows(self.apply, estimator.device)
         self.origin = self._find_origin()  # subtracted from the rows for accuracy
-        self.rows = (
-            self.original if self.origin is None else self.original.shift(self.origin)
-        )
+        self.rows = self.original
+        if self.origin is not None:
+            self.rows = self.original.shift(self.origin)
         self.sample, self.sample_weights = self.rows.sample(self.rng)
         self.points = self._find_points()
         X = self.rows.values
@@ -524,7 +543,9 @@ class PrototypeMethod(MassMethod[PrototypeModel]):
         dtype = precision_of(self.original.values)
         if not self.is_adaptive:
             offset = centering_offset(*self.original.bounds())
-            return None if offset is None else offset.astype(dtype)
+            if offset is None:
+                return None
+            return offset.astype(dtype)
         # Second moments are inaccurate far from the mean.
         mean = self.original.mean().astype(dtype)
         mean[self.estimator.n_features_in_ :] = 0
@@ -602,7 +623,9 @@ class PrototypeMethod(MassMethod[PrototypeModel]):
 
     def _min_tols(self, model: PrototypeModel) -> tuple[float, float]:
         """Return smallest tolerances for the comparison of starts, and for all rows."""
-        return MIN_TOLERANCES if has_many_components(model.family) else (0.0, 0.0)
+        if has_many_components(model.family):
+            return MIN_TOLERANCES
+        return 0.0, 0.0
 
     def select_run(
         self, runs: Iterable[Run[PrototypeModel]], tol: float
@@ -862,7 +885,9 @@ class ECM(PrototypeClusterer, OnlineClusterer):
 
     def _read(self, X: TableLike, *, reset: bool) -> Array:
         values = super()._read(X, reset=reset)
-        return project_to_sphere(values) if self.metric == "cosine" else values
+        if self.metric == "cosine":
+            return project_to_sphere(values)
+        return values
 
     def _map_blocks(self, source: Blocks) -> Blocks:
         if self.metric != "cosine":

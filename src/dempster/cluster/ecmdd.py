@@ -39,7 +39,7 @@ class SingleMedoidModel(MedoidModel):
         """Indices of the medoids of all nonempty sets, shape (g,)."""
         nonempty = self.family.membership[self.family.cardinality > 0]
         several = nonempty.sum(axis=1) > 1
-        positions = np.empty(len(nonempty), dtype=np.intp)
+        positions = np.empty(len(nonempty), np.intp)
         positions[~several] = self.medoid_positions[nonempty[~several].argmax(axis=1)]
         positions[several] = self.references.positions[self.family.n_clusters :]
         return positions
@@ -127,7 +127,7 @@ class SingleMedoidMethod(IndexMedoidMethod):
         order of the rows.
         """
         sets = family.membership[family.cardinality > 1]
-        medoids = np.empty(len(sets), dtype=np.intp)
+        medoids = np.empty(len(sets), np.intp)
         # The mean dissimilarity `unit` makes the units of both terms equal.
         eta = self.estimator.eta * self.unit
         for j, members in enumerate(sets):

@@ -148,17 +148,19 @@ class EvidentialMixture:
         p = self.means.shape[1]
         nu = self.degrees_of_freedom
         values, vectors = self.spectrum
-        places = (sets / sets.sum(axis=1, keepdims=True)) @ self.means
+        averages = sets / sets.sum(axis=1, keepdims=True)
+        places = averages @ self.means
         if self.is_tied:
             rounded = vectors / np.sqrt(values)
             places = places @ rounded
             subtracted = (np.log(values) + self.ridge / values).sum()
             if self.is_gaussian:
-                subtracted = subtracted + np.einsum("jd,jd->j", places, places)
+                norms = np.einsum("jd,jd->j", places, places)
+                subtracted = subtracted + norms
         else:
             clusters = sets.argmax(axis=1)
             values = values[clusters]
-            rounded = vectors[clusters] / np.sqrt(values)[:, None, :]
+            rounded = vectors[clusters] / np.sqrt(values)[:, None]
             places = np.einsum("jd,jde->je", places, rounded)
             subtracted = (np.log(values) + self.ridge / values).sum(axis=1)
         normalizer = log_normalizer(nu, p)
@@ -266,7 +268,7 @@ class EvidentialMixture:
 
     def evidence(self, values: np.ndarray, itself: int) -> ClusterEvidence:
         """Return the evidence for each cluster: the logarithm of weight times density."""
-        rows = np.asarray(values, dtype=float)
+        rows = np.asarray(values, float)
         if self.origin is not None:
             rows = (rows - self.origin) / self.unit
         gap = rows - self.means
@@ -274,27 +276,32 @@ class EvidentialMixture:
         nonempty = np.cumsum(self.components.cardinality > 0) - 1
         with np.errstate(divide="ignore"):
             weights = np.log(self.weights[nonempty[self.components.singleton_index]])
-        constant = -np.linalg.slogdet(self.covariance)[1] / 2
+        _, log_determinant = np.linalg.slogdet(self.covariance)
+        constant = -log_determinant / 2
         constant += self.round_components().normalizer
-        parts = quadratic_parts(gap, inverse[None] if self.is_tied else inverse).T
-        rate = 0.5 * np.ones(len(self.means))
+        if self.is_tied:
+            inverse = inverse[None]
+        parts = quadratic_parts(gap, inverse).T
+        rate = np.full(len(self.means), 0.5)
         if not self.is_gaussian:
             # The logarithm of the density is divided in proportion to the terms of the distance.
             nu = self.degrees_of_freedom
             squares = np.maximum(parts.sum(axis=0), np.finfo(float).eps)
             rate *= (nu + len(parts)) * np.log1p(squares / nu) / squares
-        return ClusterEvidence.from_attributes(
-            "logarithm of weight times density", -rate * parts, weights + constant
-        )
+        quantity = "logarithm of weight times density"
+        constants = weights + constant
+        return ClusterEvidence.from_attributes(quantity, -rate * parts, constants)
 
     def log_densities(self, X: Array, apply: Apply) -> Array:
         """Compute the log-densities of n rows, shape (n,)."""
         if is_tensor(X):
             return _device.mixture_log_densities(self.round_components(), X)
         densities = self._densities(nearest=False)
-        parts = apply(
-            lambda start, stop: densities(X[start:stop]).logs, self._row_blocks(len(X))
-        )
+
+        def logs(start: int, stop: int) -> np.ndarray:
+            return densities(X[start:stop]).logs
+
+        parts = apply(logs, self._row_blocks(len(X)))
         return np.concatenate(parts)
 
     def with_best_freedom(
@@ -356,9 +363,8 @@ class EvidentialMixture:
         """
         sets = self.sets
         mean = sets / sets.sum(axis=1, keepdims=True)
-        means = solve_normal_equations(
-            (mean.T * sums.precision) @ mean, mean.T @ sums.first
-        )
+        H = (mean.T * sums.precision) @ mean
+        means = solve_normal_equations(H, mean.T @ sums.first)
         following = replace(
             self,
             means=means,
@@ -372,13 +378,15 @@ class EvidentialMixture:
             places = mean @ means
             cross = sums.first.T @ places
             scatter = second - cross - cross.T + (places.T * sums.precision) @ places
-            covariance = (scatter + scatter.T) / 2 / sums.total.sum() + diagonal
+            symmetric = (scatter + scatter.T) / 2
+            covariance = symmetric / sums.total.sum() + diagonal
         else:
             covariance = self.covariance.copy()
             # The other clusters keep their covariances.
             filled = sums.total > np.finfo(float).eps * n
             clusters = sets.argmax(axis=1)[filled]
-            products = means[clusters, :, None] * means[clusters, None, :]
+            centers = means[clusters]
+            products = centers[:, :, None] * centers[:, None]
             scatter = sums.second[filled]
             scatter -= sums.precision[filled, None, None] * products
             scatter /= sums.total[filled, None, None]
@@ -389,21 +397,21 @@ class EvidentialMixture:
     def raise_small_eigenvalues(self) -> EvidentialMixture:
         """Return the mixture, with larger small eigenvalues of ill-conditioned covariances."""
         values, vectors = self.spectrum
-        least = _MIN_EIGENVALUE * np.maximum(
-            values[..., -1:], np.finfo(float).tiny * 1e20
-        )
-        if (values[..., :1] >= least).all():
+        largest = np.maximum(values[..., -1:], np.finfo(float).tiny * 1e20)
+        least = _MIN_EIGENVALUE * largest
+        is_good = values[..., :1] >= least
+        if is_good.all():
             return self
-        raised = (vectors * np.maximum(values, least)[..., None, :]) @ vectors.swapaxes(
-            -1, -2
-        )
-        is_good = (values[..., :1] >= least)[..., None]
-        return replace(self, covariance=np.where(is_good, self.covariance, raised))
+        raised_values = np.maximum(values, least)[..., None, :]
+        raised = (vectors * raised_values) @ vectors.swapaxes(-1, -2)
+        covariance = np.where(is_good[..., None], self.covariance, raised)
+        return replace(self, covariance=covariance)
 
     def count_boundaries(self, X: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Count the objects between single clusters (see the function of this name)."""
         components = self.round_components()
-        counts = np.zeros((len(self.means), len(self.means)))
+        c = len(self.means)
+        counts = np.zeros((c, c))
         for start, stop in self._row_blocks(len(X)):
             logs, *_ = mixture_logs(_NUMPY, X[start:stop], components)
             counts += count_boundaries(-logs, weights[start:stop])
@@ -555,10 +563,9 @@ class OnlineMixture:
     def objective(self) -> float:
         """Minus the log-likelihood of all rows, each under the mixture before its update."""
         assert self.sums is not None
-        return (
-            self.n * self.model.means.shape[1] * float(np.log(self.unit))
-            - self.sums.likelihood
-        )
+        p = self.model.means.shape[1]
+        shift = self.n * p * float(np.log(self.unit))
+        return shift - self.sums.likelihood
 
     def add_block(
         self, X: Array, weights: np.ndarray, kept: float, *, update: bool, apply: Apply
@@ -578,12 +585,13 @@ class OnlineMixture:
             n = kept * self.n + n
         boundaries = self.boundaries
         if boundaries is not None:
-            boundaries = kept * boundaries + self.model.count_boundaries(
-                to_host(data), weights
-            )
+            counts = self.model.count_boundaries(to_host(data), weights)
+            boundaries = kept * boundaries + counts
         model = self.model
         if update:
-            products = sums.second.sum(axis=0) if len(sums.second) else second
+            products = second
+            if len(sums.second):
+                products = sums.second.sum(axis=0)
             precision = sums.precision.sum()
             mean = sums.first.sum(axis=0) / precision
             scatter = float(np.trace(products)) - precision * float(mean @ mean)
@@ -677,15 +685,15 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         return [self._draw(family, seed) for seed in seeds]
 
     def _user_start(self, family: FocalSets) -> EvidentialMixture:
-        if isinstance(self.init, CredalPartition):
-            _starts.check_partition(self.init, len(self.data), self.n_clusters)
-            share = to_host(self.init.pignistic()) * self.weights[:, None]
+        init = self.init
+        if isinstance(init, CredalPartition):
+            _starts.check_partition(init, len(self.data), self.n_clusters)
+            share = to_host(init.pignistic()) * self.weights[:, None]
             total = np.maximum(share.sum(axis=0), np.finfo(float).tiny)
             means = (share.T @ to_host(self.data)) / total[:, None]
         else:
-            means = _starts.validate_centers(
-                self.init, (self.n_clusters, self.data.shape[1])
-            )
+            shape = (self.n_clusters, self.data.shape[1])
+            means = _starts.validate_centers(init, shape)
             means = (means - self.origin) / self.unit
         start = self._from_means(family, means)
         if self.estimator._estimates_freedom:
@@ -698,9 +706,8 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         rng = np.random.RandomState(seed)
         rows = (self.sample, self._start_weights)
         means = _starts.draw_centers(*rows, self.n_clusters, self.init, rng)
-        return self._from_means(
-            family, _starts.move_centers(*rows, means, _FIRST_STEPS)
-        )
+        means = _starts.move_centers(*rows, means, _FIRST_STEPS)
+        return self._from_means(family, means)
 
     @cached_property
     def _start_weights(self) -> np.ndarray:
@@ -718,7 +725,8 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         rows have small weights.
         """
         require_singletons(family, "each has a mean of its own")
-        gap = self.sample - means[_starts.find_nearest_centers(self.sample, means)]
+        nearest = _starts.find_nearest_centers(self.sample, means)
+        gap = self.sample - means[nearest]
         nu = self.freedom
         u = 1.0
         if np.isfinite(nu):
@@ -761,24 +769,23 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         values 0 and 1 is from -1/2 to 3/2. If more than three quarters of the values of an
         attribute are equal, all of its values are in the box.
         """
-        quartiles = [
-            _weighted_quantile(self.sample, self.sample_weights, q)
-            for q in (1 / 4, 3 / 4)
-        ]
-        ranges = quartiles[1] - quartiles[0]
+        first = _weighted_quantile(self.sample, self.sample_weights, 1 / 4)
+        third = _weighted_quantile(self.sample, self.sample_weights, 3 / 4)
+        ranges = third - first
         box = np.empty((2, len(ranges)))
         rows = self.sample[self.sample_weights > 0]
         for j, column in enumerate(rows.T.astype(float)):
             values = np.unique(column)
             if ranges[j] > 0:
-                below = values[:-1] < quartiles[0][j] - 1.5 * ranges[j]
-                above = values[1:] > quartiles[1][j] + 1.5 * ranges[j]
+                whisker = 1.5 * ranges[j]
+                below = values[:-1] < first[j] - whisker
+                above = values[1:] > third[j] + whisker
                 is_gap = np.diff(values) > ranges[j]
                 lower = np.flatnonzero(is_gap & below)
                 upper = np.flatnonzero(is_gap & above)
-                values = values[
-                    max(lower, default=-1) + 1 : min(upper, default=len(values)) + 1
-                ]
+                start = max(lower, default=-1) + 1
+                stop = min(upper, default=len(values)) + 1
+                values = values[start:stop]
             width = values[-1] - values[0]
             margin = width / max(len(values) - 1, 1) / 2
             margin = max(margin, np.sqrt(np.pi / 2 * least))
@@ -799,7 +806,9 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
 
     def _min_tols(self, start: EvidentialMixture) -> tuple[float, float]:
         """Return smallest tolerances for the comparison of starts, and for all rows."""
-        return _MIN_TOLERANCES if start.has_many_components else (0.0, 0.0)
+        if start.has_many_components:
+            return _MIN_TOLERANCES
+        return 0.0, 0.0
 
     def refine(self, best: Run[EvidentialMixture]) -> Run[EvidentialMixture]:
         if not self._compares_starts:
@@ -826,9 +835,8 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         """
         model = run.model
         counts = model.count_boundaries(self.sample, self.sample_weights)
-        return replace(
-            run, model=replace(model, doubtful=model.neighbor_family(counts))
-        )
+        doubtful = model.neighbor_family(counts)
+        return replace(run, model=replace(model, doubtful=doubtful))
 
     def _run(
         self,
@@ -867,7 +875,8 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         model = replace(run.model, origin=self.origin, unit=self.unit, ridge=0.0)
         # converts the log-likelihood to the units of X
         shift = self.n * self.data.shape[1] * np.log(self.unit)
-        run = replace(run, history=[float(value + shift) for value in run.history])
+        history = [float(value + shift) for value in run.history]
+        run = replace(run, history=history)
         return FitResult(run, model, self.rows.masses(model))
 
     def online(self, model: EvidentialMixture, *, neighbors: bool) -> OnlineMixture:

@@ -83,7 +83,7 @@ class Evidence:
         cls, neighbors: sparse.csr_matrix, q: float, power: float
     ) -> Evidence:
         """Return the evidence whose scale^power is the q-quantile of d^power over all neighbors."""
-        d = np.asarray(neighbors.data, dtype=float)
+        d = np.asarray(neighbors.data, float)
         d = d[:: max(1, len(d) // _QUANTILE_VALUES)]
         largest = float(d.max(initial=0.0))
         if largest == 0:
@@ -99,7 +99,7 @@ class Evidence:
     def energies(self, d: np.ndarray) -> np.ndarray:
         """Return (d / scale)^power, which is minus the logarithm of the support."""
         with np.errstate(over="ignore"):
-            energies = (np.asarray(d, dtype=float) / self.scale) ** self.power
+            energies = (np.asarray(d, float) / self.scale) ** self.power
         return np.minimum(energies, np.finfo(float).max)
 
     def log_weights(self, d: np.ndarray) -> np.ndarray:
@@ -211,7 +211,9 @@ class NeighborModel:
             masses = self._combine(nearest, *_smallest_stored(values), apply)
             return masses.astype(values.dtype, copy=False)
         find = ReferenceFinder(self.references)
-        dtype = values.dtype if isinstance(values, np.ndarray) else float
+        dtype = float
+        if isinstance(values, np.ndarray):
+            dtype = values.dtype
         out = np.empty((len(values), len(self.family)), dtype)
         for start, stop in row_blocks(len(values), _ROWS_PER_BLOCK, most=None):
             rows = values[start:stop]
@@ -236,7 +238,7 @@ class NeighborModel:
             positions = np.arange(len(self.labels))
             d = self.references.dissimilarities(values, exact=True)[0]
             n_used = self.n_neighbors
-        d = np.asarray(d, dtype=float)
+        d = np.asarray(d, float)
         order = np.argsort(d, kind="stable")
         order = order[positions[order] != itself]
         labels = self.labels[positions[order]]
@@ -309,7 +311,7 @@ def _smallest_stored(matrix: sparse.csr_matrix) -> tuple[np.ndarray, np.ndarray]
     """
     nearest = nearest_stored(matrix, 1, drop_diagonal=False)
     rows = _stored_rows(nearest)
-    columns = np.zeros(matrix.shape[0], dtype=np.int64)
+    columns = np.zeros(matrix.shape[0], np.int64)
     smallest = np.full(matrix.shape[0], np.inf)
     columns[rows] = nearest.indices
     smallest[rows] = nearest.data

@@ -54,7 +54,7 @@ class ClusterEvidence:
         NaN counts as zero.
         """
         parts = np.nan_to_num(parts, nan=0.0)
-        no_rows = np.zeros(0, dtype=np.intp), np.zeros((0, parts.shape[1])), np.zeros(0)
+        no_rows = np.zeros(0, np.intp), np.zeros((0, parts.shape[1])), np.zeros(0)
         return cls(quantity, parts.sum(axis=0) + base, parts, *no_rows)
 
     @classmethod

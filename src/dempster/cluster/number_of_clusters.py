@@ -389,7 +389,8 @@ def _draw_rows(
     Equal rows are drawn as one row with the sum of their weights. Return the indices of the rows
     and their new weights. Integer weights are numbers of objects; the mean of others becomes 1.
     """
-    w = np.ones(len(source)) if weights is None else weights.astype(float)
+    n = len(source)
+    w = np.ones(n) if weights is None else weights.astype(float)
     if (w != np.rint(w)).any():
         w = w / w.mean()
     if isinstance(source.objects, np.ndarray):
@@ -401,9 +402,9 @@ def _draw_rows(
         w = np.zeros_like(w)
         w[order] = sums
     else:
-        probes = np.arange(min(len(source), 200))
+        probes = np.arange(min(n, 200))
         order = np.argsort(
-            source.block(np.arange(len(source)), probes).sum(axis=1), kind="stable"
+            source.block(np.arange(n), probes).sum(axis=1), kind="stable"
         )
     return sample_in_order(order, w, size, rng)
 
@@ -441,7 +442,7 @@ def _fence(D: np.ndarray, weights: np.ndarray, width: float = _FENCE) -> float:
 
 def _nearest_distances(D: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Return the distance to the _NEAREST-th nearest neighbor; a row of weight 2 is two objects."""
-    nearest = np.argsort(D, axis=1)[:, : _NEAREST + 1]
+    nearest = np.argsort(D)[:, : _NEAREST + 1]
     n_objects = np.cumsum(weights[nearest], axis=1)
     place = np.minimum((n_objects <= _NEAREST).sum(axis=1), nearest.shape[1] - 1)
     rows = np.arange(len(D))
@@ -466,10 +467,11 @@ def find_isolated(
     apply: Apply,
 ) -> np.ndarray:
     """Return which rows are isolated, far from all but a few rows of a sample, shape (n,)."""
+    n = len(source)
     if isinstance(source.objects, np.ndarray) and has_missing(source.objects):
-        return np.zeros(len(source), bool)
+        return np.zeros(n, bool)
     rng = as_random_state(random_state)
-    size = _SAMPLE_SIZE if len(source) <= _LARGE else _SAMPLE_SIZE // 3
+    size = _SAMPLE_SIZE if n <= _LARGE else _SAMPLE_SIZE // 3
     which, counts = _draw_rows(source, weights, rng, size)
     D = _symmetric_dissimilarities(source.subset(which))
     most = min(_NEAREST, counts.sum() - 1)
@@ -484,7 +486,7 @@ def find_isolated(
         near = source.block(np.arange(start, stop), which) <= fence
         return near @ left <= most
 
-    blocks = row_blocks(len(source), _BLOCK_ROWS, most=None)
+    blocks = row_blocks(n, _BLOCK_ROWS, most=None)
     return np.concatenate(apply(are_isolated, blocks))
 
 
@@ -502,7 +504,7 @@ def _fit_partitions(
             medoid_starts(squares, int(k), 1, generator, weights)[0] for k in numbers
         )
         return [squares[centers].argmin(axis=0) for centers in medoids]
-    data = np.ascontiguousarray(X, dtype=float)
+    data = np.ascontiguousarray(X, float)
     data = data - row_mean(data)
 
     return [k_means(data, int(k), rng, weights, n_runs=_STARTS)[1] for k in numbers]

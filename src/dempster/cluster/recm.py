@@ -125,7 +125,7 @@ def smallest_eigenvalue(D: np.ndarray) -> float:
 
     def gram_times(v: np.ndarray) -> np.ndarray:
         v = v.reshape(-1) - v.mean()
-        image = np.asarray(D @ v.astype(D.dtype), dtype=float)
+        image = np.asarray(D @ v.astype(D.dtype), float)
         return -0.5 * (image - image.mean())
 
     options = {"v0": start, "tol": precision, "return_eigenvectors": False}
@@ -289,7 +289,7 @@ class WeightedMeansModel:
         contributions of the attributes to the squared distance are exact. Otherwise, the
         contributions to the weighted mean of the dissimilarities to the training objects are used.
         """
-        D = np.asarray(self.references.dissimilarities(values), dtype=float)
+        D = np.asarray(self.references.dissimilarities(values), float)
         D = square_if(D, self.square)
         quantity = "minus the squared distance to the center"
         P = self.means.weights
@@ -302,7 +302,7 @@ class WeightedMeansModel:
             return evidence
         is_squared = not self.square and source.metric == "sqeuclidean"
         if is_squared or (self.square and source.is_euclidean):
-            gap = P @ np.asarray(source.objects, dtype=float) - values[0]
+            gap = P @ np.asarray(source.objects, float) - values[0]
             if np.isfinite(gap).all():
                 return replace(evidence, parts=-(gap**2).T)
         return evidence
@@ -479,12 +479,13 @@ class RelationalMethod(MassMethod[WeightedMeans]):
     @cached_property
     def _weights_without_outliers(self) -> np.ndarray:
         """Weights of the sampled objects; zero for isolated ones, where prototypes would remain."""
-        D = np.where(self.part.distances > self.part.zero, self.part.distances, np.inf)
+        part = self.part
+        D = np.where(part.distances > part.zero, part.distances, np.inf)
         isolated = find_isolated_by_distances(np.sqrt(D))
-        weights = np.where(isolated, 0.0, self.part.weights)
+        weights = np.where(isolated, 0.0, part.weights)
         if (weights > 0).sum() > 2 * self.n_clusters:
             return weights
-        return self.part.weights
+        return part.weights
 
     def _sample_costs(self, means: WeightedMeans) -> np.ndarray:
         return means.costs(self.part.distances, means.weights.T, self.apply)[0]
@@ -710,12 +711,13 @@ class RECM(RelationalClusterer):
 
     def _shifts(self, D: np.ndarray) -> Iterator[tuple[float, bool]]:
         """Yield the shifts to try, and whether the run must check that the shift is sufficient."""
-        if self.correction != "shift":
-            yield 0.0, self.correction == "auto"
-        if self.correction == "clip":
+        correction = self.correction
+        if correction != "shift":
+            yield 0.0, correction == "auto"
+        if correction == "clip":
             return
         sufficient = max(0.0, -2 * smallest_eigenvalue(D))
-        shares = _SHIFT_SHARES if self.correction == "auto" else (1.0,)
+        shares = _SHIFT_SHARES if correction == "auto" else (1.0,)
         for share in shares:
             yield share * sufficient, share < 1
 

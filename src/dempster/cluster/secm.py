@@ -139,7 +139,7 @@ def smooth(
             )
             columns.append(np.maximum(covariance, 0) if row == column else covariance)
         return np.stack([values.ravel() for values in columns], axis=1)
-    out = np.empty((len(pixels), n_channels + 1), dtype=dtype)
+    out = np.empty((len(pixels), n_channels + 1), dtype)
     square = average(np.einsum("...d,...d->...", grid, grid))
     for d in range(n_channels):
         mean = average(np.ascontiguousarray(grid[..., d]))

@@ -283,7 +283,7 @@ class SubsetModel(PrototypeModel):
         family, columns = _all_sets(len(self.centers))
         what = f"the masses of {len(family):,} sets of clusters"
         check_memory(len(X) * len(family) * X.itemsize, what, "use fewer clusters")
-        out = np.zeros((len(X), len(family)), dtype=X.dtype)
+        out = np.zeros((len(X), len(family)), X.dtype)
 
         def write(start: int, stop: int) -> None:
             squares = self.squared_distances(X[start:stop]).astype(float)
@@ -393,7 +393,7 @@ def _sum_dispersions(
     rows: np.ndarray, weights: np.ndarray, model: PrototypeModel, apply: Apply
 ) -> np.ndarray:
     """Return the sums of u^beta d^2 and of u^beta for fuzzy memberships u, shape (2, c)."""
-    squares = np.ascontiguousarray(model.squared_distances(rows), dtype=float)
+    squares = np.ascontiguousarray(model.squared_distances(rows), float)
     powers = model.step.nonempty_masses(squares, weights, apply)[1] ** model.step.beta
     if len(weights):
         powers *= weights[:, None]
@@ -554,7 +554,9 @@ class RoughModel(SubsetModel):
 
     def update(self, statistics: Statistics) -> Self:
         lower, others = np.split(_means(statistics), 2, axis=1)
-        weight = 0.0 if self.rule == "pi" else self.lower_weight
+        weight = 0.0
+        if self.rule != "pi":
+            weight = self.lower_weight
         both = weight * lower + (1 - weight) * others
         either = np.where(np.isnan(others), lower, others)
         return _move(self, np.where(np.isnan(both), either, both).T)

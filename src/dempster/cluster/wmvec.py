@@ -262,11 +262,12 @@ class WMVEC(EvidentialClusterer):
         """Return the fixed weights of the views, with sum one, or None if they are learned."""
         names = self._input.names
         n_views = len(names)
-        if isinstance(self.view_weights, str):
-            if self.view_weights == "auto":
+        view_weights = self.view_weights
+        if isinstance(view_weights, str):
+            if view_weights == "auto":
                 return None
             return np.full(n_views, 1 / n_views)
-        weights = as_reals(reorder_by_names(self.view_weights, names), "view_weights")
+        weights = as_reals(reorder_by_names(view_weights, names), "view_weights")
         is_valid = (
             weights.shape == (n_views,) and np.isfinite(weights).all() and weights.any()
         )
@@ -274,7 +275,7 @@ class WMVEC(EvidentialClusterer):
             raise InvalidParameterError(
                 "view_weights",
                 f"{n_views} numbers of at least 0, not all zero, one per view ({_shorten(names)})",
-                self.view_weights,
+                view_weights,
             )
         return weights.astype(float) / weights.sum(dtype=float)
 

@@ -89,7 +89,7 @@ def expand_pairs(
             "first are kept",
             stacklevel=3,
         )
-    return [np.array(pairs, dtype=np.int64).reshape(-1, 2) for pairs in kinds]
+    return [np.array(pairs, np.int64).reshape(-1, 2) for pairs in kinds]
 
 
 def _candidates(

@@ -70,7 +70,7 @@ def normalize_pairs(pairs: np.ndarray) -> np.ndarray:
 
     The array is read-only.
     """
-    pairs = np.sort(pairs, axis=1)
+    pairs = np.sort(pairs)
     first = np.unique(pair_codes(pairs), return_index=True)[1]
     pairs = np.ascontiguousarray(pairs[np.sort(first)])
     pairs.flags.writeable = False
@@ -89,11 +89,11 @@ def count_pairs(n: int) -> int:
 
 def pairs_at(positions: np.ndarray, n: int) -> np.ndarray:
     """Return the pairs, shape (p, 2), at positions in the list (0, 1), (0, 2), ..., (1, 2), ..."""
-    positions = np.asarray(positions, dtype=np.int64)
+    positions = np.asarray(positions, np.int64)
 
     i = np.arange(n)
     start = i * (2 * n - i - 1) // 2  # position of the pair (i, i + 1)
-    first = np.searchsorted(start[: n - 1], positions, side="right") - 1
+    first = np.searchsorted(start[: n - 1], positions, "right") - 1
     return np.column_stack([first, positions - start[first] + first + 1])
 
 
@@ -207,9 +207,7 @@ def _adjacency(pairs: np.ndarray, n: int) -> csr_array:
     Its sorted indices make the breadth-first search deterministic.
     """
     rows, columns = np.concatenate([pairs, pairs[:, ::-1]]).T
-    graph = csr_array(
-        (np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=(n, n)
-    )
+    graph = csr_array((np.ones(len(rows), np.int8), (rows, columns)), shape=(n, n))
     graph.sort_indices()
     return graph
 
@@ -639,7 +637,7 @@ class Constraints:
                     f" ({len(broken)} contradictions in total; see contradictions())"
                 )
             raise ContradictionError(message)
-        apart = np.unique(np.sort(graph.component[graph.cannot_link], axis=1), axis=0)
+        apart = np.unique(np.sort(graph.component[graph.cannot_link]), axis=0)
         # Python integers do not overflow.
         sizes = np.bincount(graph.component).astype(object)
         between = sum(sizes[apart[:, 0]] * sizes[apart[:, 1]])

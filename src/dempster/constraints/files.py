@@ -193,4 +193,4 @@ def find_positions(
                 f"{source}: several objects are named {name!r}; names must be unique"
             )
         found += where
-    return np.array(found, dtype=np.int64)
+    return np.array(found, np.int64)

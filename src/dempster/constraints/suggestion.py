@@ -157,7 +157,7 @@ class _Groups:
         The first object of a pair is in one of the ``n_groups`` most uncertain groups.
         """
         group, cluster = self._sort_by_usefulness(n_groups)
-        pairs = np.empty((0, 2), dtype=np.int64)
+        pairs = np.empty((0, 2), np.int64)
         for depth in range(self.size.max()):
             if len(pairs) >= n_pairs:
                 break
@@ -170,7 +170,7 @@ class _Groups:
     def _sort_by_usefulness(self, n_groups: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the groups and the clusters of the questions, the most useful first."""
         groups = np.arange(n_groups)
-        possible = np.zeros((n_groups, len(self.size)), dtype=bool)
+        possible = np.zeros((n_groups, len(self.size)), bool)
         for k in np.flatnonzero(self.size):
             representative = np.full(n_groups, self.ranked[self.start[k]])
             pairs = np.column_stack([groups, representative])
@@ -180,7 +180,7 @@ class _Groups:
         total = plausible.sum(axis=1, keepdims=True)
         plausible = divide(plausible, total, 0)
         ranking = np.where(possible, plausible, -1)
-        cluster = np.argsort(-ranking, axis=1, kind="stable")
+        cluster = np.argsort(-ranking, kind="stable")
         plausible = np.take_along_axis(plausible, cluster, axis=1)
         # probability that the answers for all more plausible clusters are "no"
         previous = np.cumsum(plausible, axis=1) - plausible

@@ -179,13 +179,14 @@ class MetricLearner(
 
         Raise an error if it exceeds ``maximum``.
         """
-        if self.n_components is None:
+        n_components = self.n_components
+        if n_components is None:
             return maximum
-        if self.n_components > maximum:
+        if n_components > maximum:
             raise InvalidParameterError(
-                "n_components", f"at most {description}", self.n_components
+                "n_components", f"at most {description}", n_components
             )
-        return int(self.n_components)
+        return int(n_components)
 
 
 class ClassMetricLearner(MetricLearner):
@@ -329,7 +330,7 @@ class KernelMetricLearner(MetricLearner):
         return rbf_kernel(rows, columns, gamma=self.gamma_)
 
     def _transform(self, data: np.ndarray) -> np.ndarray:
-        features = np.empty((len(data), len(self.components_)), dtype=data.dtype)
+        features = np.empty((len(data), len(self.components_)), data.dtype)
         size = max(1, MAX_BLOCK_CELLS // len(self.support_))
         for block in gen_batches(len(data), size):
             values = self._kernel_values(data[block], self.support_vectors_)
@@ -357,7 +358,7 @@ def automatic_gamma(data: np.ndarray) -> float:
 
     For standardized features, the result is about 1 / n_features.
     """
-    sample = np.asarray(data[:: -(-len(data) // MAX_GAMMA_ROWS)], dtype=np.float64)
+    sample = np.asarray(data[:: -(-len(data) // MAX_GAMMA_ROWS)], np.float64)
     typical = typical_square(pdist(sample, metric="sqeuclidean"))
     if typical > 0:
         return 2 / typical

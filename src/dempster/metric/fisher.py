@@ -270,7 +270,7 @@ def local_affinity(rows: np.ndarray, n_neighbors: int) -> np.ndarray:
     squared = euclidean_distances(rows, squared=True)
     k = min(n_neighbors, len(rows) - 1)
     # Position 0 is the object itself.
-    scales = np.sqrt(np.partition(squared, k, axis=1)[:, k])
+    scales = np.sqrt(np.partition(squared, k)[:, k])
     # If more than k objects are equal, sigma is 0. Their affinity is 1 to each other and 0 to
     # different objects.
     products = np.maximum(np.outer(scales, scales), np.finfo(float).tiny)

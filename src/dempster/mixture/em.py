@@ -144,17 +144,17 @@ def fit_em(
     n, d = data.shape
     w = np.ones(n)
     if weights is not None:
-        w = np.ascontiguousarray(weights, dtype=np.float64)
+        w = np.ascontiguousarray(weights, np.float64)
     used = slice(None) if w.all() else np.flatnonzero(w)
     w = w[used]
     unit = binary_unit(data.var(axis=0).mean())
-    X = np.ascontiguousarray(data[used].T / unit, dtype=np.float64)
+    X = np.ascontiguousarray(data[used].T / unit, np.float64)
     if isinstance(start, GaussianParameters):
         proportions, means, covariances = _in_units(start, unit)
         Z = np.empty((len(proportions), X.shape[1]))
         axes = _common_axes(start, model)
     else:
-        Z = np.array(start[used].T, dtype=np.float64, order="C")
+        Z = np.array(start[used].T, np.float64, order="C")
         g = len(Z)
         proportions = np.empty(g)
         means = np.empty((g, d))
@@ -250,7 +250,7 @@ def refit_em(
     log_likelihood = np.empty(B)
     outcomes = np.empty((B, 4), np.int64)
     columns, posterior = (
-        np.ascontiguousarray(a.T, dtype=np.float64) for a in (data / unit, posterior)
+        np.ascontiguousarray(a.T, np.float64) for a in (data / unit, posterior)
     )
     interruptible(
         _refit_em,
@@ -295,7 +295,7 @@ def _in_units(parameters: GaussianParameters, unit: float) -> list[np.ndarray]:
         parameters.means / unit,
         parameters.covariances / unit**2,
     )
-    return [np.array(a, dtype=np.float64, order="C") for a in scaled]
+    return [np.array(a, np.float64, order="C") for a in scaled]
 
 
 def binary_unit(variance: float) -> float:
@@ -336,7 +336,7 @@ def _evaluate_components(
 ) -> np.ndarray:
     """Return log(proportion * density), or the responsibilities if ``normalized``, shape (n, g)."""
     unit = binary_unit(np.diagonal(parameters.covariances, axis1=1, axis2=2).mean())
-    columns = np.ascontiguousarray(np.asarray(X, dtype=np.float64).T / unit)
+    columns = np.ascontiguousarray(np.asarray(X, np.float64).T / unit)
     out = np.empty((len(parameters.proportions), columns.shape[1]))
     is_diagonal = parameters.model in DIAGONAL_MODELS
     singular = _densities(
@@ -358,7 +358,7 @@ def _common_axes(start: GaussianParameters, model: str) -> np.ndarray:
     if model not in ("EVE", "VVE"):
         return np.empty_like(start.covariances[0])
     if start.orientation is not None:
-        return np.array(start.orientation, dtype=np.float64, order="C")
+        return np.array(start.orientation, np.float64, order="C")
     pooled: Any = np.tensordot(start.proportions, start.covariances, axes=1)
     return np.ascontiguousarray(np.linalg.eigh(pooled)[1].T[::-1])
 

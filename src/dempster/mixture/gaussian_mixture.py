@@ -75,7 +75,7 @@ def merge_tree(
     # rows.
     points, inverse = np.unique(X[used], axis=0, return_inverse=True)
     inverse = inverse.reshape(-1)
-    sizes = np.bincount(inverse, weights[used], minlength=len(points))
+    sizes = np.bincount(inverse, weights[used], len(points))
     if sphere:
         points = _sphere(points, sizes)
     gaps = points - np.average(points, axis=0, weights=sizes)
@@ -527,10 +527,11 @@ class EMStarts:
         The data are standardized. Random choices use this order, so that the initial values do not
         depend on the order of the rows, and rows can be repeated instead of weighted.
         """
-        w = np.ones(len(self.data)) if self.weights is None else self.weights
-        mean = row_mean(self.data, w)
-        deviation = np.sqrt(np.average((self.data - mean) ** 2, axis=0, weights=w))
-        scaled = (self.data - mean) / np.where(deviation > 0, deviation, 1.0)
+        data = self.data
+        w = np.ones(len(data)) if self.weights is None else self.weights
+        mean = row_mean(data, w)
+        deviation = np.sqrt(np.average((data - mean) ** 2, axis=0, weights=w))
+        scaled = (data - mean) / np.where(deviation > 0, deviation, 1.0)
         direction = np.random.RandomState(0).normal(size=scaled.shape[1])
         order = np.argsort(scaled @ direction, kind="stable")
         order = order[w[order] > 0]

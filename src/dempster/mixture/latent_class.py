@@ -192,7 +192,7 @@ class LatentClassModel(Mixture):
             raise InvalidParameterError("X", must=f"{must}, {got}")
         # The distinct rows are the same for any order and any repetition of the rows.
         rows, inverse = find_distinct_rows(codes, offsets)
-        counts = np.bincount(inverse, weights, minlength=len(rows)).astype(float)
+        counts = np.bincount(inverse, weights, len(rows)).astype(float)
         rows = rows[counts > 0]
         counts = counts[counts > 0]
         numbers = self._possible_numbers(self._requested_numbers(), len(rows))
@@ -236,11 +236,12 @@ class LatentClassModel(Mixture):
     ) -> EMResult:
         """Run EM from ``n_init`` starts, and continue the best run after some iterations."""
         data = CodedRows(rows, offsets)
-        proportions = np.full((self.n_init, g), 1 / g)
-        probabilities = data.draw_classes(counts, self.n_init, g, rng)
-        weights = np.broadcast_to(counts, (self.n_init, len(counts)))
+        n_init = self.n_init
+        proportions = np.full((n_init, g), 1 / g)
+        probabilities = data.draw_classes(counts, n_init, g, rng)
+        weights = np.broadcast_to(counts, (n_init, len(counts)))
         rule.check_memory(
-            16 * self.n_init * g * len(rows),
+            16 * n_init * g * len(rows),
             f"n_init={self.n_init}",
             "take fewer starts",
         )
@@ -375,7 +376,7 @@ def run_em(
     proportions = proportions.copy()
     probabilities = probabilities.copy()
     log_likelihood = np.empty(B)
-    converged = np.zeros(B, dtype=bool)
+    converged = np.zeros(B, bool)
     histories: list[list[float]] = [[] for _ in range(B)]
     # The arrays of the b runs that continue: w (n, b), prior (C, b), pi (b, g) and theta (C, b, g)
     left = np.arange(B)
@@ -449,12 +450,13 @@ def refit_em(
     ``regularization`` is the parameter ``smoothing`` of `LatentClassModel`.
     """
     rows, inverse = find_distinct_rows(data.astype(np.int64), start.offsets)
-    weights = np.stack([np.bincount(inverse, w, minlength=len(rows)) for w in weights])
+    weights = np.stack([np.bincount(inverse, w, len(rows)) for w in weights])
+    n_resamples = len(weights)
     runs = run_em(
         CodedRows(rows, start.offsets),
         weights,
-        np.repeat(start.proportions[None], len(weights), axis=0),
-        np.repeat(start.probabilities[None], len(weights), axis=0),
+        np.repeat(start.proportions[None], n_resamples, axis=0),
+        np.repeat(start.probabilities[None], n_resamples, axis=0),
         smoothing=regularization,
         absolute=max_change,
         relative=0.0,
@@ -468,5 +470,5 @@ def refit_em(
         fitted = LatentClassParameters(pi, theta, start.offsets)
         overlaps.append((w[:, None] * expected).T @ normalize(log_joint(fitted, rows)))
     # Components do not collapse.
-    problems: list[str | None] = [None] * len(weights)
+    problems: list[str | None] = [None] * n_resamples
     return Refits(parameters, runs.log_likelihood, np.stack(overlaps), problems)

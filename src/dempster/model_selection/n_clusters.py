@@ -238,8 +238,8 @@ def n_clusters_curve(
         nonspecificity=np.array(
             [partition.nonspecificity_index() for partition in partitions]
         ),
-        objective=np.array(objectives, dtype=float),
-        converged=np.array(converged, dtype=bool),
+        objective=np.array(objectives, float),
+        converged=np.array(converged, bool),
         partitions=partitions,
     )
 

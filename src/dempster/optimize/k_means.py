@@ -29,10 +29,10 @@ def k_means(
     The initialization is greedy k-means++. The center of an empty cluster is moved to the row that
     is farthest from its own center. Rows with weight 0 do not change the centers but get a label.
     """
-    data = np.ascontiguousarray(X, dtype=np.float64)
+    data = np.ascontiguousarray(X, np.float64)
     w = np.ones(len(data))
     if weights is not None:
-        w = np.ascontiguousarray(weights, dtype=np.float64)
+        w = np.ascontiguousarray(weights, np.float64)
     trials = 2 + int(np.log(n_clusters))
     tol = _TOLERANCE * float(data.var(axis=0).mean())
     is_short = data.size * n_clusters * _MAX_ITER < _MAX_UNINTERRUPTIBLE_OPERATIONS

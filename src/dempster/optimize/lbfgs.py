@@ -77,7 +77,7 @@ class LBFGS:
     ):
         n = len(start)
         self._ends = max_iter, float(tol), float(gradient_tol)
-        self._x = np.array(start, dtype=np.float64)  # Next point to evaluate.
+        self._x = np.array(start, np.float64)  # Next point to evaluate.
         self._vectors = np.zeros((4, n))
         self._steps = np.zeros((memory, n))
         self._changes = np.zeros((memory, n))

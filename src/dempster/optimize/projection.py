@@ -88,7 +88,7 @@ def euclidean_terms(
     `linear_image`.
     """
     references = np.ascontiguousarray(references)
-    image = np.ascontiguousarray(image, dtype=rows.dtype)
+    image = np.ascontiguousarray(image, rows.dtype)
 
     def terms(start: int, stop: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         linear = np.empty((stop - start, image.shape[1]))
@@ -115,7 +115,7 @@ def project(
 
     If ``radii`` is given, they approach the masses of the references (`approach_known_masses`).
     """
-    out = np.zeros((n, masses.shape[1]), dtype=dtype)
+    out = np.zeros((n, masses.shape[1]), dtype)
     H = projection_hessian(masses, conflict, weights)
 
     def work(start: int, stop: int) -> None:

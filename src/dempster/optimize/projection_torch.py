@@ -47,16 +47,17 @@ def project_euclidean(
     """
     torch = import_torch(device)
     dtype = torch.float32 if precision_of(rows) == np.float32 else torch.float64
-    H = torch.as_tensor(projection_hessian(masses, conflict, weights), device=device)
-    image = torch.as_tensor(
-        linear_image(masses, conflict, weights), dtype=dtype, device=device
-    )
+    hessian = projection_hessian(masses, conflict, weights)
+    linear = linear_image(masses, conflict, weights)
+    H = torch.as_tensor(hessian, device=device)
+    image = torch.as_tensor(linear, dtype=dtype, device=device)
     centre = references.mean(axis=0)
     B = torch.as_tensor(references - centre, dtype=dtype, device=device)
     square = (B * B).sum(dim=1)
     shift = torch.as_tensor(centre, dtype=dtype, device=device)
     out = allocate_rows(rows, masses.shape[1])
-    size = max(1024, _CONFLICTS_PER_BLOCK // max(len(references), 1))
+    n_references = max(len(references), 1)
+    size = max(1024, _CONFLICTS_PER_BLOCK // n_references)
     for block in row_slices(len(rows), size):
         A = to_tensor(rows[block], device)
         S = torch.addmm(square.neg(), A - shift, B.T, alpha=2)
@@ -104,12 +105,12 @@ def simplex_qp_torch(H: Any, G: Any) -> Any:
     K = min(_MAX_LIST, f)
     out = torch.zeros_like(G)
     left = torch.arange(len(G), device=G.device)  # Indices of the unfinished rows.
-    sets = torch.full((len(G), K), 0, dtype=torch.long, device=G.device)
+    x = G.new_zeros((len(G), K))
+    sets = torch.zeros_like(x, dtype=torch.long)
     # The initial point is the best vertex.
     sets[:, 0] = (G + 0.5 * torch.diagonal(H)).argmin(dim=1)
-    x = torch.zeros((len(G), K), dtype=torch.float64, device=G.device)
     x[:, 0] = 1
-    size = torch.ones(len(G), dtype=torch.long, device=G.device)
+    size = torch.ones_like(left)
     hard = []
     slot = torch.arange(K, device=G.device)
     for _ in range(4 * f + 20):
@@ -120,40 +121,41 @@ def simplex_qp_torch(H: Any, G: Any) -> Any:
         y = _on_face(H, g, sets, used)
         step = torch.where(used, y - x, 0.0)
         shrinks = used & (step < 0) & (y < 0)
-        limit = (
-            torch.where(shrinks, x / (-step).clamp(min=1e-300), torch.inf)
-            .min(dim=1)
-            .values.clamp(max=1.0)
-        )
+        speed = (-step).clamp(min=1e-300)
+        limits = torch.where(shrinks, x / speed, torch.inf)
+        limit = limits.amin(dim=1).clamp(max=1.0)
         cut = limit < 1
         x = torch.where(used, x + limit[:, None] * step, 0.0)
         # If the step of a row was cut at the boundary, the sets with zero mass are removed.
-        keep = used & ~(cut[:, None] & (x <= 1e-15))
+        is_zero = cut[:, None] & (x <= 1e-15)
+        keep = used & ~is_zero
         x = torch.where(keep, x, 0.0)
-        x = x / x.sum(dim=1, keepdim=True)
+        x /= x.sum(dim=1, keepdim=True)
         order = torch.argsort(~keep, dim=1, stable=True)
         sets = sets.gather(1, order)
         x = x.gather(1, order)
         size = keep.sum(dim=1)
         # In all other rows, the set with the most negative reduced gradient is added.
         used = slot < size[:, None]
-        dense = torch.zeros((len(left), f), dtype=torch.float64, device=G.device)
+        dense = torch.zeros_like(g)
         dense.scatter_add_(1, sets, torch.where(used, x, 0.0))
         gradient = dense @ H + g
         mean = (dense * gradient).sum(dim=1, keepdim=True)
         scale = gradient.abs().amax(dim=1) + mean[:, 0].abs()
         best, entering = (gradient - mean).masked_fill(dense > 0, 0.0).min(dim=1)
         done = ~cut & (best >= -_ENTER * scale)
-        full = ~cut & ~done & (size == K)
+        grow = ~cut & ~done
+        full = grow & (size == K)
         out[left[done]] = dense[done]
         if full.any():
             hard.append(left[full])
-        grow = ~cut & ~done & ~full
+        grow &= ~full
         where = torch.nonzero(grow).flatten()
-        sets[where, size[where]] = entering[where]
-        x[where, size[where]] = 0.0
+        place = size[where]
+        sets[where, place] = entering[where]
+        x[where, place] = 0.0
         size = size + grow
-        go_on = ~done & ~full
+        go_on = cut | grow
         left = left[go_on]
         sets = sets[go_on]
         x = x[go_on]
@@ -161,7 +163,8 @@ def simplex_qp_torch(H: Any, G: Any) -> Any:
     rows = torch.cat([*hard, left])
     if len(rows):
         X = np.zeros((len(rows), f))
-        simplex_qp_batch(H.cpu().numpy(), G[rows].cpu().numpy(), X, 0, len(rows))
+        linear = G[rows].cpu().numpy()
+        simplex_qp_batch(H.cpu().numpy(), linear, X, 0, len(rows))
         out[rows] = torch.as_tensor(X, device=out.device)
     return out
 
@@ -171,14 +174,14 @@ def _on_face(H: Any, g: Any, sets: Any, used: Any) -> Any:
     import torch
 
     K = sets.shape[1]
-    both = used[:, :, None] & used[:, None, :]
-    A = torch.where(both, H[sets[:, :, None], sets[:, None, :]], 0.0)
+    both = used[:, :, None] & used[:, None]
+    A = torch.where(both, H[sets[:, :, None], sets[:, None]], 0.0)
     diagonal = torch.diagonal(A, dim1=1, dim2=2)
-    ridge = _RIDGE * diagonal.amax(dim=1, keepdim=True).clamp(min=1e-300)
-    diagonal += torch.where(used, ridge, torch.ones_like(ridge))
-    right = torch.stack(
-        [torch.where(used, -g.gather(1, sets), 0.0), used.double()], dim=2
-    )
+    largest = diagonal.amax(dim=1, keepdim=True)
+    ridge = _RIDGE * largest.clamp(min=1e-300)
+    diagonal += torch.where(used, ridge, 1.0)
+    descent = torch.where(used, -g.gather(1, sets), 0.0)
+    right = torch.stack([descent, used.double()], dim=2)
     L: list[list[Any]] = [[None] * K for _ in range(K)]
     for j in range(K):
         pivot = A[:, j, j]

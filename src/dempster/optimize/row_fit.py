@@ -99,7 +99,7 @@ def descend_rows(
     Return the objective after every sweep, and whether the sweeps converged.
     """
     history = np.empty(max_iter)
-    ending = np.zeros(2, dtype=np.int64)
+    ending = np.zeros(2, np.int64)
     interruptible(descent, *problem, history, ending)
     n_sweeps, converged = ending
     return history[:n_sweeps], bool(converged)
@@ -156,32 +156,32 @@ def conflicts_of_pairs(
 ) -> np.ndarray:
     """Return the degrees of conflict m_i' C m_j of the pairs i = first[k], j = second[k]."""
     out = np.empty(len(first))
-    i, j = np.array([first, second], dtype=np.int64)
+    i, j = np.array([first, second], np.int64)
     if len(M) > 2 * len(i):  # If there are few pairs, only their rows are copied.
         M = M[np.concatenate([i, j])]
         i, j = np.arange(2 * len(i)).reshape(2, -1)
-    _conflicts_of_pairs(np.ascontiguousarray(M, dtype=float), conflict, i, j, out)
+    _conflicts_of_pairs(np.ascontiguousarray(M, float), conflict, i, j, out)
     return out
 
 
 def symmetric_pairs(n: int, pairs: np.ndarray, weights: np.ndarray | None = None):
     """Return a symmetric sparse matrix: indptr, indices, weights and the indices of the pairs."""
-    i, j = np.asarray(pairs, dtype=np.int64).T
+    i, j = np.asarray(pairs, np.int64).T
     rows = np.concatenate([i, j])
     columns = np.concatenate([j, i])
     which = np.tile(np.arange(len(i)), 2)
     order = np.lexsort((columns, rows))
-    indptr = np.zeros(n + 1, dtype=np.int64)
+    indptr = np.zeros(n + 1, np.int64)
     np.cumsum(np.bincount(rows, minlength=n), out=indptr[1:])
-    w = np.ones(len(i)) if weights is None else np.asarray(weights, dtype=float)
+    w = np.ones(len(i)) if weights is None else np.asarray(weights, float)
     return indptr, columns[order].astype(np.int32), w[which[order]], which[order]
 
 
 def no_links(n: int, f: int) -> Links:
     """Return the arguments of `sweep_rows` that describe a problem without linked pairs."""
     return (
-        np.zeros(n + 1, dtype=np.int64),
-        np.empty(0, dtype=np.int32),
+        np.zeros(n + 1, np.int64),
+        np.empty(0, np.int32),
         np.empty(0),
         np.zeros((f, f)),
     )

@@ -119,7 +119,7 @@ def distinct_objects(
     positions = rows[is_first]
     first = np.arange(n)
     first[rows] = positions[np.cumsum(is_first) - 1]
-    total = np.bincount(first, own, minlength=n)
+    total = np.bincount(first, own, n)
     are_equal = np.ptp(total[positions]) == 0
     return DistinctObjects(
         order,
@@ -141,7 +141,7 @@ def _sort_objects(
     their order.
     """
     n = len(objects)
-    repeated = np.zeros(n, dtype=bool)
+    repeated = np.zeros(n, bool)
     if isinstance(objects, SparseSource):
         return np.arange(n), repeated
     if isinstance(objects, MatrixSource):

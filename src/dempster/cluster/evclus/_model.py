@@ -145,9 +145,10 @@ class Affinity:
 
         The distance between equal points is exactly zero.
         """
-        near, distance = np.empty((2, len(A)), A.dtype)
-        nearest = np.empty(len(A), np.int64)
-        out = np.empty((len(A), self.n_clusters), A.dtype)
+        n = len(A)
+        near, distance = np.empty((2, n), A.dtype)
+        nearest = np.empty(n, np.int64)
+        out = np.empty((n, self.n_clusters), A.dtype)
         points = np.ascontiguousarray(A), np.ascontiguousarray(B)
         arguments = *self._references(A.dtype), *self._constants()
         _affinity_of_points(*points, *arguments, near, nearest, distance, out)
@@ -309,9 +310,10 @@ def neighboring_clusters(
     ``labels`` contains the clusters of the reference objects, and ``weights`` their weights. The
     blocks contain all dissimilarities.
     """
-    w = np.ones(len(labels)) if weights is None else weights
-    cells = w, (np.arange(len(labels)), labels)
-    members = sparse.csc_array(cells, (len(labels), n_clusters))
+    n = len(labels)
+    w = np.ones(n) if weights is None else weights
+    cells = w, (np.arange(n), labels)
+    members = sparse.csc_array(cells, (n, n_clusters))
     squares = [np.square(D, dtype=float) @ members for *_, D in blocks()]
     with np.errstate(invalid="ignore"):
         means = np.concatenate(squares) / members.sum(axis=0)
@@ -346,9 +348,9 @@ def _costs_of_clusters(
     Euclidean distances, this is the squared distance to the mean of the cluster.
     """
     own = np.nan_to_num(means[np.arange(len(labels)), labels])
-    total = np.bincount(labels, weights, minlength=means.shape[1])
+    total = np.bincount(labels, weights, means.shape[1])
     with np.errstate(invalid="ignore"):
-        within = np.bincount(labels, weights * own, minlength=len(total)) / total
+        within = np.bincount(labels, weights * own, len(total)) / total
     return np.nan_to_num(means - within / 2, nan=np.inf)
 
 
@@ -520,7 +522,9 @@ class EvclusModel:
         return self.device != "cpu" or is_tensor(values)
 
     def device_of(self, values: Any) -> Any:
-        return values.device if is_tensor(values) else self.device
+        if is_tensor(values):
+            return values.device
+        return self.device
 
     def masses_of_sparse(self, D: sparse.csr_matrix, itself: np.ndarray) -> np.ndarray:
         """Return the masses for a sparse matrix.
@@ -528,10 +532,11 @@ class EvclusModel:
         Row i approaches object ``itself[i]`` if this entry is stored.
         """
         conflict = np.array(self.family.conflict)
-        out = np.empty((D.shape[0], len(self.family)), dtype=self.dtype)
-        nearest = np.zeros(D.shape[0], dtype=np.int64)
-        distance = np.full(D.shape[0], np.inf)
-        for i in range(D.shape[0]):
+        n = D.shape[0]
+        out = np.empty((n, len(self.family)), self.dtype)
+        nearest = np.zeros(n, np.int64)
+        distance = np.full(n, np.inf)
+        for i in range(n):
             row = slice(D.indptr[i], D.indptr[i + 1])
             known, d = self._known_dissimilarities(D.indices[row], D.data[row])
             if len(d) == 0:
@@ -641,10 +646,12 @@ class DoubtModel:
         """
         if sparse.issparse(values):
             return self._as_fit().masses(values, apply)
-        dtype = self.fit.precision(values)
-        references = self.fit.references.astype(dtype)
-        affinity = self.surroundings.affinity(self.labels, self.family.n_clusters)
-        if self.fit.uses_torch(values) and references.are_points(values):
+        fit = self.fit
+        dtype = fit.precision(values)
+        references = fit.references.astype(dtype)
+        family = self.family
+        affinity = self.surroundings.affinity(self.labels, family.n_clusters)
+        if fit.uses_torch(values) and references.are_points(values):
             from dempster.cluster._device import reference_masses
 
             return reference_masses(
@@ -652,18 +659,18 @@ class DoubtModel:
                 cast(AttributeSource, references.source).objects,
                 self.surroundings,
                 affinity,
-                self.family,
+                family,
                 self.reference_masses,
-                self.fit.radii,
-                self.fit.device_of(values),
+                fit.radii,
+                fit.device_of(values),
             )
 
         products = _needs_products(values, references)
         nearby = None
         size = max(1, _MAX_DISSIMILARITIES // len(references))
-        if has_many_clusters(self.family) and references.are_points(values):
+        if has_many_clusters(family) and references.are_points(values):
             nearby = self._nearby
-            size = _ROWS_PER_CLUSTER * self.family.n_clusters
+            size = _ROWS_PER_CLUSTER * family.n_clusters
 
         def compute(start: int, stop: int) -> Array:
             block = values[start:stop]
@@ -676,28 +683,26 @@ class DoubtModel:
                     references.dissimilarities(values, start, stop)
                 )
                 contour, near = affinity.by_distances(D)
-                nearest, distance = self.fit.nearest(D, references, block)
+                nearest, distance = fit.nearest(D, references, block)
             else:
                 points = cast(AttributeSource, references.source).objects
                 contour, near, nearest, distance = affinity.by_points(block, points)
             outlying = self.surroundings.outlying(near)
-            known = self.reference_masses, nearest, distance, self.fit.radii
+            known = self.reference_masses, nearest, distance, fit.radii
             if nearby is not None:
-                rows = nearest_doubt(
-                    clusters, contour, self.family, outlying, contour.dtype
-                )
+                rows = nearest_doubt(clusters, contour, family, outlying, contour.dtype)
                 return approach_compressed(rows, *known)
-            if has_many_clusters(self.family):
-                every = np.arange(self.family.n_clusters)
-                rows = _compress_doubt(contour, every, self.family, outlying)
+            if has_many_clusters(family):
+                every = np.arange(family.n_clusters)
+                rows = _compress_doubt(contour, every, family, outlying)
                 return approach_compressed(rows, *known)
-            masses = masses_from_plausibilities(contour, self.family, outlying)
+            masses = masses_from_plausibilities(contour, family, outlying)
             approach_known_masses(masses, *known)
             return masses
 
         blocks = row_blocks(len(values), size, most=None)
         with _blas_threads(values, references):
-            return collect_masses(compute, blocks, self.family, dtype, apply)
+            return collect_masses(compute, blocks, family, dtype, apply)
 
     @cached_property
     def _nearby(self) -> NearbyReferences:
@@ -716,9 +721,7 @@ class DoubtModel:
             return self._as_fit().evidence(values, itself)
         around = self.surroundings
         references = self.references.astype(np.dtype(float))
-        D = np.ascontiguousarray(
-            references.dissimilarities(values, exact=True), dtype=float
-        )
+        D = np.ascontiguousarray(references.dissimilarities(values, exact=True), float)
         own = np.flatnonzero(references.positions == itself)
         w = around.weights.copy()
         unit = around.unit

@@ -214,7 +214,9 @@ class FeedForward(MassNetwork):
 
     @property
     def coefficients(self) -> Array | None:
-        return self._weights[-2:] if self.layer.detector else None
+        if self.layer.detector:
+            return self._weights[-2:]
+        return None
 
     @property
     def shares(self) -> Array:
@@ -342,14 +344,14 @@ class HostArrays:
         self.dtype = dtype
 
     def array(self, values: np.ndarray) -> np.ndarray:
-        return np.ascontiguousarray(values, dtype=self.dtype)
+        return np.ascontiguousarray(values, self.dtype)
 
     def place(self, values: Array) -> np.ndarray:
         """Return values in main memory, in their precision."""
         return to_host(values)
 
     def integers(self, values: np.ndarray) -> np.ndarray:
-        return np.asarray(values, dtype=np.int64)
+        return np.asarray(values, np.int64)
 
     def conflict_function(
         self, points: np.ndarray, gamma: float

@@ -150,7 +150,7 @@ def _sum_by_row(rows: Array, values: Array, n: int) -> Array:
     if is_tensor(values):
         return values.new_zeros((n, values.shape[1])).index_add_(0, rows, values)
     m = len(rows)
-    cells = np.ones(m, dtype=values.dtype), rows, np.arange(m + 1)
+    cells = np.ones(m, values.dtype), rows, np.arange(m + 1)
     return sparse.csc_matrix(cells, shape=(n, m)) @ values
 
 
@@ -318,7 +318,7 @@ class NetworkObjective:
         self.regularization = params.regularization
         self.labelled = np.flatnonzero(targets.labels >= 0)
         self.nu = params.nu if len(self.labelled) else 0.0
-        self.linked = np.empty((0, 2), dtype=np.int64)
+        self.linked = np.empty((0, 2), np.int64)
         self.signs = np.empty(0)
         if targets.constraints is not None:
             must = targets.constraints.must_link
@@ -465,10 +465,11 @@ class NetworkObjective:
         rows = slice(None) if batch is None else batch.rows
         masses, backward = network.forward_backward(*inputs.take(rows))
         value, of_masses = error(masses)
-        if self.nu and batch is not None:
+        nu = self.nu
+        if nu and batch is not None:
             misfit, of_misfit = labels_error(masses, batch, self.membership)
-            value = (1 - self.nu) * value + self.nu * misfit
-            of_masses = (1 - self.nu) * of_masses + self.nu * of_misfit
+            value = (1 - nu) * value + nu * misfit
+            of_masses = (1 - nu) * of_masses + nu * of_misfit
         if self.xi > 0 and batch is not None and len(batch.i):
             violation, of_violation = links_error(masses, batch, self.link_form)
             value = value + self.xi * violation
@@ -481,7 +482,7 @@ class NetworkObjective:
         return value, gradient
 
     def _conflicts_at(self, dissimilarities: np.ndarray) -> Array:
-        D = np.array(dissimilarities, dtype=float)
+        D = np.array(dissimilarities, float)
         np.fill_diagonal(D, 0)
         return self.arrays.array(to_conflict(D, self.d0))
 

@@ -55,8 +55,8 @@ class Links:
         """Create the matrix of constraints between n objects."""
         if constraints is None:
             return cls(
-                np.zeros(n + 1, dtype=np.int64),
-                np.empty(0, dtype=np.int32),
+                np.zeros(n + 1, np.int64),
+                np.empty(0, np.int32),
                 np.empty(0),
             )
         return cls(*linked_pairs(constraints, n))
@@ -94,7 +94,7 @@ def link_form(family: FocalSets) -> np.ndarray:
     in the same cluster, and 2 if they are certainly in different clusters.
     """
     nothing = (family.cardinality == 0).astype(float)
-    empty = np.maximum(nothing[:, None], nothing[None, :])
+    empty = np.maximum.outer(nothing, nothing)
     same = np.diag((family.cardinality == 1).astype(float))
     return np.ascontiguousarray(1 + family.conflict - empty - same)
 
@@ -134,7 +134,7 @@ class ConflictProblem(ABC):
 
         Return the masses, all objectives, and whether the sweeps converged.
         """
-        masses = np.array(masses, dtype=float, order="C")
+        masses = np.array(masses, float, order="C")
         conflict = np.array(family.conflict)
         # The objective is stress + xi / (2 N_c) [sum_ML m'Zm + sum_CL (2 - m'Zm)]; the kernel
         # multiplies it by total.
@@ -170,8 +170,8 @@ class AllPairs(ConflictProblem):
     def __init__(self, delta: np.ndarray, weights: np.ndarray | None = None):
         if weights is None:
             weights = np.ones(len(delta))
-        self.delta = np.ascontiguousarray(delta, dtype=float)
-        self.weights = np.asarray(weights, dtype=float)
+        self.delta = np.ascontiguousarray(delta, float)
+        self.weights = np.asarray(weights, float)
         self.arrays = self.delta, self.weights
         self.total = (
             float(np.sum(self.delta**2 * self.weights, axis=1) @ self.weights) / 2
@@ -204,7 +204,7 @@ class SomePairs(ConflictProblem):
         self, n: int, pairs: np.ndarray, weights: np.ndarray, delta: np.ndarray
     ):
         *adjacency, which = symmetric_pairs(n, pairs, weights)
-        self.arrays = *adjacency, np.asarray(delta, dtype=float)[which]
+        self.arrays = *adjacency, np.asarray(delta, float)[which]
         self.total = float(np.sum(weights * delta**2))
 
     def descend(
@@ -265,7 +265,7 @@ class SomePairs(ConflictProblem):
 
     def squares(self, masses: np.ndarray, family: FocalSets) -> float:
         conflict = np.array(family.conflict)
-        masses = np.ascontiguousarray(masses, dtype=float)
+        masses = np.ascontiguousarray(masses, float)
         return float(
             pairs_value(masses, *self.arrays, conflict, is_simple_family(conflict))
         )

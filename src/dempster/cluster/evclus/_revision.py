@@ -53,8 +53,9 @@ def revise_plausibilities(
     between objects that are far from the border of their cluster. Objects that remain in their
     cluster keep smaller plausibilities of other clusters. The rows of both results sum to one.
     """
+    relative = contour / contour.max(axis=1, keepdims=True)
     with np.errstate(divide="ignore"):
-        costs = -np.log(contour / contour.max(axis=1, keepdims=True))
+        costs = -np.log(relative)
     costs = np.minimum(np.nan_to_num(costs), 1e3)
     # Objects with equal plausibilities must be separable.
     rank = np.arange(len(costs)) / len(costs)
@@ -72,34 +73,29 @@ def _normalize(plausibilities: np.ndarray) -> np.ndarray:
 
 def _pass_messages(costs: np.ndarray, links: Links, violation: float) -> np.ndarray:
     """Return the smallest total cost for each object and cluster, up to a constant per object."""
-    if costs.shape[1] == 1:
+    q, c = costs.shape
+    if c == 1:
         return costs.copy()
     n_entries = len(links.indices)
-    to = np.repeat(np.arange(len(costs)), np.diff(links.indptr))
-    back = np.lexsort(
-        (to, links.indices)
-    )  # position of each pair with its ends exchanged
-    collect = sparse.csr_array(
-        (np.ones(n_entries), np.arange(n_entries), links.indptr),
-        shape=(len(costs), n_entries),
-    )
+    to = np.repeat(np.arange(q), np.diff(links.indptr))
+    # position of each pair with its ends exchanged
+    back = np.lexsort((to, links.indices))
+    cells = np.ones(n_entries), np.arange(n_entries), links.indptr
+    collect = sparse.csr_array(cells, shape=(q, n_entries))
     is_must_link = (links.signs > 0)[:, None]
-    messages = np.zeros((n_entries, costs.shape[1]))
+    messages = np.zeros((n_entries, c))
     for _ in range(_MAX_ROUNDS):
         # Costs of the other object of each pair, without the message from this object.
         other = (costs + collect @ messages)[links.indices] - messages[back]
         other -= other.min(axis=1, keepdims=True)
-        second = np.partition(other, 1, axis=1)[:, 1:2]
-        best = other.argmin(axis=1)[:, None]
-        is_best = np.arange(costs.shape[1]) == best
-        apart = np.where(
-            is_best, second, 0.0
-        )  # The other object is in another cluster.
-        new = np.where(
-            is_must_link,
-            np.minimum(other, apart + violation),
-            np.minimum(other + violation, apart),
-        )
+        second = np.partition(other, 1)[:, 1:2]
+        best = other.argmin(axis=1)
+        is_best = np.arange(c) == best[:, None]
+        # The other object is in another cluster.
+        apart = np.where(is_best, second, 0.0)
+        if_must_link = np.minimum(other, apart + violation)
+        if_cannot_link = np.minimum(other + violation, apart)
+        new = np.where(is_must_link, if_must_link, if_cannot_link)
         new -= new.min(axis=1, keepdims=True)
         step = new - messages
         messages += _DAMPING * step
@@ -154,7 +150,8 @@ def extend_changes(
             weight = weights[one, column]
             rest = sums[one] - changes[one] - weight[:, None] * changes[other]
             total = np.maximum(totals[one] - 1 - weight, 1)
-            labels.append((before[one] + rest / total[:, None]).argmax(axis=1))
+            predicted = before[one] + rest / total[:, None]
+            labels.append(predicted.argmax(axis=1))
         is_satisfied = (labels[0] == labels[1]) == is_must_link
         score = improvement(was_satisfied, is_satisfied)
         if score > highest:
@@ -198,21 +195,25 @@ class Revision(NamedTuple):
         before, after = revise_plausibilities(contour, links, xi)
         among = links.among(np.arange(r))
         linked = among.objects
-        squares = D[:, linked] ** 2 / np.outer(around.scales, around.scales[linked])
-        extended = extend_changes(squares, among, before[:r], (after - before)[:r])
+        units = np.outer(around.scales, around.scales[linked])
+        squares = D[:, linked] ** 2 / units
+        former = before[:r]
+        extended = extend_changes(squares, among, former, after[:r] - former)
         is_revised = np.diff(links.indptr) > 0
         if extended is not None:
             free = np.flatnonzero(~is_revised[:r])
             after[free] = np.maximum(extended[free], 0)
             is_revised[:r] = True
-        masses = masses_from_plausibilities(after, model.family, around.outlying(near))
+        outlying = around.outlying(near)
+        masses = masses_from_plausibilities(after, model.family, outlying)
         same = np.flatnonzero(~is_revised)
         masses[same] = model.reference_masses[same]
-        former = before.argmax(axis=1)
+        former_labels = before.argmax(axis=1)
         labels = after.argmax(axis=1)
-        moved = np.where((labels != former)[:r], labels[:r], model.labels)
+        is_moved = labels != former_labels
+        moved = np.where(is_moved[:r], labels[:r], model.labels)
         revised = replace(model, labels=moved, reference_masses=masses[:r])
-        return cls(revised, masses, former, labels)
+        return cls(revised, masses, former_labels, labels)
 
 
 def adapted_metrics(
@@ -247,15 +248,16 @@ def pooled_covariance(X: np.ndarray, labels: np.ndarray) -> np.ndarray | None:
 
     The result is None if all features are constant within clusters, or if the matrix overflows.
     """
-    residuals = np.empty(X.shape)
+    n, p = X.shape
+    residuals = np.empty((n, p))
     for k in np.unique(labels):
-        members = X[labels == k]
-        residuals[labels == k] = members - members.mean(axis=0)
+        is_member = labels == k
+        members = X[is_member]
+        residuals[is_member] = members - members.mean(axis=0)
     with np.errstate(over="ignore", invalid="ignore"):
-        covariance = residuals.T @ residuals / len(X)
-    variance = np.trace(covariance) / len(covariance)
+        covariance = residuals.T @ residuals / n
+    variance = np.trace(covariance) / p
     if not 0 < variance < np.inf:
         return None
-    return (1 - _SHRINKAGE) * covariance + _SHRINKAGE * variance * np.eye(
-        len(covariance)
-    )
+    sphere = _SHRINKAGE * variance * np.eye(p)
+    return (1 - _SHRINKAGE) * covariance + sphere

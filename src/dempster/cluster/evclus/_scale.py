@@ -282,7 +282,7 @@ def _mean_within(
     cluster = labels[pairs.i[together]]
     weight = pairs.weight[together]
     squares = weight * np.square(pairs.dissimilarity[together])
-    sums = np.bincount(cluster, squares, minlength=n_clusters)
-    counts = np.bincount(cluster, weight, minlength=n_clusters)
+    sums = np.bincount(cluster, squares, n_clusters)
+    counts = np.bincount(cluster, weight, n_clusters)
     overall = sums.sum() / max(counts.sum(), np.finfo(float).tiny)
     return divide(sums, counts, overall) / 2

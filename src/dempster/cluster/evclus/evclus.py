@@ -182,7 +182,9 @@ class EvclusMethod(Method[Start, ObjectMasses]):
             params.random_state,
             params.n_jobs,
         )
-        constraints = request.constraints if params.xi > 0 else None
+        constraints = None
+        if params.xi > 0:
+            constraints = request.constraints
         self.links = Links.from_constraints(constraints, self.n)
         self.metric_reasons: str | None = None  # why a learned metric is used
         # whether the constraints revise plausibilities instead of changing the objective
@@ -313,7 +315,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         if np.any(start.masses[:, is_unknown] > 0):
             must = "have no mass on sets that are not in focal_sets"
             raise InvalidParameterError("init", must=must)
-        return np.ascontiguousarray(start.to_family(family).masses[fitted], dtype=float)
+        return np.ascontiguousarray(start.to_family(family).masses[fitted], float)
 
     def _draw_masses(self, family: FocalSets, trial: int) -> list[np.ndarray]:
         """Draw initial masses of the fitted objects at one candidate value of ``d0``."""
@@ -632,7 +634,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         objects = cast(DissimilaritySource, self.objects)
         for start, stop in row_blocks(len(positions), 1024, most=None):
             block = objects.block(positions[start:stop], positions)
-            D = np.array(block, dtype=float, order="C")
+            D = np.array(block, float, order="C")
             D[np.arange(stop - start), np.arange(start, stop)] = 0
             yield np.arange(start, stop), np.arange(len(positions)), D
 
@@ -656,7 +658,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         ]
         outside = (
             (
-                np.ascontiguousarray(objects.block(rows, references), dtype=float),
+                np.ascontiguousarray(objects.block(rows, references), float),
                 places[self.distinct.first[rows]],
             )
             for rows in blocks
@@ -664,7 +666,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         model = DoubtModel.from_fit(
             fit,
             lambda: [(np.arange(len(D)), np.arange(len(D)), D)],
-            np.empty(0, dtype=np.int64),
+            np.empty(0, np.int64),
         )
         links = self.links.among(positions)
         return Revision.from_constraints(model, D, outside, links, self.params.xi)
@@ -686,7 +688,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         """
         if self.has_landmarks:
             return model.masses(self._rows(), self.apply)
-        masses = np.empty((self.n, len(fit.family)), dtype=self.objects.dtype)
+        masses = np.empty((self.n, len(fit.family)), self.objects.dtype)
         masses[self.pairs.fitted] = (
             fit.masses if fit.equalized is None else fit.equalized
         )
@@ -706,19 +708,20 @@ class EvclusMethod(Method[Start, ObjectMasses]):
 
         A slice of a tensor stays on its device.
         """
-        if isinstance(self.objects, SparseSource):
+        objects = self.objects
+        if isinstance(objects, SparseSource):
             pairs, _, d = pairs_of_sparse(
-                self.objects.stored, symmetrize=self.params.symmetrize
+                objects.stored, symmetrize=self.params.symmetrize
             )
             i, j = np.concatenate([pairs, pairs[:, ::-1]]).T
             return sparse.csr_matrix((np.tile(d, 2), (i, j)), shape=(self.n, self.n))[
                 which
             ]
-        if isinstance(self.objects, TensorSource) and not isinstance(which, slice):
-            return self.objects.rows(which)
-        if self.objects.matrix is not None:
-            return self.objects.matrix[which]
-        return self.objects.objects[which]
+        if isinstance(objects, TensorSource) and not isinstance(which, slice):
+            return objects.rows(which)
+        if objects.matrix is not None:
+            return objects.matrix[which]
+        return objects.objects[which]
 
     def _settle_links(self, masses: np.ndarray, model: EvclusModel) -> None:
         """Update, in place, the masses of objects that have constraints but were not fitted."""

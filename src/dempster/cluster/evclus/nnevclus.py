@@ -240,20 +240,21 @@ class Preparation:
         is a sample of the training rows, ``moments`` contains the mean and the standard deviation
         of all training rows.
         """
+        n = len(X)
         if moments is None:
             values = X
-            if len(X) <= MAX_ALL_PAIRS_ROWS:
+            if n <= MAX_ALL_PAIRS_ROWS:
                 # For few rows, sums are computed in a fixed order, because full-batch training
                 # amplifies rounding errors.
                 values = to_host(X)
-                values = values[order_along_line(values.reshape(len(X), -1))]
+                values = values[order_along_line(values.reshape(n, -1))]
             moments = _compute_moments(values)
         mean, scale = moments
         dtype = precision_of(X)
         scaler = cls(mean.astype(dtype), np.where(scale > 0, scale, 1).astype(dtype))
         if detector is None:
             return scaler
-        inputs = to_host(scaler.standardize(X)).reshape(len(X), -1)
+        inputs = to_host(scaler.standardize(X)).reshape(n, -1)
         preparation = replace(scaler, detector=_fit_detector(detector, inputs, rng))
         decision = preparation.decision_values(inputs)
         assert decision is not None
@@ -353,7 +354,7 @@ def compute_doubt_targets(
     n = len(source)
     n_references = max(MAX_ALL_PAIRS_ROWS, _MIN_REFERENCES_PER_CLUSTER * n_clusters)
     references = choose_landmarks(n, n_references, rng)
-    D = np.asarray(source.block(references, references), dtype=float)
+    D = np.asarray(source.block(references, references), float)
     D = (D + D.T) / 2
     reference_labels = predict(references)
 
@@ -370,9 +371,11 @@ def compute_doubt_targets(
     size = max(1, _MAX_DISSIMILARITIES // len(references))
     for start, stop in row_blocks(len(rows), size, most=None):
         block = rows[start:stop]
-        distances = np.ascontiguousarray(source.block(block, references), dtype=float)
+        distances = np.ascontiguousarray(source.block(block, references), float)
         contour, near = affinity.by_distances(distances, own_reference[block])
-        outlying = surroundings.outlying(near) if outliers else None
+        outlying = None
+        if outliers:
+            outlying = surroundings.outlying(near)
         masses[start:stop] = masses_from_plausibilities(contour, family, outlying)
     return family, rows, masses
 
@@ -564,7 +567,9 @@ class NetworkMethod(Method[Start, NetworkModel]):
         if self.is_full_batch and (
             params.n_partners is not None or training.early_stopping
         ):
-            held_out = self.held_out if training.early_stopping else None
+            held_out = None
+            if training.early_stopping:
+                held_out = self.held_out
             self.pairs = self.targets.draw_training_pairs(
                 params.n_partners, held_out, rng
             )
@@ -766,7 +771,9 @@ class NetworkMethod(Method[Start, NetworkModel]):
             validation_error = self.objective.validation_error(
                 progress.network, self.held_out
             )
-        patience = training.patience if training.early_stopping else np.inf
+        patience = np.inf
+        if training.early_stopping:
+            patience = training.patience
         with self.arrays.session(seed):
             solver, n_rounds = self._make_solver(progress, seed)
             if progress.solver:
@@ -821,7 +828,9 @@ class NetworkMethod(Method[Start, NetworkModel]):
         rate = self.training.learning_rate
         if rate == "auto":
             is_large = size >= _LARGE_BATCH_SIZE
-            rate = _LARGE_LEARNING_RATE if is_large else _LEARNING_RATE
+            rate = _LEARNING_RATE
+            if is_large:
+                rate = _LARGE_LEARNING_RATE
         problem = network, self.arrays, batches, loss, epochs, rate
         name = self.training.solver
         if self.uses_torch:
@@ -1267,22 +1276,23 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
             quantile = float(self.d0_quantile)
         elif c in (3, 4):
             quantile = _QUANTILE_FOR_FEW
-        if isinstance(self.init, str) and self.init == "evclus":
+        init = self.init
+        if isinstance(init, str) and init == "evclus":
             return self._fit_evclus(targets, c, quantile, rng)
         families = self._resolve_families(c)
         family = families.first
         masses = None
-        if isinstance(self.init, CredalPartition):
-            check_partition(self.init, len(targets), c)
+        if isinstance(init, CredalPartition):
+            check_partition(init, len(targets), c)
             if families.select is not None:
-                family = families.select(self.init, None)
+                family = families.select(init, None)
             if families.neighbors:
-                masses = project_partition(self.init, family).masses
+                masses = project_partition(init, family).masses
             else:
-                masses = self.init.to_family(family).to_numpy().masses
+                masses = init.to_family(family).to_numpy().masses
         elif families.select is not None:
             expected = "'evclus' or a CredalPartition if focal_sets='selected'"
-            raise InvalidParameterError("init", expected, self.init)
+            raise InvalidParameterError("init", expected, init)
         d0 = self.d0
         if d0 is None:
             rows = np.arange(len(targets))
