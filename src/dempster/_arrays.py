@@ -99,15 +99,15 @@ def to_array_with_shape(values: Any) -> Any:
 
 def decompress(values: Array) -> Array:
     """Return compressed rows as a NumPy array, and anything else unchanged."""
-    return values.toarray() if is_sparse(values) else values
+    if is_sparse(values):
+        return values.toarray()
+    return values
 
 
 def to_host(values: Array) -> np.ndarray:
     """Return a tensor or compressed rows as a NumPy array, and anything else unchanged."""
-    if is_sparse(values):
-        return values.toarray()
     if not is_tensor(values):
-        return values
+        return decompress(values)
     held = values.detach()
     if held.is_cuda and held.nbytes > _PIECE_BYTES:
         held = copy_from_gpu(held, held.new_empty(held.shape, device="cpu"))
@@ -126,12 +126,11 @@ def copy_from_gpu(block: Any, target: Any) -> Any:
     mapped at its first use.
     """
     torch = library_of(block)
-    size = max(1, _PIECE_BYTES // max(1, block[:1].nelement() * target.element_size()))
+    row_bytes = block[:1].nelement() * target.element_size()
+    size = max(1, _PIECE_BYTES // max(1, row_bytes))
     starts = range(0, len(block), size)
-    pieces = [
-        torch.empty_like(target[:size], pin_memory=True)
-        for _ in range(min(2, len(starts)))
-    ]
+    piece = target[:size]
+    pieces = [torch.empty_like(piece, pin_memory=True) for _ in starts[:2]]
     filled = [torch.cuda.Event() for _ in pieces]
 
     def fill(number: int) -> None:
@@ -160,9 +159,8 @@ def to_device_of(values: Array, other: Array) -> Array:
         return values.to(other.device)
     if not values.flags.writeable:  # Torch warns about read-only arrays.
         values = values.copy()
-    return library_of(other).as_tensor(
-        np.ascontiguousarray(values), device=other.device
-    )
+    ordered = np.ascontiguousarray(values)
+    return library_of(other).as_tensor(ordered, device=other.device)
 
 
 def cast_like(values: np.ndarray, other: Array) -> Array:
@@ -174,7 +172,7 @@ def zeros(shape: tuple[int, ...], other: Array) -> Array:
     """Return an array of zeros with the precision and device of another array."""
     if is_tensor(other):
         return other.new_zeros(shape)
-    return np.zeros(shape, dtype=other.dtype)
+    return np.zeros(shape, other.dtype)
 
 
 def copy_array(values: Array) -> Array:
@@ -204,14 +202,16 @@ def divide(values: Array, by: Array, otherwise: float) -> Array:
     Compressed rows are divided by a column, shape (n, 1), and ``otherwise`` is zero.
     """
     if is_sparse(values):
-        return _with_data(values, divide(values.data, _repeat_rows(values, by), 0))
+        quotients = divide(values.data, _repeat_rows(values, by), 0)
+        return _with_data(values, quotients)
+    positive = by > 0
     if is_tensor(values):
         torch = library_of(values)
-        positive = by > 0
-        return torch.where(positive, values / torch.where(positive, by, 1), otherwise)
+        divisor = torch.where(positive, by, 1)
+        return torch.where(positive, values / divisor, otherwise)
     dtype = np.result_type(values, np.float32)
     out = np.full_like(values, otherwise, dtype)
-    return np.divide(values, by, out=out, where=by > 0)
+    return np.divide(values, by, out=out, where=positive)
 
 
 def multiply(values: Array, table: np.ndarray) -> Array:
@@ -235,7 +235,7 @@ def multiply_rows(rows: Array, table: np.ndarray) -> Array:
     there = table.astype(rows.dtype)
     if is_sparse(rows):
         return rows @ there
-    out = np.empty((len(rows), there.shape[1]), dtype=rows.dtype)
+    out = np.empty((len(rows), there.shape[1]), rows.dtype)
     for block in row_slices(len(rows), _ROWS_PER_BLOCK):
         np.matmul(rows[block], there, out=out[block])
     return out
@@ -267,13 +267,14 @@ def row_argmax(values: Array) -> Array:
     """
     if not is_sparse(values):
         return values.argmax(axis=1)
-    best = np.zeros(values.shape[0], dtype=np.intp)
-    lengths = np.diff(values.indptr)
-    starts = values.indptr[:-1][lengths > 0]
+    best = np.zeros(values.shape[0], np.intp)
+    has_values = np.diff(values.indptr) > 0
+    starts = values.indptr[:-1][has_values]
     if len(starts):
-        is_largest = values.data == _repeat_rows(values, row_max(values))
+        largest = _repeat_rows(values, row_max(values))
+        is_largest = values.data == largest
         places = np.where(is_largest, values.indices, values.shape[1])
-        best[lengths > 0] = np.minimum.reduceat(places, starts)
+        best[has_values] = np.minimum.reduceat(places, starts)
     return best
 
 
@@ -304,20 +305,24 @@ def add_to_column(values: Array, column: int, amounts: Array) -> Array:
         return values
     rows = np.flatnonzero(amounts)
     places = rows, np.full(len(rows), column)
-    return values + type(values)((amounts[rows], places), shape=values.shape)
+    added = type(values)((amounts[rows], places), shape=values.shape)
+    return values + added
 
 
 def scale_rows(values: Array, factors: Array) -> Array:
     """Multiply each row by a factor."""
     if is_sparse(values):
-        return _with_data(values, values.data * _repeat_rows(values, factors))
+        products = values.data * _repeat_rows(values, factors)
+        return _with_data(values, products)
     return values * factors[:, None]
 
 
 def normalize_rows(values: Array) -> Array:
     """Divide each row by its Euclidean norm; rows of zeros do not change."""
-    scaled = divide(values, row_max(abs(values))[:, None], 0)  # avoids overflow
-    return divide(scaled, ((scaled * scaled).sum(axis=1) ** 0.5)[:, None], 0)
+    largest = row_max(abs(values))
+    scaled = divide(values, largest[:, None], 0)  # avoids overflow
+    norms = (scaled * scaled).sum(axis=1) ** 0.5
+    return divide(scaled, norms[:, None], 0)
 
 
 def scale_columns(values: Array, factors: np.ndarray) -> Array:
@@ -344,9 +349,9 @@ def row_products(left: Array, form: np.ndarray, right: Array) -> Array:
     size = max(1, _BLOCK_CELLS // max(left.shape[1], 1))
     products = []
     for block in row_slices(max(left.shape[0], 1), size):
-        one = decompress(left[block])
+        images = decompress(left[block]) @ there
         other = decompress(right[block])
-        products.append(library.einsum("if,if->i", one @ there, other))
+        products.append(library.einsum("if,if->i", images, other))
     return library.concatenate(products)
 
 
@@ -359,15 +364,17 @@ def largest_in_rows(values: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
     from scipy import sparse  # slow to import
 
     held = sparse.csr_array(values)
-    rows = np.repeat(np.arange(held.shape[0]), np.diff(held.indptr))
+    n = held.shape[0]
+    rows = _repeat_rows(held, np.arange(n))
     order = np.lexsort((held.indices, -held.data, rows))
     rank = np.arange(held.nnz) - held.indptr[rows]
     kept = (rank < k) & (held.data[order] > 0)
     places = rows[kept], rank[kept]
-    columns = np.full((held.shape[0], k), -1)
-    columns[places] = held.indices[order[kept]]
-    largest = np.zeros((held.shape[0], k), dtype=held.dtype)
-    largest[places] = held.data[order[kept]]
+    chosen = order[kept]
+    columns = np.full((n, k), -1)
+    columns[places] = held.indices[chosen]
+    largest = np.zeros((n, k), held.dtype)
+    largest[places] = held.data[chosen]
     return columns, largest
 
 
@@ -420,7 +427,8 @@ def centering_offset(low: np.ndarray, high: np.ndarray) -> np.ndarray | None:
     distance of the column from zero is much larger than the range of every column, and zero
     otherwise. The result is None if no offset is needed.
     """
-    far = np.abs(low) > _FAR * float((high - low).max(initial=0.0))
+    widest = float((high - low).max(initial=0.0))
+    far = np.abs(low) > _FAR * widest
     if far.any():
         return np.where(far, low, 0.0)
     return None

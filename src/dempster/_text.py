@@ -219,7 +219,9 @@ def to_plain(value: Any) -> Any:
     if hasattr(value, "tolist"):  # NumPy arrays and numbers, pandas columns
         return to_plain(value.tolist())
     if isinstance(value, float):
-        return value if math.isfinite(value) else None
+        if math.isfinite(value):
+            return value
+        return None
     if value is None or isinstance(value, str | bool | int):
         return value
     return str(value)

@@ -744,7 +744,9 @@ def check_missing(
     if len(empty):
         index = row_index(X)
         row = empty[0] if index is None else repr(printable(index[empty[0]]))
-        more = f" (and {len(empty) - 1:,} more)" if len(empty) > 1 else ""
+        more = ""
+        if len(empty) > 1:
+            more = f" (and {len(empty) - 1:,} more)"
         message = f"X contains only NaN in row {row}{more}; remove it"
         raise InvalidParameterError("X", message=message)
 
@@ -958,7 +960,9 @@ def default_feature_names(count: int) -> list[str]:
 
 
 def table_names(values: Any) -> dict[str, Any]:
-    index = row_index(values) if getattr(values, "ndim", 0) == 2 else None
+    index = None
+    if getattr(values, "ndim", 0) == 2:
+        index = row_index(values)
     return {"index": index, "frame": column_names(values)}
 
 
@@ -987,7 +991,7 @@ def match_names(names: Any, wanted: Any) -> np.ndarray | None:
             "make the names unique, or use the same order"
         )
         raise InvalidParameterError("index", message=message)
-    return np.array([where[name] for name in theirs], dtype=np.intp)
+    return np.array([where[name] for name in theirs], np.intp)
 
 
 def _is_same_name(name: Any, other: Any) -> bool:

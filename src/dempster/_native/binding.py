@@ -266,7 +266,9 @@ class _Array(_Argument):
 
 def _place(value: np.ndarray) -> Any:
     """Return the address of an array."""
-    return _address(value) if value.flags.carray else value.ctypes.data
+    if value.flags.carray:
+        return _address(value)
+    return value.ctypes.data
 
 
 @functools.cache

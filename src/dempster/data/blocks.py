@@ -59,6 +59,7 @@ class Moments:
         """Compute the moments of rows, with the full scatter matrix if ``products`` is True."""
         values = X.astype(float)
         low, high = column_bounds(values)
+        n = len(X)
         if len(weights) == 0 and not has_missing(values):
             mean = row_mean(values)
             gap = values - mean
@@ -66,11 +67,11 @@ class Moments:
                 scatter = gap.T @ gap
             else:
                 scatter = np.einsum("ij,ij->j", gap, gap)
-            total = float(len(X))
+            total = float(n)
             present = np.full(len(mean), total)
-            return cls(len(X), total, present, mean, scatter, low, high)
+            return cls(n, total, present, mean, scatter, low, high)
         if len(weights) == 0:
-            weights = np.ones(len(X))
+            weights = np.ones(n)
         is_present = ~np.isnan(values)
         shares = is_present * weights[:, None]
         present = shares.sum(axis=0)
@@ -82,7 +83,7 @@ class Moments:
             scatter = (gap * shares).T @ gap
         else:
             scatter = np.einsum("ij,ij,ij->j", shares, gap, gap)
-        return cls(len(X), float(weights.sum()), present, mean, scatter, low, high)
+        return cls(n, float(weights.sum()), present, mean, scatter, low, high)
 
     def __add__(self, other: Moments) -> Moments:
         gap = other.mean - self.mean
@@ -182,7 +183,9 @@ class Blocks(ABC):
 
     @property
     def row_shape(self) -> tuple[int, ...]:
-        return () if self.width is None else (self.width,)
+        if self.width is None:
+            return ()
+        return (self.width,)
 
     def compute(self) -> np.ndarray:
         """Return all rows as one array in memory."""
@@ -198,8 +201,12 @@ class Blocks(ABC):
         return values.astype(dtype)
 
     def __repr__(self) -> str:
-        rows = "an unknown number of" if self.n_rows is None else f"{self.n_rows:,}"
-        columns = "" if self.width is None else f" with {self.width} columns"
+        rows = "an unknown number of"
+        if self.n_rows is not None:
+            rows = f"{self.n_rows:,}"
+        columns = ""
+        if self.width is not None:
+            columns = f" with {self.width} columns"
         return (
             f"{type(self).__name__}({rows} rows{columns}, {self.dtype}; "
             "compute() loads them into memory)"
@@ -276,9 +283,7 @@ def weighted_sample(
     sums = np.array(blocks.map_numbered(_sum_weights, None))
     ends = np.cumsum(sums)
     at = (np.arange(size) + as_generator(random_state).random(size)) / size * ends[-1]
-    which = np.minimum(
-        np.searchsorted(ends, at, side="right"), np.flatnonzero(sums)[-1]
-    )
+    which = np.minimum(np.searchsorted(ends, at, "right"), np.flatnonzero(sums)[-1])
     parts = blocks.map_numbered(_find_rows, (at - (ends - sums)[which], which))
     rows, times = np.unique(np.concatenate(parts), return_counts=True)
     return rows, times.astype(float)
@@ -296,7 +301,7 @@ def _find_rows(
     """Return the rows at which the cumulative weights of the block reach the given values."""
     at, which = shared
     reach = np.cumsum(block[:, -1])
-    places = np.searchsorted(reach, at[which == number], side="right")
+    places = np.searchsorted(reach, at[which == number], "right")
     if len(places):
         return start + np.minimum(places, np.flatnonzero(block[:, -1])[-1])
     return np.empty(0, np.int64)

@@ -85,7 +85,7 @@ class DaskBlocks(Blocks):
         """Return a delayed array of the weights for each partition."""
         if not is_dask(column):
             ends = self._ends()
-            weights = np.asarray(column, dtype=float)
+            weights = np.asarray(column, float)
             self._check_number(weights.shape)
             return [
                 dask.delayed(weights[a:b], traverse=False) for a, b in pairwise(ends)

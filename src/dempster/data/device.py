@@ -35,7 +35,7 @@ def order_on_device(rows: Array) -> tuple[Array, Array]:
     on_host = order_along_line(X)
     after = X[on_host[1:]]
     before = X[on_host[:-1]]
-    same = np.zeros(len(X), dtype=bool)
+    same = np.zeros(len(X), bool)
     same[1:] = ((after == before) | (np.isnan(after) & np.isnan(before))).all(axis=1)
     return to_device_of(on_host, rows), to_device_of(same, rows)
 
@@ -68,7 +68,7 @@ def allocate_rows(rows: Array, width: int) -> Array:
     """Return an uninitialized array or tensor like the rows, with ``width`` columns."""
     if is_tensor(rows):
         return rows.new_empty((len(rows), width))
-    return np.empty((len(rows), width), dtype=rows.dtype)
+    return np.empty((len(rows), width), rows.dtype)
 
 
 def import_torch(device: Any, what: str | None = None) -> Any:

@@ -79,7 +79,9 @@ class Columns:
             valid = finite | np.isnan(values)
         if not valid.all():
             row, column = np.argwhere(~valid)[0]
-            name = column if self.names is None else printable(self.names[column])
+            name = column
+            if self.names is not None:
+                name = printable(self.names[column])
             raise _invalid(
                 f"X must be finite, but row {row} of block {number} has {values[row, column]} "
                 f"in column {name}; impute missing values or drop their rows"
@@ -453,15 +455,16 @@ def cut_tiles(blocks: Iterable[np.ndarray], size: int) -> Iterator[np.ndarray]:
     count = 0
     for block in blocks:
         start = 0
-        while count + len(block) - start >= size:
+        n = len(block)
+        while count + n - start >= size:
             stop = start + size - count
             rows = block[start:stop]
             yield np.concatenate([*waiting, rows]) if waiting else rows
             waiting = []
             count = 0
             start = stop
-        if start < len(block):
+        if start < n:
             waiting.append(block[start:])
-            count += len(block) - start
+            count += n - start
     if waiting:
         yield np.concatenate(waiting)

@@ -196,7 +196,9 @@ class _DeviceRows(Rows):
         """Yield blocks of rows in double precision, and their weights as a column or a number."""
         step = max(1024, MAX_DEVICE_CELLS // self.values.shape[1])
         for block in row_slices(len(self.values), step):
-            weights = 1.0 if self._there is None else self._there[block, None]
+            weights = 1.0
+            if self._there is not None:
+                weights = self._there[block, None]
             yield self.values[block].double(), weights
 
 
@@ -255,7 +257,8 @@ class BlockRows(Rows):
         return self.moments.n
 
     def _check_moments(self) -> None:
-        empty = np.flatnonzero(np.isnan(self.moments.low))
+        moments = self.moments
+        empty = np.flatnonzero(np.isnan(moments.low))
         if len(empty):
             name = empty[0]
             if self.source.names is not None:
@@ -263,10 +266,10 @@ class BlockRows(Rows):
             raise InvalidParameterError(
                 "X", message=f"column {name} of X contains only NaN; remove it"
             )
-        if self.moments.weight <= 0:
+        if moments.weight <= 0:
             raise InvalidParameterError("sample_weight", "nonzero for at least one row")
         check_scale(
-            np.stack([self.moments.low, self.moments.high]).astype(self.source.dtype),
+            np.stack([moments.low, moments.high]).astype(self.source.dtype),
             "X",
         )
 
@@ -372,7 +375,7 @@ def _sum_block(block: np.ndarray, context: tuple[Any, ...], apply: Apply) -> Any
     weights = np.empty(0)
     if weighted:
         weights = np.ascontiguousarray(block[:, -1])
-        block = np.ascontiguousarray(block[:, :-1], dtype=dtype)
+        block = np.ascontiguousarray(block[:, :-1], dtype)
     rows: Array = block
     if device != "cpu":
         rows = to_tensor(block, device)

@@ -19,7 +19,8 @@ _BLOCK_ROWS = 4096
 
 def draw_evenly(total: float, size: int, rng: np.random.RandomState) -> np.ndarray:
     """Draw one number from each of ``size`` intervals of equal length that divide [0, total]."""
-    return (np.arange(size) + rng.random_sample(size)) / size * total
+    places = np.arange(size) + rng.random_sample(size)
+    return places / size * total
 
 
 def systematic_draw(
@@ -28,7 +29,8 @@ def systematic_draw(
     """Draw ``size`` positions in proportion to the weights (systematic sampling)."""
     reach = np.cumsum(weights)
     at = draw_evenly(reach[-1], size, rng)
-    return np.searchsorted(reach, at, side="right").clip(max=len(weights) - 1)
+    drawn = np.searchsorted(reach, at, "right")
+    return drawn.clip(max=len(weights) - 1)
 
 
 def order_along_line(X: np.ndarray) -> np.ndarray:
@@ -52,7 +54,9 @@ def order_along_line(X: np.ndarray) -> np.ndarray:
         tied = np.append(is_tie, False) | with_previous
         place = np.cumsum(~with_previous)
         objects = order[tied]
-        order[tied] = objects[np.lexsort((objects, *X[objects].T[::-1], place[tied]))]
+        columns = X[objects].T[::-1]
+        by_columns = np.lexsort((objects, *columns, place[tied]))
+        order[tied] = objects[by_columns]
     return order
 
 
@@ -63,9 +67,8 @@ def _fill_missing(X: np.ndarray) -> np.ndarray:
     high = np.where(missing, -np.inf, X).max(axis=0)
     high = np.where(np.isfinite(high), high, 0)
     spread = high - np.minimum(low, high)
-    constant = np.where(
-        high == 0, spread.max() or 1.0, np.abs(high)
-    )  # in the units of X
+    widest = spread.max() or 1.0
+    constant = np.where(high == 0, widest, np.abs(high))  # in the units of X
     apart = np.where(spread > 0, spread, constant)
     return np.where(missing, high + apart, X)
 
@@ -79,11 +82,11 @@ def sample_in_order(
     returned weights are the numbers of draws.
     """
     order = order[weights[order] > 0]
+    weights = weights[order]
     if len(order) <= size:
-        return order, weights[order]
-    places, count = np.unique(
-        systematic_draw(weights[order], size, rng), return_counts=True
-    )
+        return order, weights
+    drawn = systematic_draw(weights, size, rng)
+    places, count = np.unique(drawn, return_counts=True)
     return order[places], count.astype(float)
 
 
@@ -99,4 +102,5 @@ def mean_of_objects(X: np.ndarray, weights: np.ndarray) -> np.ndarray:
     is_missing = np.isnan(X)
     present = weights @ ~is_missing
     sums = weights @ np.where(is_missing, 0.0, X)
-    return clip_to_range(sums / np.maximum(present, np.finfo(float).tiny), X)
+    total = np.maximum(present, np.finfo(float).tiny)
+    return clip_to_range(sums / total, X)

@@ -85,8 +85,10 @@ def dataset_names() -> list[str]:
 def describe_shape(shape: Shape) -> str:
     """Return a shape as text, such as "150 objects, 4 attributes, 3 classes"."""
     n_samples, n_features, n_classes = shape
-    attributes = (
-        f"{n_features} attributes" if n_features else "a matrix of dissimilarities"
-    )
-    classes = f"{n_classes} classes" if n_classes else "no labels"
+    attributes = "a matrix of dissimilarities"
+    if n_features:
+        attributes = f"{n_features} attributes"
+    classes = "no labels"
+    if n_classes:
+        classes = f"{n_classes} classes"
     return f"{n_samples} objects, {attributes}, {classes}"

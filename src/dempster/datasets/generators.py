@@ -69,10 +69,8 @@ def make_fourclass(
     normal = rng.standard_normal((n_samples, 2))
     # Both coordinates of an object have the same denominator. With two, they would be independent t
     # variables.
-    scale = np.sqrt(
-        rng.chisquare(FOURCLASS_DEGREES_OF_FREEDOM, (n_samples, 1))
-        / FOURCLASS_DEGREES_OF_FREEDOM
-    )
+    nu = FOURCLASS_DEGREES_OF_FREEDOM
+    scale = np.sqrt(rng.chisquare(nu, (n_samples, 1)) / nu)
     return FOURCLASS_CENTERS[y] + normal / scale, y
 
 
@@ -135,13 +133,15 @@ def bananas_from_draws(
     noise: float,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Compute the points and the classes from the uniform and normal draws for each class."""
-    angles = np.pi * (0.125 + 1.25 * uniform[0]), np.pi * (0.375 - 1.25 * uniform[1])
-    arcs = [
-        radius * np.column_stack([np.sin(angle), np.cos(angle)]) for angle in angles
-    ]
+    first, second = uniform
+    angles = np.pi * (0.125 + 1.25 * first), np.pi * (0.375 - 1.25 * second)
+    arcs = []
+    for angle in angles:
+        directions = np.column_stack([np.sin(angle), np.cos(angle)])
+        arcs.append(radius * directions)
     arcs[1] -= 0.75 * radius
     X = np.concatenate(arcs) + noise * np.concatenate(normal)
-    return X, np.repeat([0, 1], [len(uniform[0]), len(uniform[1])])
+    return X, np.repeat([0, 1], [len(first), len(second)])
 
 
 def make_circles(
@@ -186,8 +186,10 @@ def make_circles(
     disc = 0.5 * rng.standard_normal((n_disc, 2))
     radius = 3 + 0.3 * rng.standard_normal(n_ring)
     angle = rng.uniform(0, 2 * np.pi, n_ring)
-    ring = radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
-    return np.concatenate([disc, ring]), np.repeat([0, 1], [n_disc, n_ring])
+    directions = np.column_stack([np.cos(angle), np.sin(angle)])
+    ring = radius[:, None] * directions
+    y = np.repeat([0, 1], [n_disc, n_ring])
+    return np.concatenate([disc, ring]), y
 
 
 def make_gaussian_mixture(
@@ -239,17 +241,18 @@ def make_gaussian_mixture(
     check(mixture, "mixture", integer(1, len(GAUSSIAN_MIXTURES)))
     check(n_samples, "n_samples", _N_SAMPLES)
     means, covariances = GAUSSIAN_MIXTURES[int(mixture)]
-    weights = np.full(len(means), 1 / len(means))
+    c = len(means)
+    weights = np.full(c, 1 / c)
     rng = as_random_state(random_state)
-    y = rng.randint(len(means), size=n_samples)
+    y = rng.randint(c, size=n_samples)
     normal = rng.standard_normal((n_samples, 2))
-    X = means[y] + np.einsum("ijk,ik->ij", np.linalg.cholesky(covariances)[y], normal)
+    roots = np.linalg.cholesky(covariances)
+    X = means[y] + np.einsum("ijk,ik->ij", roots[y], normal)
     if not as_bunch:
         return X, y
 
-    from dempster.datasets.bundled import (
-        to_bunch,
-    )  # The module bundled imports this module.
+    # The module bundled imports this module.
+    from dempster.datasets.bundled import to_bunch
 
     return to_bunch(
         X,
@@ -274,13 +277,12 @@ def gaussian_posterior(
     """Return the posterior probabilities of the components for each object, shape (n, c)."""
     from scipy.special import softmax
 
-    gap = X[:, None, :] - means
-    whitened = np.einsum(
-        "kij,nkj->nki", np.linalg.inv(np.linalg.cholesky(covariances)), gap
-    )
-    log_density = (
-        -0.5 * (whitened**2).sum(axis=2) - 0.5 * np.linalg.slogdet(covariances)[1]
-    )
+    gap = X[:, None] - means
+    roots = np.linalg.cholesky(covariances)
+    whitened = np.einsum("kij,nkj->nki", np.linalg.inv(roots), gap)
+    squares = (whitened**2).sum(axis=2)
+    _, log_determinants = np.linalg.slogdet(covariances)
+    log_density = -0.5 * squares - 0.5 * log_determinants
     return softmax(log_density + np.log(weights), axis=1)
 
 
@@ -289,6 +291,5 @@ def _equal_sizes(n_samples: int, n_parts: int) -> list[int]:
 
     They differ by at most one, larger groups first.
     """
-    return [
-        n_samples // n_parts + (part < n_samples % n_parts) for part in range(n_parts)
-    ]
+    size, n_larger = divmod(n_samples, n_parts)
+    return [size + (part < n_larger) for part in range(n_parts)]

@@ -55,7 +55,7 @@ class CategoryEncoder:
             values = list(categories)
             if self.missing == "category" and (codes[:, column] == MISSING).any():
                 values.append(None)
-            level = np.empty(len(values), dtype=object)
+            level = np.empty(len(values), object)
             level[:] = values
             self.levels.append(level)
         sizes = [len(level) for level in self.levels]
@@ -87,7 +87,7 @@ class CategoryEncoder:
             )
 
     def _number(self, table: TableLike, codes: np.ndarray, unknown: str) -> np.ndarray:
-        out = np.empty(codes.shape, dtype=np.int64)
+        out = np.empty(codes.shape, np.int64)
         for column, level in enumerate(self.levels):
             code = codes[:, column]
             has_missing = len(level) > 0 and level[-1] is None
@@ -107,7 +107,7 @@ class CategoryEncoder:
             )
             if unknown == "error" and is_unknown.any():
                 row = int(is_unknown.argmax())
-                cell = np.asarray(table, dtype=object)[row, column]
+                cell = np.asarray(table, object)[row, column]
                 message = (
                     f"X contains a category in column {self.names[column]!r} that was not in "
                     f"fit: {cell!r} in row {row}; handle_unknown='ignore' treats such categories "
@@ -124,7 +124,7 @@ class CategoryEncoder:
 
         The result for the number -1 is None.
         """
-        out = np.empty(numbers.shape, dtype=object)
+        out = np.empty(numbers.shape, object)
         for column, level in enumerate(self.levels):
             known = numbers[:, column] != ABSENT
             out[known, column] = level[numbers[known, column] - self.offsets[column]]
@@ -142,7 +142,7 @@ def _validate_table(estimator: Any, X: TableLike, *, reset: bool) -> TableLike:
         return X
     if not hasattr(X, "dtype") and not hasattr(X, "__array__"):
         # Other types convert numbers to text in mixed columns.
-        X = np.asarray(X, dtype=object)
+        X = np.asarray(X, object)
     # The encoder checks missing values by column.
     return validate_data(
         estimator, X, reset=reset, dtype=None, ensure_all_finite="allow-nan"
@@ -157,9 +157,7 @@ def find_distinct_rows(
     if np.log2(sizes.astype(float)).sum() >= 62:
         rows, inverse = np.unique(codes, axis=0, return_inverse=True)
         return rows, inverse.reshape(-1)
-    keys = np.zeros(
-        len(codes), dtype=np.int64
-    )  # Numbers are much faster to sort than rows.
+    keys = np.zeros(len(codes), np.int64)  # Numbers are much faster to sort than rows.
     for column, size in enumerate(sizes):
         code = codes[:, column]
         keys = keys * size + np.where(code == ABSENT, 0, code - offsets[column] + 1)

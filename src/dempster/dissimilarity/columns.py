@@ -83,7 +83,7 @@ class Column:
             values[pd.isna(values)] = np.nan
         else:
             values = self.series.cast(nw.Float64()).to_numpy()
-        values = np.asarray(values, dtype=float)
+        values = np.asarray(values, float)
         if np.isinf(values).any():
             row = int(np.flatnonzero(np.isinf(values))[0])
             raise InvalidInputError(
@@ -92,7 +92,7 @@ class Column:
         return values
 
     def objects(self) -> np.ndarray:
-        values = np.empty(len(self), dtype=object)
+        values = np.empty(len(self), object)
         values[:] = self.series.to_list()
         return values
 
@@ -125,7 +125,7 @@ class Column:
                 f"column {self.name!r} contains values that cannot be categories, such as lists; "
                 "use text or numbers"
             ) from error
-        out = np.empty(len(distinct), dtype=object)
+        out = np.empty(len(distinct), object)
         out[:] = sorted(distinct, key=_sort_key)
         return out
 
@@ -172,7 +172,7 @@ def _array_as_frame(table: Any) -> Any:
 
     # Without dtype=object, NumPy would convert the numbers in a list of lists to text if one
     # element is text.
-    array = table if isinstance(table, np.ndarray) else np.asarray(table, dtype=object)
+    array = table if isinstance(table, np.ndarray) else np.asarray(table, object)
     if array.ndim != 2:
         raise InvalidParameterError(
             "table",
@@ -180,7 +180,9 @@ def _array_as_frame(table: Any) -> Any:
         )
     dtype = float if array.dtype.kind == "f" else array.dtype.newbyteorder("=")
     frame = pd.DataFrame(array.astype(dtype, copy=False))
-    return frame.infer_objects() if array.dtype == object else frame
+    if array.dtype == object:
+        return frame.infer_objects()
+    return frame
 
 
 def _check_type(column: Column, dates: bool) -> None:

@@ -94,14 +94,14 @@ def gower_pairs(
 
     See `gower_block`.
     """
-    first = np.ascontiguousarray(i, dtype=np.int64)
-    second = np.ascontiguousarray(j, dtype=np.int64)
+    first = np.ascontiguousarray(i, np.int64)
+    second = np.ascontiguousarray(j, np.int64)
     out = np.empty(len(first))
     apart = _pairs(*data._parts(), first, *data._parts(), second, out)
     if apart >= 0 and incomparable == "raise":
-        raise _incomparable_error(
-            data.positions[first[apart]], data.positions[second[apart]]
-        )
+        one = data.positions[first[apart]]
+        other = data.positions[second[apart]]
+        raise _incomparable_error(one, other)
     return out
 
 
@@ -131,17 +131,21 @@ class GowerEncoder:
         columns = read_columns(table)
         names = list(columns)
         if not names or len(columns[names[0]]) == 0:
-            raise InvalidParameterError(
-                "table", must="have at least one row and one column"
-            )
-        kinds = np.array(
-            [self.all_categorical or not one.is_numeric for one in columns.values()]
-        )
-        spans = [columns[names[at]].low_and_range() for at in np.flatnonzero(~kinds)]
-        categories = [columns[names[at]].categories() for at in np.flatnonzero(kinds)]
+            must = "have at least one row and one column"
+            raise InvalidParameterError("table", must=must)
+        kinds = []
+        spans = []
+        categories = []
+        for column in columns.values():
+            is_categorical = self.all_categorical or not column.is_numeric
+            kinds.append(is_categorical)
+            if is_categorical:
+                categories.append(column.categories())
+            else:
+                spans.append(column.low_and_range())
         self.column_names_ = names
-        self.is_categorical_ = kinds
-        self.minimum_, self.range_ = np.array(spans, dtype=float).reshape(-1, 2).T
+        self.is_categorical_ = np.array(kinds)
+        self.minimum_, self.range_ = np.array(spans, float).reshape(-1, 2).T
         self.categories_ = categories
         return self._encode(columns)
 
@@ -154,7 +158,7 @@ class GowerEncoder:
         n = len(ordered[0])
         kinds = self.is_categorical_
         numeric = np.empty((n, len(self.range_)))
-        codes = np.empty((n, len(self.categories_)), dtype=np.int32)
+        codes = np.empty((n, len(self.categories_)), np.int32)
         for k, at in enumerate(np.flatnonzero(~kinds)):
             gap = ordered[at].numbers() - self.minimum_[k]
             if self.range_[k] > 0:
@@ -162,26 +166,25 @@ class GowerEncoder:
             else:
                 numeric[:, k] = np.where(np.isnan(gap), np.nan, 0.0)
         for k, at in enumerate(np.flatnonzero(kinds)):
-            codes[:, k] = ordered[at].codes(
-                self.categories_[k], missing=MISSING, unseen=UNSEEN
-            )
+            known = self.categories_[k]
+            codes[:, k] = ordered[at].codes(known, missing=MISSING, unseen=UNSEEN)
         return GowerData(numeric, codes, np.arange(n))
 
     def _order_columns(self, columns: Mapping[Hashable, Column]) -> list[Column]:
         """Return the columns in the order of ``fit``, matched by name if both tables have names."""
-        if len(columns) != len(self.column_names_):
-            expected = f"{len(self.column_names_)} columns like the table of fit"
-            raise InvalidParameterError(
-                "table", must=f"have {expected}, got {len(columns)}"
-            )
+        names = self.column_names_
+        if len(columns) != len(names):
+            expected = f"{len(names)} columns like the table of fit"
+            must = f"have {expected}, got {len(columns)}"
+            raise InvalidParameterError("table", must=must)
         plain = list(range(len(columns)))
         ordered = list(columns.values())
-        if list(columns) != plain and self.column_names_ != plain:
-            absent = [name for name in self.column_names_ if name not in columns]
+        if list(columns) != plain and names != plain:
+            absent = [name for name in names if name not in columns]
             if absent:
                 must = f"have the columns of fit; missing: {quote_names(absent)}"
                 raise InvalidParameterError("table", must=must)
-            ordered = [columns[name] for name in self.column_names_]
+            ordered = [columns[name] for name in names]
         for column, named in zip(ordered, self.is_categorical_, strict=True):
             if not named and not (column.is_numeric or column.is_empty):
                 kind = column.series.dtype
@@ -203,7 +206,9 @@ def _incomparable_error(i: int, j: int) -> InvalidInputError:
 
 def present_cells(data: GowerData) -> np.ndarray:
     """Return 1 for observed and 0 for missing values, numeric columns first, shape (n, p)."""
-    return np.hstack([~np.isnan(data.numeric), data.codes != MISSING]).astype(float)
+    has_number = ~np.isnan(data.numeric)
+    has_category = data.codes != MISSING
+    return np.hstack([has_number, has_category]).astype(float)
 
 
 def partial_gower_block(A: GowerData, B: GowerData, usual: np.ndarray) -> np.ndarray:
@@ -214,12 +219,12 @@ def partial_gower_block(A: GowerData, B: GowerData, usual: np.ndarray) -> np.nda
     if here.all() and there.all():
         return D
     lacking = ((1 - here) @ usual)[:, None]
+    n_columns = len(usual)
     D = np.nan_to_num(D) * (here @ there.T)
     D += lacking + (here * usual) @ (1 - there).T
-    i, j = np.nonzero(
-        lacking + 1e-12 * len(usual) >= D
-    )  # pairs of rows that may be equal
-    D /= len(usual)
+    bounds = lacking + 1e-12 * n_columns
+    i, j = np.nonzero(bounds >= D)  # pairs of rows that may be equal
+    D /= n_columns
     twins = _same(A[i], B[j])
     D[i[twins], j[twins]] = 0
     return D
@@ -237,19 +242,26 @@ def partial_gower_pairs(
     if cells.all():
         return d
     both = cells[i] * cells[j]
-    d = (np.nan_to_num(d) * both.sum(axis=1) + (1 - both) @ usual) / len(usual)
-    d[_same(data[i], data[j])] = 0
+    observed = np.nan_to_num(d) * both.sum(axis=1)
+    d = (observed + (1 - both) @ usual) / len(usual)
+    twins = _same(data[i], data[j])
+    d[twins] = 0
     return d
 
 
 def column_differences(data: GowerData) -> list[np.ndarray]:
     """Return for each column the differences between all objects, NaN for missing values."""
-    numeric = [np.minimum(np.abs(x[:, None] - x), 1) for x in data.numeric.T]
-    codes = [np.where(c == MISSING, np.nan, c) for c in data.codes.T.astype(float)]
-    return numeric + [
-        np.where(np.isnan(c[:, None] + c), np.nan, c[:, None] != c) for c in codes
-    ]
+    differences = []
+    for values in data.numeric.T:
+        gaps = np.abs(values[:, None] - values)
+        differences.append(np.minimum(gaps, 1))
+    for codes in data.codes.T:
+        present = codes != MISSING
+        both = present[:, None] & present
+        differences.append(np.where(both, codes[:, None] != codes, np.nan))
+    return differences
 
 
 def _same(A: GowerData, B: GowerData) -> np.ndarray:
-    return are_rows_equal(A.numeric, B.numeric) & (A.codes == B.codes).all(axis=1)
+    has_same_categories = (A.codes == B.codes).all(axis=1)
+    return are_rows_equal(A.numeric, B.numeric) & has_same_categories

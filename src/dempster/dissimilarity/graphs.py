@@ -71,7 +71,9 @@ class GraphInput:
         nodes = _node_names(X)
         known = set(self.names)
         names = [name for name in nodes if name not in known] or nodes
-        return None if names == list(range(len(names))) else names
+        if names == list(range(len(names))):
+            return None
+        return names
 
     def new(self, estimator: Any, X: Any) -> sparse.csr_array:
         """Return the edges of new nodes to the nodes of `fit`.
@@ -139,9 +141,9 @@ def _read_edges(X: Any) -> sparse.csr_array:
             if not X:
                 return sparse.csr_array((0, 0))
             return sparse.csr_array(networkx.to_scipy_sparse_array(X, dtype=float))
-        ends = np.array(X.get_edgelist(), dtype=np.int64).reshape(-1, 2)
+        ends = np.array(X.get_edgelist(), np.int64).reshape(-1, 2)
         weights = X.es["weight"] if X.is_weighted() else np.ones(len(ends))
-        values = np.array(weights, dtype=float)
+        values = np.array(weights, float)
     except (TypeError, ValueError) as error:
         must = f"have numbers as the attribute 'weight' of its edges: {error}"
         raise InvalidParameterError("X", must=must) from error

@@ -179,7 +179,9 @@ class DissimilarityInput:
         values = self._validated(estimator, X, reset=False)
         if self.origin is not None:
             values = values - self.origin
-        return values if self.unit is None else values / self.unit
+        if self.unit is None:
+            return values
+        return values / self.unit
 
     def attributes(
         self, estimator: BaseEstimator, X: TableLike, which: np.ndarray
@@ -308,7 +310,9 @@ def with_columns(X: TableLike, names: Any) -> TableLike:
         ) from error
     if order is None:
         return X
-    return X.iloc[:, order] if hasattr(X, "iloc") else X[:, order.tolist()]
+    if hasattr(X, "iloc"):
+        return X.iloc[:, order]
+    return X[:, order.tolist()]
 
 
 def check_metric(source: AttributeSource) -> None:

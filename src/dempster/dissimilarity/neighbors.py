@@ -113,7 +113,7 @@ def rows_at_once(n_columns: int) -> int:
 
 def nearest_columns(block: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the columns of the k smallest values of each row, sorted by value, and the values."""
-    largest = np.partition(block, k - 1, axis=1)[:, k - 1 : k]
+    largest = np.partition(block, k - 1)[:, k - 1 : k]
     nearer = block < largest
     tied = block == largest
     room = k - np.count_nonzero(nearer, axis=1, keepdims=True)
@@ -121,7 +121,7 @@ def nearest_columns(block: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
     index = np.nonzero(kept)[1].reshape(len(block), k)
     rows = np.arange(len(block))[:, None]
     values = block[rows, index]
-    order = np.argsort(values, axis=1, kind="stable")
+    order = np.argsort(values, kind="stable")
     return index[rows, order], values[rows, order]
 
 
@@ -151,7 +151,9 @@ _query = kernel("""point_tree_query(
 
 def minkowski_power(metric: Any) -> float | None:
     """Return the power p of a Minkowski metric given by name, or None for other metrics."""
-    return _POWERS.get(metric) if isinstance(metric, str) else None
+    if isinstance(metric, str):
+        return _POWERS.get(metric)
+    return None
 
 
 class PointTree:
@@ -166,7 +168,7 @@ class PointTree:
     points: Annotated[np.ndarray, "n d"]
 
     def __init__(self, X: np.ndarray, p: float = 2.0, n_jobs: int | None = None):
-        self.points = np.ascontiguousarray(X, dtype=np.float64)
+        self.points = np.ascontiguousarray(X, np.float64)
         self.p = float(p)
         self.n_jobs = n_jobs
         n, d = self.points.shape
@@ -216,7 +218,7 @@ class PointTree:
                 f"at most the number of other objects, {most}",
                 n_neighbors,
             )
-        queries = np.ascontiguousarray(X, dtype=np.float64)
+        queries = np.ascontiguousarray(X, np.float64)
         index = np.empty((len(queries), n_neighbors), np.int64)
         distance = np.empty((len(queries), n_neighbors))
         arguments = [
@@ -371,9 +373,7 @@ class Neighbors:
     @classmethod
     def find_all(cls, find: Finder, n: int, n_neighbors: int) -> Neighbors:
         """Return the neighbors of all n training objects, excluding each object itself."""
-        kept = cls(
-            np.empty((n, n_neighbors), dtype=np.int32), np.empty((n, n_neighbors))
-        )
+        kept = cls(np.empty((n, n_neighbors), np.int32), np.empty((n, n_neighbors)))
         order = np.arange(n) if find.order is None else find.order
         for block in row_slices(n, _QUERY_ROWS):
             rows = order[block]
@@ -430,9 +430,9 @@ class ReferenceFinder:
         self, values: Any, k: int, apply: Apply
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the indices and distances of the k references nearest to each new object."""
-        rows = (
-            rows_at_once(len(self._references)) if self._index is None else _QUERY_ROWS
-        )
+        rows = _QUERY_ROWS
+        if self._index is None:
+            rows = rows_at_once(len(self._references))
         blocks = row_blocks(len(values), rows, most=None)
         tasks = [(values, k, start, stop) for start, stop in blocks]
         if self._in_threads:

@@ -59,11 +59,14 @@ def partial_squares(A: np.ndarray, B: np.ndarray, within: np.ndarray) -> np.ndar
     squares += here @ np.square(Zb).T
     np.maximum(squares, 0, out=squares)
     expected = 2 * within
-    lacking = (1 - here) @ expected
-    gaps = (here * expected) @ (1 - there).T
+    missing_here = 1 - here
+    missing_there = 1 - there
+    lacking = missing_here @ expected
+    gaps = (here * expected) @ missing_there.T
     gaps += lacking[:, None]
     squares += gaps
-    bounds = lacking + _EQUAL_TOL * terms.sum(axis=1)
+    norms = terms.sum(axis=1)
+    bounds = lacking + _EQUAL_TOL * norms
     i, j = np.nonzero(squares <= bounds[:, None])
     equal = are_rows_equal(A[i], B[j])
     squares[i[equal], j[equal]] = 0
@@ -85,7 +88,8 @@ def pair_squares(A: np.ndarray, B: np.ndarray, within: np.ndarray) -> np.ndarray
 def are_rows_equal(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """Return for each i whether row i of A equals row i of B and has the same missing values."""
     are_missing = np.isnan(A) & np.isnan(B)
-    return ((A == B) | are_missing).all(axis=1)
+    are_equal = are_missing | (A == B)
+    return are_equal.all(axis=1)
 
 
 # ---- imputation ----------------------------------------------------------------------------------
@@ -107,16 +111,20 @@ def impute_missing(X: np.ndarray) -> np.ndarray:
     means = _column_means(X)
     variances = _column_means(np.square(X - means))
     out = X.copy()
-    incomplete = np.flatnonzero(np.isnan(X).any(axis=1))
-    for block in row_slices(len(incomplete), _MAX_CELLS // len(donors)):
+    is_incomplete = np.isnan(X).any(axis=1)
+    incomplete = np.flatnonzero(is_incomplete)
+    block_rows = _MAX_CELLS // len(donors)
+    for block in row_slices(len(incomplete), block_rows):
         which = incomplete[block]
         rows = X[which]
         squares = partial_squares(rows, donors, variances)
         is_missing = np.isnan(rows)
-        for d in np.flatnonzero(is_missing.any(axis=0)):
+        incomplete_columns = is_missing.any(axis=0)
+        for d in np.flatnonzero(incomplete_columns):
+            column = donors[:, d]
             missing = np.flatnonzero(is_missing[:, d])
-            observed = np.flatnonzero(~np.isnan(donors[:, d]))
-            values = donors[observed, d] - means[d]
+            observed = np.flatnonzero(~np.isnan(column))
+            values = column[observed] - means[d]
             compared = squares[np.ix_(missing, observed)]
             imputed = _mean_of_nearest(compared, values, near)
             out[which[missing], d] = means[d] + imputed
@@ -126,26 +134,33 @@ def impute_missing(X: np.ndarray) -> np.ndarray:
 def _column_means(X: np.ndarray) -> np.ndarray:
     """Return the mean of the observed values of each column, or zero if there are none."""
     present = ~np.isnan(X)
-    total = np.where(present, X, 0).sum(axis=0, dtype=float)
+    filled = np.where(present, X, 0)
+    total = filled.sum(axis=0, dtype=float)
     count = np.maximum(present.sum(axis=0), 1)
     return clip_to_range(total / count, X)
 
 
 def _mean_of_nearest(squares: np.ndarray, values: np.ndarray, near: int) -> np.ndarray:
     """Return for each row the mean of ``values`` over the ``near`` smallest ``squares``."""
-    if len(values) == 0:
+    n_values = len(values)
+    if n_values == 0:
         return np.zeros(len(squares))
-    k = min(near, len(values)) - 1
-    largest = np.partition(squares, k, axis=1)[:, [k]]
+    k = min(near, n_values) - 1
+    largest = np.partition(squares, k)[:, [k]]
     is_near = squares <= largest * (1 + 1e-12)
-    return is_near @ values / is_near.sum(axis=1)
+    totals = is_near @ values
+    return totals / is_near.sum(axis=1)
 
 
 def _select_donors(X: np.ndarray) -> np.ndarray:
     """Return at most 1,000 distinct rows, which do not depend on the order of the rows of X."""
-    ordered = X[np.lexsort(X.T)]
-    is_new = ~are_rows_equal(ordered[1:], ordered[:-1])
-    distinct = ordered[np.append(True, is_new)]
-    n_donors = min(len(distinct), _MAX_DONORS)
-    places = np.linspace(0, len(distinct) - 1, n_donors)
-    return distinct[np.unique(places.astype(int))]
+    order = np.lexsort(X.T)
+    ordered = X[order]
+    is_repeated = are_rows_equal(ordered[1:], ordered[:-1])
+    is_first = np.append(True, ~is_repeated)
+    distinct = ordered[is_first]
+    n_distinct = len(distinct)
+    n_donors = min(n_distinct, _MAX_DONORS)
+    places = np.linspace(0, n_distinct - 1, n_donors)
+    which = np.unique(places.astype(int))
+    return distinct[which]

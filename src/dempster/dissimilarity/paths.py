@@ -44,7 +44,7 @@ class DensityTree:
 
         D = _average_neighbors(D)
         k = min(_CORE_NEIGHBORS, len(D) - 1)
-        cores = np.partition(D, k, axis=1)[:, k]
+        cores = np.partition(D, k)[:, k]
         reach = np.maximum(cores[:, None], cores)
         reach = np.maximum(D, reach)
         np.fill_diagonal(reach, 0)
@@ -67,14 +67,21 @@ class DensityTree:
         the other part.
         """
         n = len(self.cores)
-        pairs = self.merges[:, :2].astype(int)
+        pairs = self._pairs
         heights = np.maximum(self.merges[:, 2], self.cores.min())
         # sums of log(core distance) over the objects of each node
         logs = np.append(np.log(self.cores), np.empty(n - 1))
-        for t, pair in enumerate(pairs):
-            logs[n + t] = logs[pair].sum()
-        totals = self._sizes[pairs] * np.log(heights)[:, None]
-        return (totals - logs[pairs]).min(axis=1)
+        for node, pair in enumerate(pairs, start=n):
+            logs[node] = logs[pair].sum()
+        log_heights = np.log(heights)
+        totals = self._sizes[pairs] * log_heights[:, None]
+        prominences = totals - logs[pairs]
+        return prominences.min(axis=1)
+
+    @property
+    def _pairs(self) -> np.ndarray:
+        """Two nodes that each merge connects, shape (n - 1, 2)."""
+        return self.merges[:, :2].astype(int)
 
     @property
     def _sizes(self) -> np.ndarray:
@@ -90,22 +97,26 @@ class DensityTree:
         decreasing = -np.sort(-self.prominences)
         last, following = decreasing[n_clusters - 2 : n_clusters]
         relative = last * n_clusters / len(self.cores)
-        return relative, last / max(following, 1e-9)
+        ratio = last / max(following, 1e-9)
+        return relative, ratio
 
     def cut(self, n_clusters: int) -> np.ndarray:
         """Return the labels, shape (n,), after undoing the merges with the largest prominences."""
         n = len(self.cores)
         sizes = self._sizes
-        pairs = self.merges[:, :2].astype(int)
+        pairs = self._pairs
         nodes = np.arange(len(sizes))
         parents = nodes.copy()
         parents[pairs] = nodes[n:, None]
         # Undoing a merge separates the smaller part from the node, which keeps the larger part.
         order = np.argsort(-self.prominences, kind="stable")
-        first, second = pairs[order[: n_clusters - 1]].T
-        smaller = np.where(sizes[first] >= sizes[second], second, first)
+        undone = order[: n_clusters - 1]
+        first, second = pairs[undone].T
+        is_first_larger = sizes[first] >= sizes[second]
+        smaller = np.where(is_first_larger, second, first)
         parents[smaller] = smaller
-        graph = sparse.coo_matrix((np.ones(len(nodes)), (nodes, parents)))
+        weights = np.ones(len(nodes))
+        graph = sparse.coo_matrix((weights, (nodes, parents)))
         labels = sparse.csgraph.connected_components(graph, directed=False)[1]
         return labels[:n]
 
@@ -119,7 +130,7 @@ def _average_neighbors(D: np.ndarray) -> np.ndarray:
     n = len(D)
     n_neighbors = np.clip(n / _OBJECTS_PER_AVERAGED, _MIN_AVERAGED, _MAX_AVERAGED)
     k = min(int(n_neighbors) + 1, n)
-    nearest = np.argpartition(D, k - 1, axis=1)[:, :k]
+    nearest = np.argpartition(D, k - 1)[:, :k]
     weights = np.full(n * k, 1 / k)
     starts = np.arange(n + 1) * k
     average = sparse.csr_matrix((weights, nearest.ravel(), starts), shape=(n, n))
@@ -148,7 +159,8 @@ class PathMetric:
         X = np.unique(X, axis=0)
         if len(X) > _MAX_LANDMARKS:
             rng = np.random.default_rng(0)
-            X = X[rng.choice(len(X), _MAX_LANDMARKS, replace=False)]
+            drawn = rng.choice(len(X), _MAX_LANDMARKS, replace=False)
+            X = X[drawn]
         paths = np.zeros((1, 1))
         if len(X) > 1:
             tree = DensityTree.from_dissimilarities(cdist(X, X))
@@ -160,7 +172,8 @@ class PathMetric:
         a, first = self._attach(A)
         b, second = self._attach(B)
         ends = np.maximum(first[:, None], second)
-        steps = np.maximum(self.between[np.ix_(a, b)], ends)
+        between = self.between[np.ix_(a, b)]
+        steps = np.maximum(between, ends)
         return np.minimum(steps, cdist(A, B))
 
     def pairs(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
@@ -169,7 +182,8 @@ class PathMetric:
         b, second = self._attach(B)
         ends = np.maximum(first, second)
         steps = np.maximum(self.between[a, b], ends)
-        return np.minimum(steps, np.linalg.norm(A - B, axis=1))
+        direct = np.linalg.norm(A - B, axis=1)
+        return np.minimum(steps, direct)
 
     def _attach(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the index of the nearest landmark of each object, and the distance to it."""

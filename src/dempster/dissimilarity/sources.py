@@ -190,7 +190,7 @@ class AttributeSource(DissimilaritySource):
         """Return the dissimilarities if values are missing in A or B."""
         assert self.within is not None
         whole = ~np.isnan(A).any(axis=1) & (not has_missing(B))
-        out = np.empty((len(A), len(B)), dtype=np.result_type(A, B))
+        out = np.empty((len(A), len(B)), np.result_type(A, B))
         if whole.any():
             out[whole] = self.between(A[whole], B, exact=exact)
         out[~whole] = self._from_squares(partial_squares(A[~whole], B, self.within))
@@ -202,7 +202,9 @@ class AttributeSource(DissimilaritySource):
         return self._from_squares(np.einsum("pd,pd->p", gap, gap))
 
     def _from_squares(self, squares: np.ndarray) -> np.ndarray:
-        return squares if self.metric == "sqeuclidean" else np.sqrt(squares)
+        if self.metric == "sqeuclidean":
+            return squares
+        return np.sqrt(squares)
 
     def fill_missing(self, A: np.ndarray) -> np.ndarray:
         if not has_missing(A):
@@ -211,7 +213,7 @@ class AttributeSource(DissimilaritySource):
         return np.where(np.isnan(A), distant, A)
 
     def pairs(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        out = np.empty(len(i), dtype=self.dtype)
+        out = np.empty(len(i), self.dtype)
         if self.lacks_cells or self.metric == "euclidean":
             for some in row_slices(len(i), 65536):
                 A = self.rows(i[some])
@@ -465,7 +467,9 @@ class References:
         cls, source: DissimilaritySource, positions: np.ndarray
     ) -> References:
         """Return the objects of a source at the given positions as reference objects."""
-        kept = None if source.objects is None else source.subset(positions)
+        kept = None
+        if source.objects is not None:
+            kept = source.subset(positions)
         return cls(np.asarray(positions), len(source), kept)
 
     def __len__(self) -> int:
@@ -473,7 +477,9 @@ class References:
 
     def select(self, which: np.ndarray) -> References:
         """Return the reference objects at the positions ``which``."""
-        source = None if self.source is None else self.source.subset(which)
+        source = None
+        if self.source is not None:
+            source = self.source.subset(which)
         return References(self.positions[which], self.n_training, source)
 
     def astype(self, dtype: np.dtype) -> References:
@@ -626,9 +632,7 @@ def attribute_shares(source: DissimilaritySource, one: Any, others: Any) -> np.n
         terms = _gower_terms(one, others)
     else:
         assert isinstance(source, AttributeSource)
-        terms = _terms(
-            source, np.asarray(one, dtype=float)[0], np.asarray(others, dtype=float)
-        )
+        terms = _terms(source, np.asarray(one, float)[0], np.asarray(others, float))
     return normalize_shares(terms)
 
 

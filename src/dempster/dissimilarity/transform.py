@@ -56,16 +56,16 @@ def to_conflict(dissimilarities: Any, d0: float) -> np.ndarray:
     check(d0, "d0", real(0, open_low=True))
     d = as_reals(dissimilarities, "dissimilarities")
     if not (d >= 0).all():
-        raise InvalidParameterError(
-            "dissimilarities", must="not contain negative numbers or NaN"
-        )
+        must = "not contain negative numbers or NaN"
+        raise InvalidParameterError("dissimilarities", must=must)
     return conflicts_at(d, d0)
 
 
 def conflicts_at(d: np.ndarray, d0: float) -> np.ndarray:
     """Return the degrees of conflict for validated dissimilarities; see `to_conflict`."""
+    log_agreement = np.log(1 - LARGE_CONFLICT)
     with np.errstate(over="ignore"):
-        return -np.expm1(np.log(1 - LARGE_CONFLICT) * np.square(d / float(d0)))
+        return -np.expm1(log_agreement * np.square(d / float(d0)))
 
 
 def conflicts_among(points: np.ndarray, gamma: float) -> np.ndarray:
@@ -76,15 +76,16 @@ def conflicts_among(points: np.ndarray, gamma: float) -> np.ndarray:
     """
     scaled = (points - points.mean(axis=0)) * (2 * gamma) ** 0.5
     half = 0.5 * np.einsum("id,id->i", scaled, scaled)
-    if half.max() * np.finfo(np.float32).eps < _MAX_ERROR:
+    largest_error = half.max() * np.finfo(np.float32).eps
+    if largest_error < _MAX_ERROR:
         single = scaled.astype(np.float32)
         half = half.astype(np.float32)
-        delta = single @ np.ascontiguousarray(
-            single.T
-        )  # NumPy is slower with a transposed view.
+        # NumPy is slower with a transposed view.
+        transposed = np.ascontiguousarray(single.T)
+        delta = single @ transposed
     else:
         delta = (scaled @ scaled.T - half[:, None] - half).astype(np.float32)
-        half = np.zeros(len(half), np.float32)
+        half = np.zeros_like(half, np.float32)
     _conflicts(delta, half)
     np.fill_diagonal(delta, 0)
     return delta
@@ -121,7 +122,8 @@ def scale_at(
         order = np.argsort(dissimilarities, kind="stable")
         reach = np.cumsum(weights[order])
         place = np.searchsorted(reach, quantile * reach[-1] * (1 - 1e-12))
-        d0 = float(dissimilarities[order[min(place, len(order) - 1)]])
+        which = order[min(place, len(order) - 1)]
+        d0 = float(dissimilarities[which])
     if not d0 > 0 and not zero:
         if np.any(dissimilarities > 0):
             raise InvalidInputError(
@@ -145,13 +147,14 @@ def intrinsic_dimension(D: np.ndarray) -> float:
     k = min(_N_NEAREST, len(D) - 1)
     if k < 2:
         return 1.0
-    near = np.partition(D + np.diag(np.full(len(D), np.inf)), range(k), axis=1)[:, :k]
-    apart = (
-        near[:, 0] > 0
-    )  # Exclude objects with duplicates, for which the estimate is undefined.
-    if not apart.any():
+    to_itself = np.diag(np.full(len(D), np.inf))
+    near = np.partition(D + to_itself, range(k))[:, :k]
+    # Exclude objects with duplicates, for which the estimate is undefined.
+    near = near[near[:, 0] > 0]
+    if len(near) == 0:
         return 1.0
-    slopes = np.log(near[apart, -1:] / near[apart, :-1]).mean(axis=1)
+    ratios = near[:, -1:] / near[:, :-1]
+    slopes = np.log(ratios).mean(axis=1)
     return float(1 / max(slopes.mean(), 1e-3))
 
 
@@ -168,42 +171,44 @@ def random_pairs(
     connected. Otherwise the clusters of its connected components would be numbered independently.
     """
     if k >= n - 1:
-        return np.column_stack(np.triu_indices(n, 1)), np.full(n * (n - 1) // 2, 2.0)
+        pairs = np.column_stack(np.triu_indices(n, 1))
+        return pairs, np.full(len(pairs), 2.0)
     cycle = rng.permutation(n)
-    follower = np.empty(n, dtype=np.int64)
+    follower = np.empty(n, np.int64)
     follower[cycle] = np.roll(cycle, -1)
-    partner = np.empty((n, k), dtype=np.int64)
+    partner = np.empty((n, k), np.int64)
     partner[:, 0] = follower
     objects = np.arange(n)
     for block in row_slices(n, 4096):
-        partner[block, 1:] = _distinct_partners(
-            n, objects[block], follower[block], k - 1, rng
-        )
-    pairs = np.sort(np.column_stack([np.repeat(objects, k), partner.ravel()]), axis=1)
-    code, count = np.unique(pairs[:, 0] * n + pairs[:, 1], return_counts=True)
-    return np.column_stack([code // n, code % n]), count.astype(float)
+        some = objects[block]
+        partner[block, 1:] = _distinct_partners(n, some, follower[block], k - 1, rng)
+    pairs = np.column_stack([np.repeat(objects, k), partner.ravel()])
+    low, high = np.sort(pairs).T
+    code, count = np.unique(low * n + high, return_counts=True)
+    pairs = np.column_stack([code // n, code % n])
+    return pairs, count.astype(float)
 
 
 def _distinct_partners(
     n: int, objects: np.ndarray, taken: np.ndarray, k: int, rng: np.random.Generator
 ) -> np.ndarray:
     """Draw k distinct partners of each object, other than itself and its partner in ``taken``."""
+    b = len(objects)
     if 4 * k > n:
-        keys = rng.random((len(objects), n))
-        keys[np.arange(len(objects)), objects] = 2
-        keys[np.arange(len(objects)), taken] = 2
-        return np.argpartition(keys, max(k - 1, 0), axis=1)[:, :k]
-    chosen = rng.integers(0, n, (len(objects), k))
-    while (
-        True
-    ):  # Draw again where a partner is repeated, is the object itself, or is in taken.
+        rows = np.arange(b)
+        keys = rng.random((b, n))
+        keys[rows, objects] = 2
+        keys[rows, taken] = 2
+        return np.argpartition(keys, max(k - 1, 0))[:, :k]
+    chosen = rng.integers(0, n, (b, k))
+    # Draw again where a partner is repeated, is the object itself, or is in taken.
+    while True:
         everything = np.column_stack([objects, taken, chosen])
-        order = np.argsort(everything, axis=1, kind="stable")
+        order = np.argsort(everything, kind="stable")
         ordered = np.take_along_axis(everything, order, axis=1)
-        repeated = np.zeros_like(everything, dtype=bool)
-        np.put_along_axis(
-            repeated, order[:, 1:], ordered[:, 1:] == ordered[:, :-1], axis=1
-        )
+        equals_previous = ordered[:, 1:] == ordered[:, :-1]
+        repeated = np.zeros_like(everything, bool)
+        np.put_along_axis(repeated, order[:, 1:], equals_previous, axis=1)
         bad = repeated[:, 2:]
         if not bad.any():
             return chosen
@@ -230,7 +235,7 @@ def pairs_of_sparse(
     coo = D.tocoo()
     i = coo.row.astype(np.int64)
     j = coo.col.astype(np.int64)
-    d = np.asarray(coo.data, dtype=float)
+    d = np.asarray(coo.data, float)
     off = i != j
     if np.any(d[~off] != 0):
         raise InvalidParameterError("X", must="have a zero diagonal")
@@ -242,8 +247,8 @@ def pairs_of_sparse(
     low = np.minimum.reduceat(d, first)
     high = np.maximum.reduceat(d, first)
     if not symmetrize and np.any(high - low > rounding(D.dtype) * high):
-        worst = int((high - low).argmax())
-        a, b = divmod(int(unique[worst]), n)
+        worst = (high - low).argmax()
+        a, b = divmod(unique[worst], n)
         got = f"{low[worst]:.6g} and {high[worst]:.6g} for the pair ({a}, {b})"
         advice = "set symmetrize=True to use the mean of the two"
         raise InvalidParameterError("X", must=f"be symmetric, got {got}; {advice}")

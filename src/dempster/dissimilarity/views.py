@@ -65,7 +65,9 @@ def index_of_views(tables: Sequence[TableLike]) -> Index:
 def joined_views(X: TableLike) -> TableLike:
     """Return multi-view data as one table, and other X unchanged."""
     views = Views.from_input(X)
-    return X if views is None else views.table()
+    if views is None:
+        return X
+    return views.table()
 
 
 @dataclass(frozen=True, eq=False)
