@@ -166,7 +166,8 @@ class ChangeSearch:
 
         Return the change unchanged if the object would not remain certain.
         """
-        move = change.after[0] - start[d]
+        old_value = start[d]
+        move = change.after[0] - old_value
         column = self.table.columns[d]
         low = -np.inf
         high = np.inf
@@ -181,7 +182,7 @@ class ChangeSearch:
             step = 10.0**-digits
             rounded = sign * np.ceil(sign * change.after[0] / step) * step
             value = float(round(rounded, max(digits, 0)))
-            is_near = abs(value - start[d]) <= _MAX_ROUNDING_FACTOR * abs(move)
+            is_near = abs(value - old_value) <= _MAX_ROUNDING_FACTOR * abs(move)
             if low <= value <= high and is_near:
                 values.append(value)
         if not values:
@@ -192,7 +193,7 @@ class ChangeSearch:
         if not certain.any():
             return change
         value = values[int(certain.argmax())]
-        size = float(abs(value - start[d]) / self.table.deviations[d])
+        size = float(abs(value - old_value) / self.table.deviations[d])
         return replace(change, after=(value,), size=size)
 
     # ---- changes of categories -------------------------------------------------------------------
@@ -243,7 +244,9 @@ class ChangeSearch:
         size = 0.0
         for d, value in replaced.items():
             unit = self.table.deviations[d]  # 0 for categories
-            distance = abs(value - self.cells[d][0]) / unit if unit > 0 else np.nan
+            distance = np.nan
+            if unit > 0:
+                distance = abs(value - self.cells[d][0]) / unit
             size += 1.0 if np.isnan(distance) else distance
         return Change(
             target.cluster_name,

@@ -152,20 +152,21 @@ def evidence_along_path(
     values = plausibilities(corners)
     baseline = values[0].astype(float)
     total = np.zeros((p, len(baseline)))
-    if len(moving) == 0:
+    n_moving = len(moving)
+    if n_moving == 0:
         return ClusterEvidence.from_attributes("plausibility", total, baseline)
-    size = max(1, MAX_PATH_CELLS // (2 * p * len(moving)))
+    size = max(1, MAX_PATH_CELLS // (2 * p * n_moving))
     for start in range(0, N_PATH_STEPS, size):
         stop = min(start + size, N_PATH_STEPS)
         before = corners[start:stop]
         after = corners[start + 1 : stop + 1]
-        first = np.repeat(before[:, None], len(moving), axis=1)
-        last = np.repeat(after[:, None], len(moving), axis=1)
+        first = np.repeat(before[:, None], n_moving, axis=1)
+        last = np.repeat(after[:, None], n_moving, axis=1)
         # Attribute d moves before (first) or after (last) all others.
         for j, d in enumerate(moving):
             first[:, j, d] = after[:, d]
             last[:, j, d] = before[:, d]
-        shape = (stop - start, len(moving), -1)
+        shape = (stop - start, n_moving, -1)
         moved_first = plausibilities(first.reshape(-1, p)).reshape(shape)
         moved_last = plausibilities(last.reshape(-1, p)).reshape(shape)
         gains = moved_first - values[start:stop, None]

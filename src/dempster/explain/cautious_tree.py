@@ -92,12 +92,11 @@ def list_split_columns(table: list[Column], min_objects: int) -> list[SplitColum
         categories = column.categories()
         codes = column.codes(categories, missing=-1, unseen=-1)
         counts = np.bincount(codes[codes >= 0], minlength=len(categories))
-        frequent = categories[
-            (counts >= min_objects) & (counts <= len(codes) - min_objects)
-        ]
-        if (
-            len(categories) == 2
-        ):  # The indicators of two categories give the same splits.
+        others = len(codes) - counts
+        is_frequent = (counts >= min_objects) & (others >= min_objects)
+        frequent = categories[is_frequent]
+        # The indicators of two categories give the same splits.
+        if len(categories) == 2:
             frequent = frequent[-1:]
         columns += [SplitColumn(name, source, True, category) for category in frequent]
     return columns
@@ -114,7 +113,7 @@ def column_values(table: list[Column], columns: list[SplitColumn]) -> np.ndarray
         if not column.is_category:
             values[:, j] = source.numbers()
             continue
-        only = np.empty(1, dtype=object)
+        only = np.empty(1, object)
         only[0] = column.category
         codes = source.codes(only, missing=-1, unseen=1)
         values[:, j] = np.where(codes < 0, np.nan, codes == 0)
@@ -134,7 +133,9 @@ def round_between(low: float, high: float) -> float:
         candidate = float(round(middle, digits))
         if low <= middle - width / 2 <= candidate <= middle + width / 2 < high:
             return candidate
-    return middle if low <= middle < high else low
+    if low <= middle < high:
+        return middle
+    return low
 
 
 # ---- nodes and rules -----------------------------------------------------------------------------
@@ -146,26 +147,23 @@ class TreeNode:
 
     number: int  # position in depth-first order from the root
     depth: int
-    children: tuple[
-        int, ...
-    ]  # left child, for objects that satisfy the condition, and right child
+    # left child, for objects that satisfy the condition, and right child
+    children: tuple[int, ...]
     column: SplitColumn | None
     threshold: float  # largest value that satisfies the condition
     missing_left: bool  # whether missing values belong to the left child
     saw_missing: bool  # whether the split column had missing values in fit
     n_objects: int
     share: float  # share of all training objects in this node
-    mass: Annotated[
-        np.ndarray, "f"
-    ]  # mean mass of each focal set over the objects in this node
+    # mean mass of each focal set over the objects in this node
+    mass: Annotated[np.ndarray, "f"]
     answer: tuple[int, ...]  # set of clusters that the node predicts if it is a leaf
     fidelity: float  # mean overlap of the predicted set with the sets of the objects in this node
 
     def __post_init__(self) -> None:
         if np.min(self.mass, initial=0) < 0 or not np.isclose(np.sum(self.mass), 1):
-            raise InvalidParameterError(
-                "mass", must="be a mass function: nonnegative with sum 1"
-            )
+            must = "be a mass function: nonnegative with sum 1"
+            raise InvalidParameterError("mass", must=must)
 
     @property
     def is_leaf(self) -> bool:
@@ -174,9 +172,8 @@ class TreeNode:
     def condition(self, left: bool) -> str:
         """Format the condition that the objects of the left or right child satisfy."""
         if self.column is None:
-            raise InvalidInputError(
-                f"node {self.number} is a leaf and has no condition"
-            )
+            problem = f"node {self.number} is a leaf and has no condition"
+            raise InvalidInputError(problem)
         text = self.column.condition(self.threshold, left)
         if self.saw_missing and left == self.missing_left:
             return f"{text} or missing"
@@ -187,8 +184,9 @@ def list_paths(nodes: Sequence[TreeNode]) -> dict[int, list[str]]:
     """Return the conditions on the path from the root to each node, by the number of the node."""
     paths: dict[int, list[str]] = {0: []}
     for node in nodes:  # a parent comes before its children
+        path = paths[node.number]
         for child, left in zip(node.children, (True, False), strict=False):
-            paths[child] = [*paths[node.number], node.condition(left)]
+            paths[child] = [*path, node.condition(left)]
     return paths
 
 
@@ -228,13 +226,12 @@ class Bins:
         n, q = values.shape
         max_bins = int(np.clip(MAX_SUMS // max(q * n_targets, 1), 16, MAX_BINS))
         self.thresholds = [_thresholds(column, max_bins) for column in values.T]
-        sizes = np.array([len(t) + 2 for t in self.thresholds], dtype=np.int64)
+        sizes = np.array([len(t) + 2 for t in self.thresholds], np.int64)
         self.starts = np.concatenate([[0], np.cumsum(sizes)])
-        self.codes = np.empty((n, q), dtype=np.int32)
-        for j, (column, thresholds) in enumerate(
-            zip(values.T, self.thresholds, strict=True)
-        ):
-            code = np.searchsorted(thresholds, column, side="left")
+        self.codes = np.empty((n, q), np.int32)
+        for j, thresholds in enumerate(self.thresholds):
+            column = values[:, j]
+            code = np.searchsorted(thresholds, column)
             code[np.isnan(column)] = len(thresholds) + 1
             self.codes[:, j] = self.starts[j] + code
 
@@ -244,12 +241,11 @@ class Bins:
         total = np.zeros((int(self.starts[-1]), targets.shape[1]))
         for start in range(0, len(rows), ROWS_PER_BLOCK):
             part = rows[start : start + ROWS_PER_BLOCK]
-            entries = (
-                np.ones(len(part) * q),
-                self.codes[part].ravel(),
-                np.arange(len(part) + 1) * q,
-            )
-            one_hot = csr_array(entries, shape=(len(part), len(total)))
+            n = len(part)
+            codes = self.codes[part].ravel()
+            row_starts = np.arange(n + 1) * q
+            entries = np.ones(n * q), codes, row_starts
+            one_hot = csr_array(entries, shape=(n, len(total)))
             total += one_hot.T @ targets[part]
         return total
 
@@ -262,7 +258,8 @@ def _thresholds(column: np.ndarray, max_bins: int) -> np.ndarray:
     low = values[:-1]
     high = values[1:]
     if len(low) > max_bins:
-        quantiles = np.nanquantile(column, np.linspace(0, 1, max_bins + 1)[1:-1])
+        levels = np.linspace(0, 1, max_bins + 1)[1:-1]
+        quantiles = np.nanquantile(column, levels)
         ranks = np.unique(np.searchsorted(values, quantiles))
         ranks = ranks[ranks < len(low)]
         low = low[ranks]
@@ -283,10 +280,11 @@ def grow(
 
     Splits on columns of ``values`` minimize the variance of ``targets``.
     """
-    summed = np.column_stack([np.ones(len(values)), targets])
+    n = len(values)
+    summed = np.column_stack([np.ones(n), targets])
     bins = Bins(values, summed.shape[1])
-    root = Node(np.arange(len(values)))
-    min_gain = MIN_RELATIVE_GAIN * len(values)
+    root = Node(np.arange(n))
+    min_gain = MIN_RELATIVE_GAIN * n
     queue: list[tuple[float, int, Node, np.ndarray]] = []
     number = count()  # On ties, the node that was added first is split first.
 
@@ -301,7 +299,8 @@ def grow(
         if not queue:
             break
         _, _, node, sums = heapq.heappop(queue)
-        small, large = sorted(_split(node, values), key=lambda child: len(child.rows))
+        children = _split(node, values)
+        small, large = sorted(children, key=lambda child: len(child.rows))
         small_sums = bins.sums(small.rows, summed)
         add_to_queue(small, small_sums)
         add_to_queue(large, sums - small_sums)
@@ -340,13 +339,17 @@ def _find_split(node: Node, bins: Bins, sums: np.ndarray, min_objects: int) -> N
         missing = block[-1]
         has_missing = missing[0] > 0  # Entry 0 of the sums is the number of objects.
         for missing_left in (True, False) if has_missing else (False,):
-            left = present + missing if missing_left else present
+            left = present
+            if missing_left:
+                left = present + missing
             right = total - left
             gain = _concentration(left) + _concentration(right) - whole
-            gain[np.minimum(left, right)[:, 0] < min_objects] = -np.inf
+            n_smaller = np.minimum(left[:, 0], right[:, 0])
+            gain[n_smaller < min_objects] = -np.inf
             # Each side of the threshold must contain at least one value.
             n_below = present[:, 0]
-            gain[(n_below == 0) | (n_below == total[0] - missing[0])] = -np.inf
+            n_present = total[0] - missing[0]
+            gain[(n_below == 0) | (n_below == n_present)] = -np.inf
             best = int(gain.argmax())
             if gain[best] > node.gain * (1 + 1e-12):
                 node.gain = float(gain[best])
@@ -410,7 +413,10 @@ def add_costs(root: Node, max_leaves: int) -> None:
         if node.children:
             sums = _combine_costs(*(child.costs for child in node.children))
             for best in sums[: max_leaves - 1].tolist():
-                costs.append(best if best < costs[-1] - min_improvement else costs[-1])
+                last = costs[-1]
+                if best < last - min_improvement:
+                    last = best
+                costs.append(last)
         node.costs = np.array(costs)
 
 
@@ -595,7 +601,7 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         max_leaves = min(int(max_leaves), n)
         self._columns = list_split_columns(table, min_objects)
         values = column_values(table, self._columns)
-        masses = np.asarray(credal.masses, dtype=float)
+        masses = np.asarray(credal.masses, float)
         root = grow(
             values,
             _embed_masses(masses, self.focal_sets_),
@@ -661,7 +667,7 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         leaf = self._find_leaves(values)
         answer = self._answers()[leaf]
         own = credal.assignment()
-        difference = np.asarray(credal.masses, dtype=float) - self._masses()[leaf]
+        difference = np.asarray(credal.masses, float) - self._masses()[leaf]
         weighted = difference @ np.asarray(self.focal_sets_.jaccard)
         squares = np.einsum("if,if->i", weighted, difference) / 2
         measures = {
@@ -753,7 +759,7 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         return column_values(table, self._columns)
 
     def _find_leaves(self, values: np.ndarray) -> np.ndarray:
-        leaf = np.zeros(len(values), dtype=np.intp)
+        leaf = np.zeros(len(values), np.intp)
         for node in self.nodes_:  # Parents come before their children.
             if node.column is None:
                 continue
@@ -788,7 +794,9 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
         str
         """
         n_leaves = len(self.leaves_)
-        count = "1 leaf" if n_leaves == 1 else f"{n_leaves} leaves"
+        count = "1 leaf"
+        if n_leaves != 1:
+            count = f"{n_leaves} leaves"
         same_set = f"same set {self.scores_['same_set']:.0%}"
         same_cluster = f"same cluster {self.scores_['same_label']:.0%}"
         head = f"{count}, fidelity {self.fidelity_:.2f} ({same_set}, {same_cluster})"
@@ -875,7 +883,7 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
 
 def _membership(nodes: Sequence[Node | TreeNode], n_clusters: int) -> np.ndarray:
     """Return the predicted sets of nodes as rows of a Boolean array."""
-    answers = np.zeros((len(nodes), n_clusters), dtype=bool)
+    answers = np.zeros((len(nodes), n_clusters), bool)
     for row, node in zip(answers, nodes, strict=True):
         row[list(node.answer)] = True
     return answers

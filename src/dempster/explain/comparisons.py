@@ -22,6 +22,7 @@ from scipy.stats import (
 )
 from scipy.stats.contingency import crosstab
 
+from dempster._arrays import divide
 from dempster._text import format_number, printable
 from dempster.dissimilarity.columns import Column
 
@@ -106,9 +107,8 @@ def list_features(attributes: list[Attribute]) -> list[Feature]:
         elif attribute.kind == "boolean":
             features.append(Feature(attribute, 1))
         else:
-            features += [
-                Feature(attribute, k) for k in range(len(attribute.categories))
-            ]
+            numbers = range(len(attribute.categories))
+            features += [Feature(attribute, k) for k in numbers]
     return features
 
 
@@ -120,10 +120,12 @@ def encode_column(column: Column) -> Attribute:
     name = str(column.name)
     if column.is_empty:
         return Attribute(name, "number", np.full(len(column), np.nan))
-    if column.is_numeric or column.is_date:
-        return Attribute(name, "date" if column.is_date else "number", column.numbers())
+    if column.is_date:
+        return Attribute(name, "date", column.numbers())
+    if column.is_numeric:
+        return Attribute(name, "number", column.numbers())
     if column.is_boolean:
-        values = _encode(column, np.array([False, True], dtype=object))
+        values = _encode(column, np.array([False, True], object))
         return Attribute(name, "boolean", values, ["False", "True"])
     categories = column.categories()
     values = _encode(column, categories)
@@ -132,11 +134,15 @@ def encode_column(column: Column) -> Attribute:
         present = ~np.isnan(values)
         codes = values[present].astype(int)
         counts = np.bincount(codes, minlength=len(names))
-        kept = np.sort(np.argsort(-counts, kind="stable")[: MAX_CATEGORIES - 1])
-        position = np.full(len(names), len(kept))
-        position[kept] = np.arange(len(kept))
+        n_kept = MAX_CATEGORIES - 1
+        most_frequent = np.argsort(-counts, kind="stable")[:n_kept]
+        kept = np.sort(most_frequent)
+        position = np.full(len(names), n_kept)
+        position[kept] = np.arange(n_kept)
         values[present] = position[codes]
-        names = [*(names[k] for k in kept), f"other ({len(names) - len(kept)})"]
+        n_merged = len(names) - n_kept
+        names = [names[k] for k in kept]
+        names.append(f"other ({n_merged})")
     return Attribute(name, "category", values, names)
 
 
@@ -150,7 +156,8 @@ class Ranked:
 
     def __init__(self, values: np.ndarray):
         present = np.flatnonzero(~np.isnan(values))
-        self.rows = present[np.argsort(values[present], kind="stable")]
+        order = np.argsort(values[present], kind="stable")
+        self.rows = present[order]
         self.values = values[self.rows]
         self.ties = np.unique(self.values, return_counts=True)[1].astype(float)
         self.ranks = rankdata(self.values)
@@ -162,11 +169,14 @@ class Ranked:
         """Return the quartiles (Hazen's definition) of each group, shape (n_groups, 3)."""
         out = np.full((n_groups, 3), np.nan)
         own = codes[self.rows]
-        ends = np.cumsum(np.bincount(own, minlength=n_groups))[:-1]
-        groups = np.split(self.values[np.argsort(own, kind="stable")], ends)
+        sizes = np.bincount(own, minlength=n_groups)
+        ends = np.cumsum(sizes)[:-1]
+        order = np.argsort(own, kind="stable")
+        groups = np.split(self.values[order], ends)
         for g, values in enumerate(groups):
-            if len(values):
-                places = (np.arange(len(values)) + 0.5) / len(values)
+            size = len(values)
+            if size:
+                places = (np.arange(size) + 0.5) / size
                 out[g] = np.interp((0.25, 0.5, 0.75), places, values)
         return out
 
@@ -183,13 +193,15 @@ def compare(
     is_number = feature.attribute.is_number
     present = ~np.isnan(values)
     # Without centering and scaling, the squares of large numbers would lose digits.
-    center = float(ranked.values.mean()) if is_number and len(ranked) else 0.0
+    center = 0.0
+    if is_number and len(ranked):
+        center = float(ranked.values.mean())
     scale = float(np.abs(ranked.values - center).max(initial=0.0)) or 1.0
-    scaled = np.where(present, (np.where(present, values, 0) - center) / scale, 0.0)
+    filled = np.where(present, values, 0)
+    scaled = np.where(present, (filled - center) / scale, 0.0)
     parts = (present, scaled, scaled**2)
-    sums = np.column_stack(
-        [np.bincount(codes, part, minlength=n_groups) for part in parts]
-    )
+    group_sums = [np.bincount(codes, part, n_groups) for part in parts]
+    sums = np.column_stack(group_sums)
     all_sums = np.array([part.sum() for part in parts])
     mean, variance = _moments(sums)
     rest, rest_variance = _moments(all_sums - sums)
@@ -215,12 +227,14 @@ def _moments(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     NaN for empty groups.
     """
+    number, total, squares = sums.T
     with np.errstate(invalid="ignore", divide="ignore"):
-        number = np.where(sums[:, 0] > 0, sums[:, 0], np.nan)
-        mean = sums[:, 1] / number
-        spread = np.maximum(sums[:, 2] / number - mean**2, 0)
+        number = np.where(number > 0, number, np.nan)
+        mean = total / number
+        spread = np.maximum(squares / number - mean**2, 0)
         spread[spread < 1e-14] = 0  # Smaller values are rounding errors.
-        return mean, spread * number / np.where(number > 1, number - 1, np.nan)
+        freedom = np.where(number > 1, number - 1, np.nan)
+        return mean, spread * number / freedom
 
 
 def cliffs_delta(ranked: Ranked, codes: np.ndarray, n_groups: int) -> np.ndarray:
@@ -233,10 +247,9 @@ def cliffs_delta(ranked: Ranked, codes: np.ndarray, n_groups: int) -> np.ndarray
     own = codes[ranked.rows]
     n_group = np.bincount(own, minlength=n_groups)
     pairs = n_group * (len(ranked) - n_group)
-    below = np.bincount(own, ranked.ranks - 0.5, minlength=n_groups) - n_group**2 / 2
-    return (
-        np.divide(2 * below, pairs, out=np.full(n_groups, np.nan), where=pairs > 0) - 1
-    )
+    rank_sums = np.bincount(own, ranked.ranks - 0.5, n_groups)
+    below = rank_sums - n_group**2 / 2
+    return divide(2 * below, pairs, np.nan) - 1
 
 
 # ---- tests ---------------------------------------------------------------------------------------
@@ -256,27 +269,22 @@ def mann_whitney(ranked: Ranked, codes: np.ndarray, n_groups: int) -> np.ndarray
     out = np.full(n_groups, np.nan)
     if n < 2:
         return out
-    sums = np.bincount(codes, weights=ranked.ranks, minlength=n_groups)
+    sums = np.bincount(codes, ranked.ranks, n_groups)
     others = n - sizes
+    ties = ranked.ties
     deviation = np.abs(sums - sizes * (sizes + 1) / 2 - sizes * others / 2)
-    variance = (
-        sizes
-        * others
-        / 12
-        * (n + 1 - (ranked.ties**3 - ranked.ties).sum() / (n * (n - 1)))
-    )
+    correction = (ties**3 - ties).sum() / (n * (n - 1))
+    variance = sizes * others / 12 * (n + 1 - correction)
     possible = (sizes > 0) & (others > 0)
     spread = np.sqrt(np.where(possible, np.maximum(variance, 0), 0))
-    z = np.divide(
-        np.maximum(deviation - 0.5, 0), spread, out=np.zeros(n_groups), where=spread > 0
-    )
+    z = divide(np.maximum(deviation - 0.5, 0), spread, 0)
     out[possible] = np.minimum(2 * norm.sf(z[possible]), 1)
-    if len(ranked.ties) == n <= MAX_EXACT_OBJECTS:
-        for g in np.flatnonzero(
-            possible & (np.minimum(sizes, others) <= MAX_EXACT_SMALLER)
-        ):
-            values = ranked.values[codes == g], ranked.values[codes != g]
-            out[g] = mannwhitneyu(*values, method="exact").pvalue
+    if len(ties) == n <= MAX_EXACT_OBJECTS:
+        is_small = np.minimum(sizes, others) <= MAX_EXACT_SMALLER
+        for g in np.flatnonzero(possible & is_small):
+            inside = ranked.values[codes == g]
+            outside = ranked.values[codes != g]
+            out[g] = mannwhitneyu(inside, outside, method="exact").pvalue
     return out
 
 
@@ -289,7 +297,7 @@ def compare_shares(values: np.ndarray, codes: np.ndarray, n_groups: int) -> np.n
     ones = values[present] > 0.5
     codes = codes[present]
     sizes = np.bincount(codes, minlength=n_groups)
-    hits = np.bincount(codes, weights=ones, minlength=n_groups)
+    hits = np.bincount(codes, ones, n_groups)
     n = len(ones)
     total = int(ones.sum())
     out = np.full(n_groups, np.nan)
@@ -297,11 +305,12 @@ def compare_shares(values: np.ndarray, codes: np.ndarray, n_groups: int) -> np.n
         if total in (0, n):
             out[g] = 1.0
             continue
-        inside = int(hits[g])
-        own = int(sizes[g])
-        table = np.array(
-            [[inside, own - inside], [total - inside, n - own - total + inside]]
-        )
+        ones_inside = int(hits[g])
+        ones_outside = total - ones_inside
+        size = int(sizes[g])
+        inside = ones_inside, size - ones_inside
+        outside = ones_outside, n - size - ones_outside
+        table = np.array([inside, outside])
         test = chi2_contingency(table, correction=False)
         if test.expected_freq.min() < MIN_EXPECTED_COUNT:
             test = fisher_exact(table)
@@ -324,8 +333,9 @@ def compare_groups(
         if ranked is None:
             ranked = Ranked(attribute.values)
         return "Kruskal-Wallis", *_kruskal_wallis(ranked, codes[ranked.rows])
-    values = attribute.values[attribute.present]
-    codes = codes[attribute.present]
+    present = attribute.present
+    values = attribute.values[present]
+    codes = codes[present]
     name = "chi-square"
     if len(np.unique(codes)) < 2:
         return name, np.nan, np.nan
@@ -333,28 +343,32 @@ def compare_groups(
         return name, np.nan, 0.0
     table = crosstab(codes, values).count
     test = chi2_contingency(table, correction=False)
-    share = test.statistic / (len(values) * (min(table.shape) - 1))
-    return name, float(test.pvalue), float(np.sqrt(min(share, 1)))
+    largest = len(values) * (min(table.shape) - 1)
+    effect = np.sqrt(min(test.statistic / largest, 1))
+    return name, float(test.pvalue), float(effect)
 
 
 def _kruskal_wallis(ranked: Ranked, codes: np.ndarray) -> tuple[float, float]:
     """Return the p-value and the effect size (see `compare_groups`) of the Kruskal-Wallis test."""
     n = len(ranked)
-    sizes = np.bincount(codes, minlength=1).astype(float)
-    k = int((sizes > 0).sum())
+    sizes = np.bincount(codes)
+    groups = np.flatnonzero(sizes)
+    k = len(groups)
     if k < 2:
         return np.nan, np.nan
     if len(ranked.ties) < 2:
         return np.nan, 0.0
     centered = ranked.ranks - (n + 1) / 2
-    sums = np.bincount(codes, weights=centered)[sizes > 0]
-    share = float((sums**2 / sizes[sizes > 0]).sum() / (centered**2).sum())
-    return float(chi2.sf(share * (n - 1), k - 1)), float(np.sqrt(min(share, 1)))
+    sums = np.bincount(codes, centered)[groups]
+    between = (sums**2 / sizes[groups]).sum()
+    share = float(between / (centered**2).sum())
+    p_value = chi2.sf(share * (n - 1), k - 1)
+    return float(p_value), float(np.sqrt(min(share, 1)))
 
 
 def adjust_p_values(p: np.ndarray) -> np.ndarray:
     """Adjust p-values for multiple tests (false discovery rate); NaN values remain NaN."""
-    out = np.array(p, dtype=float)
+    out = np.array(p, float)
     is_tested = ~np.isnan(out)
     if is_tested.any():
         out[is_tested] = false_discovery_control(out[is_tested])

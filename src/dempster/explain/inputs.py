@@ -83,7 +83,9 @@ class ExplainedInput:
         order = rule.match_names(rule.row_index(table), self.partition.index)
         if order is None:
             return table
-        return table.iloc[order, order] if is_pairwise else table.iloc[order]
+        if is_pairwise:
+            return table.iloc[order, order]
+        return table.iloc[order]
 
     def _check_rows(self, n_rows: int, name: str) -> None:
         if n_rows != len(self.partition):
@@ -172,7 +174,9 @@ def row_names(*tables: TableLike) -> Index:
     None if no table has names.
     """
     for table in tables:
-        views = None if table is None else Views.from_input(table)
+        views = None
+        if table is not None:
+            views = Views.from_input(table)
         index = rule.row_index(table) if views is None else views.index
         if index is not None:
             return index
@@ -181,7 +185,7 @@ def row_names(*tables: TableLike) -> Index:
 
 def select_rows(X: TableLike, positions: Sequence[int] | np.ndarray) -> Any:
     """Return the rows at the given positions of a table of any type, or of several views."""
-    rows = np.asarray(positions, dtype=np.intp)
+    rows = np.asarray(positions, np.intp)
     views = Views.from_input(X)
     if views is not None:
         return views.rows(rows)
@@ -320,7 +324,7 @@ class ObjectTable:
             _read_cells(column, categorical, numeric) for column in columns
         ]
         self.is_number = np.array(
-            [column.dtype == float for column in self.columns], dtype=bool
+            [column.dtype == float for column in self.columns], bool
         )
         self.names = [str(column.name) for column in columns]
         if names is not None:
@@ -401,7 +405,7 @@ class ObjectTable:
         return [self._parse_cell(d, cell) for d, cell in enumerate(cells)]
 
     def _parse_cell(self, d: int, cell: Any) -> np.ndarray:
-        out = np.empty(1, dtype=object)
+        out = np.empty(1, object)
         if not self.is_number[d]:
             out[0] = cell
             return out
@@ -419,12 +423,12 @@ class ObjectTable:
 
         -1 if there is none.
         """
-        same = np.ones(len(self), dtype=bool)
+        same = np.ones(len(self), bool)
         for column, cell in zip(self.columns, cells, strict=True):
             equal = column == cell[0]
             if column.dtype == float and np.isnan(cell[0]):
                 equal = np.isnan(column)
-            same &= np.asarray(equal, dtype=bool)
+            same &= np.asarray(equal, bool)
         if same.any():
             return int(same.argmax())
         return -1
@@ -437,7 +441,7 @@ class ObjectTable:
             ]
             return self._frame_type(dict(zip(self._labels, columns, strict=True)))
         if not all(column.dtype == float for column in cells):
-            out = np.empty((len(cells[0]), len(cells)), dtype=object)
+            out = np.empty((len(cells[0]), len(cells)), object)
             for d, column in enumerate(cells):
                 out[:, d] = column
             if self._dtype.kind in "biufUS":
@@ -445,9 +449,7 @@ class ObjectTable:
             return out
         numbers = np.column_stack(cells)
         dtype = np.float32 if self._dtype == np.float32 else float
-        return np.ascontiguousarray(
-            numbers.reshape(len(numbers), *self._shape), dtype=dtype
-        )
+        return np.ascontiguousarray(numbers.reshape(len(numbers), *self._shape), dtype)
 
 
 def to_array(X: Any, name: str = "X") -> np.ndarray:
@@ -458,7 +460,7 @@ def to_array(X: Any, name: str = "X") -> np.ndarray:
     with rule.validating_table(X, name):
         array = np.asarray(to_host(X))
         if array.dtype.kind in "US" and not isinstance(X, np.ndarray):
-            return np.asarray(X, dtype=object)
+            return np.asarray(X, object)
         return array
 
 

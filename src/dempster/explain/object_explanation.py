@@ -234,7 +234,9 @@ class ObjectExplanation:
 
 
 def _answer_sentence(e: ObjectExplanation) -> str:
-    subject = "The object" if e.name is None else f"Object {printable(e.name)}"
+    subject = "The object"
+    if e.name is not None:
+        subject = f"Object {printable(e.name)}"
     mass = float(e.masses.masses[0, e.masses.best_set[0]])
     size = len(e.best_set)
     if size == 0:

@@ -194,7 +194,7 @@ def _select_candidates(
     clusters: Sequence[Hashable] | None,
 ) -> list[int]:
     """Return the positions of the candidate clusters, the most plausible first."""
-    plausible = np.asarray(obj.masses.contour[0], dtype=float)
+    plausible = np.asarray(obj.masses.contour[0], float)
     total = plausible if evidence is None else evidence.total
     order = np.lexsort((-total, -plausible))
     order = order[np.isfinite(total[order])]
@@ -358,7 +358,7 @@ class ExplainedObject:
         middle = np.mean(centers or [_column_means(self.table.numbers)], axis=0)
 
         def plausibilities(rows: np.ndarray) -> np.ndarray:
-            return np.asarray(self.predict(list(rows.T)).contour, dtype=float)
+            return np.asarray(self.predict(list(rows.T)).contour, float)
 
         return evidence_along_path(plausibilities, middle, self._point)
 
@@ -516,7 +516,9 @@ def _resolve_among_attributes(
     numeric = (
         is_evidential and not categorical and getattr(model, "metric", None) != "gower"
     )
-    attributes = row_attributes(model, X) if is_evidential else X
+    attributes = X
+    if is_evidential:
+        attributes = row_attributes(model, X)
     table = ObjectTable(
         attributes, names=names, categorical=categorical, numeric=numeric
     )
@@ -542,7 +544,9 @@ def _resolve_among_attributes(
     elif not is_evidential:
         partition = resolved.align_partition(attributes, len(table))
     obj.partition = partition
-    equal_object = table.find(obj.cells) if is_new else position
+    equal_object = position
+    if is_new:
+        equal_object = table.find(obj.cells)
     obj.masses = _compute_masses(obj, equal_object)
     obj.own_position = obj.itself = equal_object
     if not obj.among_fit:
@@ -691,11 +695,11 @@ def _expand_row(model: Any, row: Any, n: int) -> np.ndarray:
         stored = row.tocsr()
         out[stored.indices] = stored.data
         return out
-    values = np.asarray(row, dtype=float).reshape(-1)
+    values = np.asarray(row, float).reshape(-1)
     if len(values) == n:
         positions = np.arange(n)
     else:
-        positions = getattr(model, "landmark_indices_", np.zeros(0, dtype=int))
+        positions = getattr(model, "landmark_indices_", np.zeros(0, int))
     if len(values) != len(positions):
         raise InvalidParameterError(
             "i",

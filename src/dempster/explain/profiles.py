@@ -92,7 +92,7 @@ def find_groups(partition: CredalPartition) -> list[Group]:
             counts[name] > 1
         ):  # The name of a large set is its size, which is not unique.
             name = f"{name} ({counts[name]})"
-        group = Group(name, clusters, members.get(clusters, np.empty(0, dtype=np.intp)))
+        group = Group(name, clusters, members.get(clusters, np.empty(0, np.intp)))
         if group.is_cluster:
             group.n_possible = int(possible[clusters[0]])
         groups.append(group)
@@ -112,7 +112,7 @@ def add_typical(
     for group in groups:
         if not len(group):
             continue
-        answer = np.zeros((1, partition.n_clusters), dtype=bool)
+        answer = np.zeros((1, partition.n_clusters), bool)
         answer[0, list(group.clusters)] = True
         mass = np.round(partition[group.rows].mass(answer)[:, 0], 9)
         best = group.rows[
@@ -185,7 +185,7 @@ def _best_threshold(a: np.ndarray, b: np.ndarray) -> tuple[float, float, bool]:
     if len(values) < 2:
         return 0.0, np.nan, True
     shares = [
-        np.searchsorted(np.sort(x), values[:-1], side="right") / len(x) for x in (a, b)
+        np.searchsorted(np.sort(x), values[:-1], "right") / len(x) for x in (a, b)
     ]
     differences = shares[0] - shares[1]
     best = int(np.abs(differences).argmax())
@@ -454,7 +454,7 @@ def profile(
     for attribute, is_clustered in zip(attributes, flags, strict=True):
         attribute.clustered = is_clustered
     groups = find_groups(credal)
-    codes = np.empty(len(credal), dtype=np.intp)
+    codes = np.empty(len(credal), np.intp)
     for g, group in enumerate(groups):
         codes[group.rows] = g
     features = comparisons.list_features(attributes)
@@ -490,7 +490,9 @@ def _statistics(
         if attribute.is_number:
             statistics["p"] = comparisons.mann_whitney(ranked, codes, n_groups)
             size = float(np.abs(ranked.values).max(initial=0)) or 1.0
-            spread = size * float((ranked.values / size).std()) if len(ranked) else 0.0
+            spread = 0.0
+            if len(ranked):
+                spread = size * float((ranked.values / size).std())
             if spread > 0:
                 distance += (
                     np.nan_to_num((values - statistics["mean"][codes]) / spread) ** 2
@@ -529,13 +531,14 @@ def _are_clustered(
 ) -> list[bool | None]:
     """Return for each column whether it was used for clustering; None if unknown."""
     names = [attribute.name for attribute in attributes]
+    n = len(names)
     if isinstance(clustered, bool | np.bool_):
-        return [bool(clustered)] * len(names)
+        return [bool(clustered)] * n
     if clustered is None:
         features = getattr(partition, "feature_names_in_", None)
         if features is None:
-            is_same_table = getattr(partition, "n_features_in_", None) == len(names)
-            return [is_same_table or None] * len(names)
+            is_same_table = getattr(partition, "n_features_in_", None) == n
+            return [is_same_table or None] * n
         return [name in list(map(str, features)) for name in names]
     if isinstance(clustered, str):
         clustered = [clustered]
@@ -548,9 +551,12 @@ def _are_clustered(
 
 
 def _format_heading(group: Group) -> str:
-    size = format_count(len(group)) if len(group) else "no certain object"
+    size = "no certain object"
+    n = len(group)
+    if n:
+        size = format_count(n)
     heading = f"{printable(group.name)}: {size}"
-    more = (group.n_possible or len(group)) - len(group)
+    more = (group.n_possible or n) - n
     if more:
         heading += f", {more:,} more possible"
     if group.typical:

@@ -196,7 +196,9 @@ def quality(
         X = None
     X = joined_views(X)
     rng = as_generator(random_state)
-    classes = None if y is None else validate_classes(y, credal)
+    classes = None
+    if y is not None:
+        classes = validate_classes(y, credal)
 
     def measure(
         masses: np.ndarray, focal_sets: FocalSets, size: int | str | None = "auto"
@@ -231,7 +233,9 @@ def quality(
         measures["rand"] = float(stability.rand.mean())
     singletons = FocalSets.simple(credal.n_clusters, empty=False, omega=False)
     alone = measure(np.eye(credal.n_clusters)[credal.labels], singletons)
-    size = min(MAX_SHUFFLED_SILHOUETTES, n) if n > 1 else None
+    size = None
+    if n > 1:
+        size = min(MAX_SHUFFLED_SILHOUETTES, n)
     shuffles = [
         measure(credal.stored_masses[rng.permutation(n)], credal.focal_sets, size)
         for _ in range(N_SHUFFLES)

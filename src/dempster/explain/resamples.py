@@ -443,8 +443,8 @@ def _compare_refits(
     n = len(reference)
     reference_labels = reference.labels_with_outliers
     reference_relations = reference.relational().pair_masses(pairs).astype(np.float32)
-    drawn = np.zeros(n, dtype=int)
-    kept = np.zeros(n, dtype=int)
+    drawn = np.zeros(n, int)
+    kept = np.zeros(n, int)
     jaccard = []
     rand = []
     for objects, partition in refits:

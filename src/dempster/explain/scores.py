@@ -41,7 +41,9 @@ def validate_classes(y: ArrayLike, partition: CredalPartition) -> np.ndarray:
             "y", must=f"contain {len(partition)} classes, got shape {classes.shape}"
         )
     order = rules.match_names(rules.row_index(y), partition.index)
-    return classes if order is None else classes[order]
+    if order is None:
+        return classes
+    return classes[order]
 
 
 def encode_classes(classes: np.ndarray) -> tuple[list, np.ndarray]:
@@ -314,7 +316,7 @@ def doubt_scores(partition: CredalPartition | Any) -> np.ndarray:
     array([0. , 0.8, 1.9])
     """
     credal = resolve_input(partition).partition
-    plausible = np.sort(np.asarray(credal.contour, dtype=float), axis=1)
+    plausible = np.sort(np.asarray(credal.contour, float))
     first = plausible[:, -1]
     second = plausible[:, -2] if credal.n_clusters > 1 else np.zeros(len(credal))
     doubt = np.where(first > 0, second / np.where(first > 0, first, 1), 1)
@@ -358,10 +360,11 @@ class RetentionCurve:
     @property
     def area(self) -> float:
         """Area under the curve divided by its width, that is, the mean quality."""
-        if len(self.share) == 1:
+        share = self.share
+        if len(share) == 1:
             return float(self.quality[0])
         heights = (self.quality[1:] + self.quality[:-1]) / 2
-        return float(heights @ np.diff(self.share) / (self.share[-1] - self.share[0]))
+        return float(heights @ np.diff(share) / (share[-1] - share[0]))
 
     def plot(self, name: str = "partition", *, ax: Any = None, **options: Any) -> Any:
         """Plot the quality against the share of retained objects.
@@ -472,4 +475,4 @@ def retention_curve(
     order = np.lexsort((np.random.default_rng(0).permutation(n), ranking))
     selections = [order[: max(int(share * n + _ROUNDING), 1)] for share in kept]
     values = [adjusted_rand_score(classes[rows], labels[rows]) for rows in selections]
-    return RetentionCurve(kept, np.array(values, dtype=float))
+    return RetentionCurve(kept, np.array(values, float))

@@ -89,7 +89,7 @@ class CredalSilhouette:
 
         NaN if all weights are 0.
         """
-        weights = np.clip(1 - doubt_scores(self.partition[self.objects]), 0, None)
+        weights = np.maximum(1 - doubt_scores(self.partition[self.objects]), 0)
         total = float(weights.sum())
         if total > 0:
             return float(weights @ self.values / total)
@@ -331,9 +331,7 @@ def _mean_dissimilarities(
     size = max(1, MAX_BLOCK_CELLS // len(others))
     for start in range(0, len(objects), size):
         rows = slice(start, min(start + size, len(objects)))
-        block = np.array(
-            source.block(position[objects[rows]], position[others]), dtype=float
-        )
+        block = np.array(source.block(position[objects[rows]], position[others]), float)
         own = column[objects[rows]]
         is_among = np.flatnonzero(own >= 0)
         block[is_among, own[is_among]] = 0

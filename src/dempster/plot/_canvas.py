@@ -54,7 +54,7 @@ class Display:
             for unused in grid.ravel()[n_panels:]:
                 figure.delaxes(unused)
             axes = grid.ravel()[:n_panels]
-        self.axes_ = list(np.ravel(np.asarray(axes, dtype=object)))
+        self.axes_ = list(np.ravel(np.asarray(axes, object)))
         if len(self.axes_) != n_panels:
             raise InvalidParameterError(
                 "axes",
@@ -209,7 +209,7 @@ def draw_legend(ax: Any, handles: Sequence[Any], **style: Any) -> Any:
 
 # Candidate directions in the order of preference: right, above, below and left, then the corners.
 _DIRECTIONS = np.array(
-    [(1, 0), (0, 1), (0, -1), (-1, 0), (1, 1), (1, -1), (-1, 1), (-1, -1)], dtype=float
+    [(1, 0), (0, 1), (0, -1), (-1, 0), (1, 1), (1, -1), (-1, 1), (-1, -1)], float
 )
 # Distances from a point to the nearest edge of its label, in points.
 _RINGS = (5.0, 14.0, 26.0, 40.0)
@@ -260,7 +260,7 @@ def place_labels(
         offsets = directions * (size / 2 + reach)
         boxes = np.hstack([anchor + offsets - size / 2, anchor + offsets + size / 2])
         areas = (boxes[:, 2:] - boxes[:, :2]).prod(axis=1)
-        outside = np.clip(areas - _overlap(boxes, box(ax)[None])[:, 0], 0, None)
+        outside = np.maximum(areas - _overlap(boxes, box(ax)[None])[:, 0], 0)
         cost = _overlap(boxes, np.array(occupied)).sum(axis=1) + 3 * outside
         # On ties, argmin returns the first candidate, which is preferred.
         best = int(np.argmin(cost))
@@ -288,7 +288,7 @@ def _overlap(boxes: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Return the areas of the intersections of boxes (left, bottom, right, top), shape (n, m)."""
     low = np.maximum(boxes[:, None, :2], others[None, :, :2])
     high = np.minimum(boxes[:, None, 2:], others[None, :, 2:])
-    return np.clip(high - low, 0, None).prod(axis=2)
+    return np.maximum(high - low, 0).prod(axis=2)
 
 
 # ---- named curves --------------------------------------------------------------------------------

@@ -175,12 +175,12 @@ class CredalPartitionDisplay(Display):
         is_strip: bool = False,
         edges: Any = None,
     ):
-        self.points = np.asarray(points, dtype=float)
-        self.assignment = np.asarray(assignment, dtype=bool)
+        self.points = np.asarray(points, float)
+        self.assignment = np.asarray(assignment, bool)
         self.cluster_names = validate_names(
             cluster_names, "cluster_names", self.n_clusters
         )
-        self.centers = None if centers is None else np.asarray(centers, dtype=float)
+        self.centers = None if centers is None else np.asarray(centers, float)
         self.axis_names = tuple(validate_names(axis_names, "axis_names", 2))
         self.is_strip = is_strip
         self.edges = edges
@@ -267,7 +267,9 @@ class CredalPartitionDisplay(Display):
         partition = estimator.credal_partition_
         if "cluster_centers" not in options:
             centers = np.asarray(getattr(estimator, "cluster_centers_", ()))
-            n_attributes = np.shape(X)[1] if np.ndim(X) == 2 else 1
+            n_attributes = 1
+            if np.ndim(X) == 2:
+                n_attributes = np.shape(X)[1]
             # Some methods have prototypes that are not points in the space of X, and medoids may
             # have missing values.
             if (
@@ -666,7 +668,7 @@ class PartitionMapDisplay(Display):
         names: Sequence[str],
         stress: float | None = None,
     ):
-        self.coordinates = np.asarray(coordinates, dtype=float)
+        self.coordinates = np.asarray(coordinates, float)
         self.names = validate_names(names, "names", len(self.coordinates))
         self.stress = stress
 

@@ -54,7 +54,7 @@ class DendrogramDisplay(Display):
         from scipy.cluster.hierarchy import leaves_list  # slow to import
 
         self.names = list(names)
-        self.tree = np.asarray(tree, dtype=float)
+        self.tree = np.asarray(tree, float)
         self.order = leaves_list(self.tree)
         self.brackets = self._compute_brackets()
 

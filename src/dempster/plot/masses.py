@@ -311,12 +311,12 @@ class MassContourDisplay(Display):
     ):
         self.quantity = quantity
         self.sets = sets
-        self.xx = np.asarray(xx, dtype=float)
-        self.yy = np.asarray(yy, dtype=float)
+        self.xx = np.asarray(xx, float)
+        self.yy = np.asarray(yy, float)
         # Sums of masses may exceed one by rounding errors.
         self.values = np.clip(values, 0, 1)
         self.plausibility = np.clip(plausibility, 0, 1)
-        self.points = np.asarray(points, dtype=float)
+        self.points = np.asarray(points, float)
         self.point_labels = np.asarray(point_labels)
         c = sets.n_clusters
         self.cluster_names = validate_names(cluster_names, "cluster_names", c)

@@ -98,7 +98,7 @@ class NonspecificityDisplay(Display):
         """Draw the curve, with a ring around its minimum."""
         numbers = self.curve.n_clusters
         values = self.curve.nonspecificity
-        converged = np.asarray(self.curve.converged, dtype=bool)
+        converged = np.asarray(self.curve.converged, bool)
         best = int(numbers[values.argmin()])
         lowest = values.min()
         ax = self._open_axes(ax, (6.4, 4))
@@ -199,7 +199,7 @@ class CandidatesDisplay(Display):
         selected: Any,
         axis_names: tuple[str, str] = ("", ""),
     ):
-        self.points = np.asarray(points, dtype=float)
+        self.points = np.asarray(points, float)
         self.labels = np.asarray(labels)
         self.names = validate_names(names, "names", len(self.labels))
         self.selected = np.asarray(selected)
@@ -343,9 +343,9 @@ class DeltaBelDisplay(Display):
         min_delta: float | None = None,
         min_prominence: float | None = None,
     ):
-        self.belief = np.asarray(belief, dtype=float)
-        self.delta = np.asarray(delta, dtype=float)
-        self.peaks = np.asarray(peaks, dtype=np.intp)
+        self.belief = np.asarray(belief, float)
+        self.delta = np.asarray(delta, float)
+        self.peaks = np.asarray(peaks, np.intp)
         self.min_belief = min_belief
         self.min_delta = min_delta
         self.min_prominence = min_prominence
@@ -399,7 +399,7 @@ class DeltaBelDisplay(Display):
         new_figure = ax is None
         ax = self._open_axes(ax, (6.4, 4.8))
         n = len(self.belief)
-        others = np.ones(n, dtype=bool)
+        others = np.ones(n, bool)
         others[self.peaks] = False
         self.points_ = ax.scatter(
             self.belief[others],
@@ -438,19 +438,18 @@ class DeltaBelDisplay(Display):
         return self
 
     def _draw_thresholds(self) -> None:
-        left, right = self.ax_.get_xlim()
-        bottom, top = self.ax_.get_ylim()
+        ax = self.ax_
+        left, right = ax.get_xlim()
+        bottom, top = ax.get_ylim()
         dashed: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "zorder": 1}
         dashed["linestyle"] = (0, (4, 3))
         if self.min_belief is not None:
-            self.belief_line_ = self.ax_.axvline(self.min_belief, **dashed)
+            self.belief_line_ = ax.axvline(self.min_belief, **dashed)
         if self.min_delta is not None:
-            self.delta_line_ = self.ax_.axhline(self.min_delta, **dashed)
+            self.delta_line_ = ax.axhline(self.min_delta, **dashed)
         if self.min_prominence is not None:
             x = np.linspace(max(left, np.finfo(float).tiny), right, _N_CURVE_POINTS)
             style = {**dashed, "linestyle": (0, (1, 2))}
-            (self.prominence_line_,) = self.ax_.plot(
-                x, self.min_prominence / x, **style
-            )
-        self.ax_.set_xlim(left, right)
-        self.ax_.set_ylim(bottom, top)
+            (self.prominence_line_,) = ax.plot(x, self.min_prominence / x, **style)
+        ax.set_xlim(left, right)
+        ax.set_ylim(bottom, top)

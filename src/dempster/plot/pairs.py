@@ -115,8 +115,8 @@ class ShepardDisplay(Display):
     """
 
     def __init__(self, *, delta: Any, conflict: Any):
-        self.delta = np.asarray(delta, dtype=float)
-        self.conflict = np.asarray(conflict, dtype=float)
+        self.delta = np.asarray(delta, float)
+        self.conflict = np.asarray(conflict, float)
         self.root_mean_square = _rms(self.conflict - self.delta)
 
     @classmethod
@@ -230,13 +230,13 @@ class CalibrationDisplay(Display):
         probability: Any = None,
         confidence: float | None = None,
     ):
-        self.lower = np.asarray(lower, dtype=float)
-        self.upper = np.asarray(upper, dtype=float)
-        self.belief = np.asarray(belief, dtype=float)
-        self.plausibility = np.asarray(plausibility, dtype=float)
+        self.lower = np.asarray(lower, float)
+        self.upper = np.asarray(upper, float)
+        self.belief = np.asarray(belief, float)
+        self.plausibility = np.asarray(plausibility, float)
         self.probability = None
         if probability is not None:
-            self.probability = np.asarray(probability, dtype=float)
+            self.probability = np.asarray(probability, float)
         self.confidence = confidence
         self.root_mean_square = (
             _rms(self.belief - self.lower),
@@ -323,9 +323,9 @@ class CalibrationDisplay(Display):
             return f"RMS of {symbol} − bound: {self.root_mean_square[which]:.3f}"
         if which == 0:
             return f"belief too high: {np.mean(self.belief > self.probability):.1%} of pairs"
-        level = (
-            "" if self.confidence is None else f" (confidence {self.confidence:.0%})"
-        )
+        level = ""
+        if self.confidence is not None:
+            level = f" (confidence {self.confidence:.0%})"
         low = np.mean(self.plausibility < self.probability)
         return f"plausibility too low: {low:.1%} of pairs\ncoverage {self.coverage:.1%}{level}"
 
@@ -383,7 +383,7 @@ class PairProbabilityDisplay(Display):
         probability: Any = None,
     ):
         self.pairs = np.asarray(pairs)
-        self.values = np.asarray(values, dtype=float)
+        self.values = np.asarray(values, float)
         self.intervals = intervals
         self.beliefs = beliefs
         self.probability = probability

@@ -285,7 +285,7 @@ class CoverageDisplay(Display):
     def __init__(
         self, *, confidence: Any, coverage: Mapping[str, Any], size: Mapping[str, Any]
     ):
-        self.confidence = np.asarray(confidence, dtype=float)
+        self.confidence = np.asarray(confidence, float)
         self.coverage = dict(coverage)
         self.size = dict(size)
 
@@ -317,9 +317,9 @@ class CoverageDisplay(Display):
         masses = estimator.predict_mass(X)
         places = {name: k for k, name in enumerate(masses.frame)}
         truth = _validate_classes(y, len(masses), places)
-        codes = np.array([places[name] for name in truth.tolist()], dtype=np.intp)
-        contour = np.asarray(masses.contour, dtype=float)
-        groups = {"all": np.ones(len(codes), dtype=bool)}
+        codes = np.array([places[name] for name in truth.tolist()], np.intp)
+        contour = np.asarray(masses.contour, float)
+        groups = {"all": np.ones(len(codes), bool)}
         if by_class:
             groups |= {
                 str(name): codes == k
@@ -373,7 +373,7 @@ class CoverageDisplay(Display):
 
 def _share_above(plausibilities: np.ndarray) -> np.ndarray:
     """Return the share of plausibilities above 1 - confidence, for each confidence."""
-    n_below = np.searchsorted(np.sort(plausibilities), 1 - _LEVELS + 1e-9, side="right")
+    n_below = np.searchsorted(np.sort(plausibilities), 1 - _LEVELS + 1e-9, "right")
     return 1 - n_below / len(plausibilities)
 
 
@@ -545,7 +545,7 @@ def _compute_curve(estimator: Any, X: Any, y: Any) -> RejectionCurve:
     validate_estimator(estimator)
     if callable(getattr(estimator, "predict_mass", None)):
         masses = estimator.predict_mass(X)
-        classes = np.empty(masses.n_clusters, dtype=object)
+        classes = np.empty(masses.n_clusters, object)
         classes[:] = masses.frame
         losses = masses.expected_losses("pignistic")
     elif hasattr(estimator, "predict_proba"):
