@@ -96,7 +96,7 @@ def membership_rows(
 
 def set_rows(sets: list[Any], frame: tuple[Hashable, ...], name: str) -> np.ndarray:
     """Return the membership array of a list of sets of answers, shape (s, c)."""
-    rows = np.zeros((len(sets), len(frame)), dtype=bool)
+    rows = np.zeros((len(sets), len(frame)), bool)
     for row, members in zip(rows, sets, strict=True):
         row[list(parse_set(members, frame, name))] = True
     return rows
@@ -157,7 +157,9 @@ def validate_masses(masses: Any, f: int) -> Array:
             "masses", must=f"not be negative, got {values.min():.3g}"
         )
     error = abs(total - 1)
-    tolerance = 1e-5 if values.dtype == library.float32 else SUM_TOLERANCE
+    tolerance = SUM_TOLERANCE
+    if values.dtype == library.float32:
+        tolerance = 1e-5
     if (error > tolerance).any():
         row = int(error.argmax())
         raise InvalidParameterError(

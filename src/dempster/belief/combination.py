@@ -114,30 +114,31 @@ def _join(first: Sets, second: Sets, join: Join) -> Sets:
     a, rows_a = first
     b, rows_b = second
     pairs = len(rows_a) * len(rows_b)
-    if pairs > _MAX_PAIRS or pairs * len(a) > _MAX_PRODUCTS:
+    n = len(a)
+    if pairs > _MAX_PAIRS or pairs * n > _MAX_PRODUCTS:
         raise InvalidInputError(
             f"the combination of families of {len(rows_a):,} and {len(rows_b):,} sets in "
             f"{len(a):,} rows needs {pairs * len(a):,} products, more than {_MAX_PRODUCTS:,} (or "
             f"{_MAX_PAIRS:,} in one row); use families of fewer sets, or fewer rows at once"
         )
-    both = join(rows_a[:, None, :], rows_b[None, :, :])
+    both = join(rows_a[:, None], rows_b)
     both = both.reshape(-1, both.shape[-1])
     rows, target = unique_sets(both)
+    n_sets = len(rows)
     if is_tensor(a):
-        return _sum_products(a, b, target, len(rows)), rows
-    if pairs > len(a):
-        out = np.empty((len(a), len(rows)), dtype=np.result_type(a, b))
-        for i in range(len(a)):
-            out[i] = np.bincount(
-                target, np.outer(a[i], b[i]).ravel(), minlength=len(rows)
-            )
+        return _sum_products(a, b, target, n_sets), rows
+    dtype = np.result_type(a, b)
+    if pairs > n:
+        out = np.empty((n, n_sets), dtype)
+        for i in range(n):
+            out[i] = np.bincount(target, np.outer(a[i], b[i]).ravel(), n_sets)
         return out, rows
     target = target.reshape(len(rows_a), len(rows_b))
-    out = np.zeros((len(a), len(rows)), dtype=np.result_type(a, b))
-    for block in row_slices(len(a), _BLOCK_ROWS):
+    out = np.zeros((n, n_sets), dtype)
+    for block in row_slices(n, _BLOCK_ROWS):
         columns_a = np.ascontiguousarray(a[block].T)
         columns_b = np.ascontiguousarray(b[block].T)
-        total = np.zeros((len(rows), columns_a.shape[1]), dtype=out.dtype)
+        total = np.zeros((n_sets, columns_a.shape[1]), out.dtype)
         scratch = np.empty_like(total[0])
         for i in range(len(rows_a)):
             for j in range(len(rows_b)):
@@ -339,11 +340,11 @@ def _pcr6(sources: Sequence[Source]) -> Source:
     target = wider.find(both)  # The index is -1 if the intersection is empty.
     position = [wider.find(family.membership) for family in families]
     dtype = np.result_type(*(masses for masses, _ in sources))
-    out = np.empty((len(sources[0][0]), len(wider)), dtype=dtype)
+    out = np.empty((len(sources[0][0]), len(wider)), dtype)
     tiny = np.finfo(dtype).tiny
     for rows in row_slices(len(out), _BLOCK_ROWS):
         columns = [np.ascontiguousarray(masses[rows].T) for masses, _ in sources]
-        total = np.zeros((len(wider), columns[0].shape[1]), dtype=dtype)
+        total = np.zeros((len(wider), columns[0].shape[1]), dtype)
         for choice, where in zip(choices, target, strict=True):
             parts = [column[k] for column, k in zip(columns, choice, strict=True)]
             share = reduce(mul, parts)
@@ -391,9 +392,10 @@ def _minimize_weights(sources: Sequence[Source], complemented: bool) -> Source:
         column = family.empty_index if complemented else family.omega_index
         if column is None or not np.all(masses[:, column] > 0):
             raise InvalidInputError(needed)
-    _check_power_set(len(sources[0][0]), c)
+    n = len(sources[0][0])
+    _check_power_set(n, c)
     family = FocalSets.full(c)
-    out = np.empty((len(sources[0][0]), 1 << c))
+    out = np.empty((n, 1 << c))
     for rows in row_slices(len(out), _BLOCK_ROWS):
         logs = [
             _minus_log_weights(masses[rows], f.codes ^ flip, c) for masses, f in sources

@@ -57,7 +57,9 @@ def decide(
             raise InvalidParameterError(
                 "reject", f"None for rule={rule!r}, which keeps several acts", reject
             )
-        keep = _find_undominated if rule == "interval_dominance" else _find_maximal
+        keep = _find_maximal
+        if rule == "interval_dominance":
+            keep = _find_undominated
         return keep(masses, family, table)
     return _choose_acts(expected_losses(masses, family, table, rule, optimism), reject)
 

@@ -170,14 +170,14 @@ class FocalSets:
                 )
         _check_family_fits(count, c)
         check_flags(empty=empty, omega=omega)
-        parts = [np.zeros((int(empty), c), dtype=bool)]
+        parts = [np.zeros((int(empty), c), bool)]
         for k in sizes:
             members = np.array(list(combinations(range(c), k)))
-            sets = np.zeros((len(members), c), dtype=bool)
+            sets = np.zeros((len(members), c), bool)
             np.put_along_axis(sets, members, True, axis=1)
             parts.append(sets)
         if omega and size < c:
-            parts.append(np.ones((1, c), dtype=bool))
+            parts.append(np.ones((1, c), bool))
         return cls._unchecked(np.concatenate(parts))
 
     @classmethod
@@ -238,9 +238,9 @@ class FocalSets:
         check_flags(empty=empty, omega=omega)
         c = rows.shape[1]
         if empty:
-            rows = np.concatenate([rows, np.zeros((1, c), dtype=bool)])
+            rows = np.concatenate([rows, np.zeros((1, c), bool)])
         if omega:
-            rows = np.concatenate([rows, np.ones((1, c), dtype=bool)])
+            rows = np.concatenate([rows, np.ones((1, c), bool)])
         return cls._unchecked(unique_sets(rows)[0]).sorted()
 
     def sorted(self) -> FocalSets:
@@ -291,7 +291,7 @@ class FocalSets:
         self._check_square("the Jaccard index")
         rows = self._membership.astype(float)
         common = rows @ rows.T
-        union = self.cardinality[:, None] + self.cardinality[None, :] - common
+        union = self.cardinality[:, None] + self.cardinality - common
         return freeze(divide(common, union, 1))
 
     @cached_property
@@ -368,9 +368,7 @@ class FocalSets:
                 "membership",
                 must=f"have shape (s, {self.n_clusters}), got {rows.shape}",
             )
-        return np.array(
-            [self._lookup.get(row.tobytes(), -1) for row in rows], dtype=np.intp
-        )
+        return np.array([self._lookup.get(row.tobytes(), -1) for row in rows], np.intp)
 
     def index(self, clusters: Iterable[int]) -> int:
         """Return the index of a set of clusters; raise ValueError if it is not in the family.
@@ -528,7 +526,7 @@ def _membership_rows(c: int, sets: Any, name: str) -> np.ndarray:
     what = "sets of cluster numbers"
     listed = as_list(sets, name, what)
     _check_family_fits(len(listed), c)
-    rows = np.zeros((len(listed), c), dtype=bool)
+    rows = np.zeros((len(listed), c), bool)
     for row, clusters in zip(rows, listed, strict=True):
         for k in as_list(clusters, name, what):
             if not is_integer(k) or not 0 <= k < c:

@@ -646,7 +646,9 @@ class MassFunctions:
         where = self.focal_sets.find(rows)
         values = select_columns(self._masses, where)
         values = values * cast_like(where >= 0, self._masses)
-        return values[:, 0] if single else values
+        if single:
+            return values[:, 0]
+        return values
 
     def membership_rows(self, sets: Any, name: str = "sets") -> tuple[np.ndarray, bool]:
         """Return the Boolean membership array of some sets, and whether they are a single set.
@@ -1396,7 +1398,7 @@ class MassFunctions:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """Return the masses as a NumPy array."""
-        return np.array(to_host(self.masses), dtype=dtype, copy=copy)
+        return np.array(to_host(self.masses), dtype, copy=copy)
 
     def __len__(self) -> int:
         return int(self._masses.shape[0])
@@ -1410,7 +1412,7 @@ class MassFunctions:
         ):  # NumPy would convert a list of tuples to a 2-D array.
             index = np.fromiter(index, dtype=object, count=len(self))
         if index is not None:
-            index = np.asarray(index, dtype=object)[positions]
+            index = np.asarray(index, object)[positions]
         return self._copy_with(self._masses[positions], index)
 
     def __repr__(self) -> str:
@@ -1439,7 +1441,9 @@ class MassFunctions:
         values = multiply_rows(self._masses, relation(self.focal_sets.membership, rows))
         if normalized:
             values = divide(values, 1 - self.empty[:, None], 0)
-        return values[:, 0] if single else values
+        if single:
+            return values[:, 0]
+        return values
 
     def _per_answer(self, values: Array, normalized: bool) -> Array:
         check_flags(normalized=normalized)
@@ -1461,7 +1465,9 @@ class MassFunctions:
         if other is self or len(other) == 1 or len(self) == 1:
             return other
         order = match_names(other.index, self.index)
-        return other if order is None else other[order]
+        if order is None:
+            return other
+        return other[order]
 
     def _check_frame(self, other: Any) -> None:
         if not isinstance(other, MassFunctions):

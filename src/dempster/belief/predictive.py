@@ -97,17 +97,18 @@ def _most_committed(
     from scipy.optimize import LinearConstraint, milp
     from scipy.sparse import csr_array
 
-    order = np.argsort(counts, axis=1, kind="stable")
+    order = np.argsort(counts, kind="stable")
     rows, target = np.unique(
         np.take_along_axis(counts, order, axis=1), axis=0, return_inverse=True
     )
     is_inside = is_subset(family.membership, family.membership)
     costs = np.append(-is_inside.sum(axis=1, dtype=float), _COST_OF_DIFFERENCE)
+    n_sets = len(family)
     beliefs, sums = (
-        csr_array(np.column_stack([is_inside.T, np.full(len(family), k)]), dtype=float)
+        csr_array(np.column_stack([is_inside.T, np.full(n_sets, k)]), dtype=float)
         for k in (0, 1)
     )
-    solutions = np.empty((len(rows), len(family)))
+    solutions = np.empty((len(rows), n_sets))
     for i, limits in enumerate(_lower_probabilities(rows, confidence, family)):
         constraints = (
             LinearConstraint(beliefs, -np.inf, limits),
@@ -119,9 +120,9 @@ def _most_committed(
         )
         kind = np.unique(members, axis=0, return_inverse=True)[1].ravel()
         solutions[i] = (np.bincount(kind, masses) / np.bincount(kind))[kind]
-    column = np.empty(1 << counts.shape[1], dtype=np.intp)
-    column[family.codes] = np.arange(len(family))
-    out = np.empty((len(counts), len(family)))
+    column = np.empty(1 << counts.shape[1], np.intp)
+    column[family.codes] = np.arange(n_sets)
+    out = np.empty((len(counts), n_sets))
     np.put_along_axis(
         out,
         column[(1 << order) @ family.membership.T],
@@ -145,7 +146,9 @@ def masses_from_dirichlet(alpha: Any, prior: Any) -> tuple[np.ndarray, FocalSets
         )
     before = np.broadcast_to(before, (c,)).astype(parameters.dtype)
     evidence = parameters - before
-    tolerance = _SINGLE_TOLERANCE if parameters.dtype == np.float32 else SUM_TOLERANCE
+    tolerance = SUM_TOLERANCE
+    if parameters.dtype == np.float32:
+        tolerance = _SINGLE_TOLERANCE
     if (evidence < -tolerance * before).any():
         raise InvalidParameterError(
             "alpha",

@@ -36,9 +36,10 @@ def merge_sets(masses: Array, rows: np.ndarray) -> tuple[Array, FocalSets]:
             1, to_device_of(target, masses), masses
         )
     elif is_sparse(masses):
-        places = np.arange(len(target)), target
-        ones = np.ones(len(target), dtype=masses.dtype)
-        total = masses @ type(masses)((ones, places), shape=(len(target), len(unique)))
+        n_sets = len(target)
+        places = np.arange(n_sets), target
+        ones = np.ones(n_sets, masses.dtype)
+        total = masses @ type(masses)((ones, places), shape=(n_sets, len(unique)))
     else:
         order = np.argsort(target, kind="stable")
         first = np.flatnonzero(np.diff(target[order], prepend=-1))
@@ -142,7 +143,7 @@ def _components(names: Iterable[Any], which: Sequence[int]) -> list[Hashable]:
 
 def _index(projected: Iterable[Hashable], names: Frame) -> np.ndarray:
     where = {name: k for k, name in enumerate(names)}
-    return np.array([where[name] for name in projected], dtype=np.intp)
+    return np.array([where[name] for name in projected], np.intp)
 
 
 def _validate_component(component: Any, n_components: int) -> list[int]:

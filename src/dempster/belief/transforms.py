@@ -39,7 +39,7 @@ def _sweep(values: Array, target: int, sign: int) -> Array:
 
 def _copy(values: Array) -> Array:
     if not is_tensor(values):
-        return np.array(values, dtype=np.result_type(values, np.float32), order="C")
+        return np.array(values, np.result_type(values, np.float32), order="C")
     if not values.is_floating_point():
         values = values.double()
     return values.clone(memory_format=library_of(values).contiguous_format)
@@ -121,7 +121,7 @@ def conjunctive_weights_to_mass(weights: Array) -> Array:
     """
     library = library_of(weights)
     logs = library.log(
-        weights.double() if is_tensor(weights) else np.asarray(weights, dtype=float)
+        weights.double() if is_tensor(weights) else np.asarray(weights, float)
     )
     logs[..., -1] = 0
     containing = mass_to_commonality(logs)
@@ -173,8 +173,8 @@ def consonant_from_pignistic(
 
 
 def _sort_decreasing(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    values = np.asarray(values, dtype=float)
-    order = np.argsort(-values, axis=1, kind="stable")
+    values = np.asarray(values, float)
+    order = np.argsort(-values, kind="stable")
     return order, np.take_along_axis(values, order, axis=1)
 
 
@@ -229,7 +229,7 @@ def nested_masses(
     """Return the masses and their family from the two results of `consonant_from_contour`."""
     n, c = order.shape
     rank = np.empty_like(order)
-    np.put_along_axis(rank, order, np.arange(c)[None, :].repeat(n, axis=0), axis=1)
+    np.put_along_axis(rank, order, np.arange(c), axis=1)
     rows_with_mass = [np.flatnonzero(masses[:, k] > 0) for k in range(c + 1)]
     unique, target = unique_sets(
         np.concatenate([rank[rows] < k for k, rows in enumerate(rows_with_mass)])

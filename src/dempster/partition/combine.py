@@ -186,7 +186,7 @@ def _combine_conjunctively(stacked: np.ndarray) -> np.ndarray:
     same = (stacked[:, :, 1] + stacked[:, :, 3]).prod(axis=0) - unknown
     different = (stacked[:, :, 2] + stacked[:, :, 3]).prod(axis=0) - unknown
     return np.column_stack(
-        [np.clip(1 - same - different - unknown, 0, None), same, different, unknown]
+        [np.maximum(1 - same - different - unknown, 0), same, different, unknown]
     )
 
 
@@ -224,7 +224,7 @@ class _PartitionFit:
         self, start: np.ndarray, max_iter: int, tol: float
     ) -> tuple[np.ndarray, float, int]:
         """Return the fitted masses, their credal Rand index and the number of sweeps."""
-        masses = np.array(start, dtype=float, order="C")
+        masses = np.array(start, float, order="C")
         index = self.index(masses)
         n_sweeps = 0
         for _ in range(max_iter):
@@ -267,7 +267,7 @@ def _generate_starts(
 
 def _transfer_masses(source: CredalPartition, family: FocalSets) -> np.ndarray:
     """Move the mass of each focal set to the smallest set of ``family`` that contains it."""
-    padded = np.zeros((len(source.focal_sets), family.n_clusters), dtype=bool)
+    padded = np.zeros((len(source.focal_sets), family.n_clusters), bool)
     padded[:, : source.n_clusters] = source.focal_sets.membership
     if source.focal_sets.omega_index is not None:
         padded[source.focal_sets.omega_index] = True
@@ -292,7 +292,7 @@ def _cut_hierarchy(sources, rule: str, family: FocalSets, n: int) -> np.ndarray:
     from scipy.cluster.hierarchy import fcluster, linkage
 
     relation = combine_relations([p.relational().masses for p in sources], rule)
-    tree = linkage(np.clip(1 - relation[:, 1] - relation[:, 3] / 2, 0, None), "average")
+    tree = linkage(np.maximum(1 - relation[:, 1] - relation[:, 3] / 2, 0), "average")
     labels = fcluster(tree, family.n_clusters, criterion="maxclust") - 1
     hard = np.zeros((n, len(family)))
     hard[np.arange(n), family.singleton_index[labels]] = 0.9
@@ -305,7 +305,7 @@ def _select_pairs(n: int, rng: np.random.Generator) -> np.ndarray:
     # A random cycle connects the graph of pairs. Otherwise its components would number their
     # clusters independently.
     cycle = rng.permutation(n)
-    ring = np.sort(np.column_stack([cycle, np.roll(cycle, 1)]), axis=1)
+    ring = np.sort(np.column_stack([cycle, np.roll(cycle, 1)]))
     pairs = sample_pairs(n, n * (_PAIRS_PER_OBJECT - 1), rng)
     return np.unique(np.concatenate([ring, pairs]), axis=0)
 

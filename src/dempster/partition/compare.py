@@ -100,25 +100,25 @@ def credal_rand_index(
     a, b = _match_objects(a, b)
     n = len(a)
     measure = _DISTANCES[distance]
-    validation.check(
-        n_pairs, "n_pairs", validation.integer(2) | validation.choice("auto", None)
-    )
+    number = validation.integer(2) | validation.choice("auto", None)
+    validation.check(n_pairs, "n_pairs", number)
     if isinstance(n_pairs, str):
-        n_pairs = None if n <= _EXACT_UP_TO else _DEFAULT_SAMPLE
+        n_pairs = _DEFAULT_SAMPLE
+        if n <= _EXACT_UP_TO:
+            n_pairs = None
     if n_pairs is not None:
         pairs = sample_pairs(n, int(n_pairs), random_state)
         values = measure(
             a.relational().pair_masses(pairs) - b.relational().pair_masses(pairs)
         )
-        return IndexEstimate(
-            1 - values.mean(), values.std() / np.sqrt(n_pairs), n_pairs
-        )
+        error = values.std() / np.sqrt(n_pairs)
+        return IndexEstimate(1 - values.mean(), error, n_pairs)
     total = 0.0
-    for (rows, left), (_, right) in zip(
-        a.relational().blocks(), b.relational().blocks(), strict=True
-    ):
+    blocks = zip(a.relational().blocks(), b.relational().blocks(), strict=True)
+    for (rows, left), (_, right) in blocks:
         values = measure(left - right)
-        upper = np.arange(values.shape[1])[None, :] > (rows - rows[0])[:, None]
+        own_column = rows - rows[0]
+        upper = np.arange(values.shape[1]) > own_column[:, None]
         total += float(values[upper].sum(dtype=float))
     count = n * (n - 1) // 2
     return IndexEstimate(1 - total / count, 0.0, count)
@@ -347,18 +347,17 @@ def embed_partitions(
            [0.67, 0.67, 0.  ]])
     """
     partitions = as_credal_partitions(partitions)
-    if len(partitions) < 2:
-        raise InvalidParameterError(
-            "partitions", must=f"contain at least two partitions, got {len(partitions)}"
-        )
+    n = len(partitions)
+    if n < 2:
+        must = f"contain at least two partitions, got {n}"
+        raise InvalidParameterError("partitions", must=must)
     if names is None:
-        names = range(len(partitions))
+        names = range(n)
     labels = validation.as_texts(names, "names", "names")
-    if len(labels) != len(partitions):
-        raise InvalidParameterError(
-            "names", must=f"contain {len(partitions)} names, got {len(labels)}"
-        )
-    d = np.zeros((len(partitions), len(partitions)))
+    if len(labels) != n:
+        must = f"contain {n} names, got {len(labels)}"
+        raise InvalidParameterError("names", must=must)
+    d = np.zeros((n, n))
     for i, a in enumerate(partitions):
         for j, b in enumerate(partitions[:i]):
             index = credal_rand_index(a, b, random_state=0)
@@ -369,14 +368,17 @@ def embed_partitions(
     # Classical scaling is kernel PCA of the squared dissimilarities.
     scaling = KernelPCA(2, kernel="precomputed", eigen_solver="dense")
     xy = scaling.fit_transform(-(d**2) / 2)
-    if len(d) > 2 and d.any():
+    if n > 2 and d.any():
         # The classical solution as initial value makes the result deterministic.
-        xy = smacof(
+        xy, _ = smacof(
             d, n_components=2, init=xy, n_init=1, metric=True, normalized_stress=False
-        )[0]
-    distances = np.linalg.norm(xy[:, None] - xy[None, :], axis=2)
+        )
+    distances = np.linalg.norm(xy[:, None] - xy, axis=2)
     total = np.sum(d**2)
-    stress = float(np.sqrt(np.sum((distances - d) ** 2) / total)) if total > 0 else 0.0
+    stress = 0.0
+    if total > 0:
+        error = np.sum((distances - d) ** 2)
+        stress = float(np.sqrt(error / total))
     return PartitionMap(xy, d, stress, labels)
 
 
@@ -391,8 +393,9 @@ def cluster_similarity(
     The similarity of two clusters is the sum over all objects of the product of their normalized
     plausibilities. Outliers (mass on the empty set above 1 - 1e-6) are ignored.
     """
-    inside = partition.empty <= 1 - 1e-6
-    nonempty = 1 - partition.empty[inside].astype(float)
+    empty = partition.empty
+    inside = empty <= 1 - 1e-6
+    nonempty = 1 - empty[inside].astype(float)
     plausible = partition.contour[inside].astype(float) / nonempty[:, None]
     if weights is None:
         return plausible.T @ plausible
@@ -402,13 +405,15 @@ def cluster_similarity(
 def mutual_neighbors(similarity: Any, n_neighbors: int = 1) -> list[tuple[int, int]]:
     """Return the pairs of clusters that are both among the ``n_neighbors`` most similar ones."""
     validation.check(n_neighbors, "n_neighbors", validation.integer(1))
-    similarity = np.array(similarity, dtype=float)
+    similarity = np.array(similarity, float)
     c = len(similarity)
     np.fill_diagonal(similarity, -np.inf)  # A cluster is not a neighbor of itself.
-    near = np.zeros((c, c), dtype=bool)
-    order = np.argsort(-similarity, axis=1, kind="stable")[:, : min(n_neighbors, c - 1)]
+    near = np.zeros((c, c), bool)
+    k = min(n_neighbors, c - 1)
+    order = np.argsort(-similarity, kind="stable")[:, :k]
     np.put_along_axis(near, order, True, axis=1)
-    return [(int(j), int(k)) for j, k in np.argwhere(np.triu(near & near.T, 1))]
+    is_mutual = np.triu(near & near.T, 1)
+    return [(int(one), int(other)) for one, other in np.argwhere(is_mutual)]
 
 
 def nearest_pairs(

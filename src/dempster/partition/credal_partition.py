@@ -206,7 +206,7 @@ class CredalPartition(FitRecord, MassFunctions):
         """
         u = _read_memberships(memberships)
         missing = 1 - u.sum(axis=1)
-        masses = np.column_stack([np.clip(missing, 0, None), u])
+        masses = np.column_stack([np.maximum(missing, 0), u])
         family = FocalSets.simple(u.shape[1], omega=False)
         return cls(masses, family, **(validation.table_names(memberships) | keywords))
 
@@ -303,10 +303,11 @@ class CredalPartition(FitRecord, MassFunctions):
 
     def _stored_contour(self) -> Array:
         """Return the plausibilities of the clusters, as compressed rows if the masses are."""
-        if not is_sparse(self._masses):
+        masses = self._masses
+        if not is_sparse(masses):
             return self.contour
-        members = self.focal_sets.membership.astype(self._masses.dtype)
-        return self._masses @ type(self._masses)(members)
+        members = self.focal_sets.membership.astype(masses.dtype)
+        return masses @ type(masses)(members)
 
     # ---- rough summary ---------------------------------------------------------------------------
 
@@ -515,7 +516,9 @@ class CredalPartition(FitRecord, MassFunctions):
         summary : PartitionSummary
             Its text, which ``print`` shows, is at most 80 characters wide unless a name is longer.
         """
-        typical = self._typical_objects() if len(self) else []
+        typical = []
+        if len(self):
+            typical = self._typical_objects()
         outliers = self.outliers.tolist()
         if self.index is not None:
             typical = [self.index[i] for i in typical]
@@ -609,7 +612,9 @@ def match_objects(
 ) -> CredalPartition:
     """Sort the rows of a partition like those of a reference, if both have names of objects."""
     order = validation.match_names(partition.index, reference.index)
-    return partition if order is None else partition[order]
+    if order is None:
+        return partition
+    return partition[order]
 
 
 def compute_labels(partition: CredalPartition, apply: Apply) -> None:
@@ -635,7 +640,7 @@ def encode_labels(labels: Any, name: str, noise: Any) -> tuple[list, np.ndarray]
     if values.dtype.kind == "U" and len({*map(type, labels)}) > 1:
         values = np.asarray(labels, dtype=object)  # with numbers, not their text
     validation.check(noise, "noise", validation.hashable)
-    is_name = np.ones(len(values), dtype=bool)
+    is_name = np.ones(len(values), bool)
     # True is not 1, and False is not 0.
     if noise is not None and isinstance(noise, bool) == (values.dtype.kind == "b"):
         is_name = ~((values == noise) | (values == str(noise)))
@@ -748,7 +753,9 @@ class PartitionSummary:
         lines = [f"{'':{width}}  certain  possible  typical object"]
         for k in shown:
             name = f"cluster {self.names[k]}"
-            typical = "-" if self.typical[k] is None else printable(self.typical[k])
+            typical = "-"
+            if self.typical[k] is not None:
+                typical = printable(self.typical[k])
             lines.append(
                 f"{name:{width}}  {self.certain[k]:7d}  {self.possible[k]:8d}  {typical}"
             )
@@ -772,7 +779,9 @@ class PartitionSummary:
         return f"<pre>{escape(str(self))}</pre>"
 
     def _shown_clusters(self) -> list[int]:
-        most = len(self.names) if self.verbose else _MAX_LISTED_CLUSTERS
+        most = _MAX_LISTED_CLUSTERS
+        if self.verbose:
+            most = len(self.names)
         largest = np.argsort(-self.possible, kind="stable")[:most]
         return sorted(largest.tolist())
 
@@ -813,8 +822,8 @@ def summarize_counts(
 
     ``typical`` contains an object for each cluster, and ``fields`` the remaining fields.
     """
-    certain = np.zeros(family.n_clusters, dtype=int)
-    possible = np.zeros(family.n_clusters, dtype=int)
+    certain = np.zeros(family.n_clusters, int)
+    possible = np.zeros(family.n_clusters, int)
     ambiguous = []
     for clusters, number in zip(family, counts.tolist(), strict=True):
         possible[list(clusters)] += number

@@ -301,9 +301,9 @@ class LazyCredalPartition(FitRecord):
         return [path for path in paths if path is not None]
 
     def __repr__(self) -> str:
-        number = (
-            "an unknown number of" if self.n_objects is None else f"{self.n_objects:,}"
-        )
+        number = "an unknown number of"
+        if self.n_objects is not None:
+            number = f"{self.n_objects:,}"
         return f"LazyCredalPartition({number} objects, {self.n_clusters} clusters)"
 
     # ---- helpers ---------------------------------------------------------------------------------
@@ -353,11 +353,13 @@ def _compute_partition(
 def _compute_summary(block: np.ndarray, request: _Request, apply: Apply) -> np.ndarray:
     recipe, name, options = request
     summary = getattr(_compute_partition(block, recipe, apply), name)
-    return summary(**options) if callable(summary) else summary
+    if callable(summary):
+        return summary(**options)
+    return summary
 
 
 def _compute_mask(block: np.ndarray, request: _Request, apply: Apply) -> np.ndarray:
-    mask = np.zeros(len(block), dtype=bool)
+    mask = np.zeros(len(block), bool)
     mask[_compute_summary(block, request, apply)] = True
     return mask
 
@@ -448,7 +450,7 @@ def family_with_frame(family: FocalSets) -> FocalSets:
     if family.omega_index is not None:
         return family
     return FocalSets(
-        np.vstack([family.membership, np.ones((1, family.n_clusters), dtype=bool)])
+        np.vstack([family.membership, np.ones((1, family.n_clusters), bool)])
     )
 
 

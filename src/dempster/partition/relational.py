@@ -30,7 +30,7 @@ def pair_forms(family: FocalSets) -> np.ndarray:
     1 if they are disjoint, else 0. The four matrices are E, S, C - E and 1 - C - S.
     """
     nothing = (family.cardinality == 0).astype(float)
-    empty = np.maximum(nothing[:, None], nothing[None, :])
+    empty = np.maximum.outer(nothing, nothing)
     same = np.diag((family.cardinality == 1).astype(float))
     return np.stack([empty, same, family.conflict - empty, 1 - family.conflict - same])
 
@@ -85,7 +85,7 @@ class RelationalPartition:
         """Masses of empty, same, different and unknown for each pair of `pairs`, shape (p, 4)."""
         if self._pairs is not None:
             return self.pair_masses(self._pairs)
-        out = np.empty((len(self), 4), dtype=self.partition.dtype)
+        out = np.empty((len(self), 4), self.partition.dtype)
         start = 0
         for rows, block in self.blocks():
             for i, row in zip(rows, block, strict=True):
@@ -108,7 +108,7 @@ class RelationalPartition:
         """
         pairs = check_pair_indices(pairs, self.n_objects)
         masses = self.partition.stored_masses
-        out = np.empty((len(pairs), 4), dtype=masses.dtype)
+        out = np.empty((len(pairs), 4), masses.dtype)
         for block in row_slices(len(pairs), _PAIRS_PER_BLOCK):
             i, j = pairs[block].T
             left = masses[i]
@@ -136,7 +136,7 @@ class RelationalPartition:
             rows = np.arange(start, min(start + size, n))
             left = decompress(masses[rows])
             right = masses[start:]
-            block = np.empty((len(rows), n - start, 4), dtype=masses.dtype)
+            block = np.empty((len(rows), n - start, 4), masses.dtype)
             for k, form in enumerate(self._forms):
                 block[:, :, k] = (left @ form) @ right.T
             yield rows, block
@@ -186,7 +186,7 @@ def sample_pairs(n: int, n_pairs: int, random_state: Any = None) -> np.ndarray:
     first = rng.integers(0, n, n_pairs)
     second = rng.integers(0, n - 1, n_pairs)
     second += second >= first
-    return np.sort(np.column_stack([first, second]), axis=1)
+    return np.sort(np.column_stack([first, second]))
 
 
 def read_pairs(pairs: Any, name: str) -> np.ndarray:
@@ -196,7 +196,7 @@ def read_pairs(pairs: Any, name: str) -> np.ndarray:
         if array.dtype == object and all(map(is_integer, array.flat)):
             array = array.astype(np.int64)
     if array.size == 0 and array.ndim in (1, 2):
-        return np.empty((0, 2), dtype=np.intp)
+        return np.empty((0, 2), np.intp)
     if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu":
         got = f"got shape {array.shape} of type {array.dtype}"
         raise InvalidParameterError(
