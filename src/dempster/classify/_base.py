@@ -154,7 +154,9 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         options = {"dtype": [np.float64, np.float32], "order": "C"} | options
         X = validation.to_supported_type(self, X)
         if get_tags(self).input_tags.pairwise:
-            order_columns = order_columns_as_rows if reset else order_columns_as_in_fit
+            order_columns = order_columns_as_in_fit
+            if reset:
+                order_columns = order_columns_as_rows
             X = order_columns(self, X)
         with validation.validating(X, "X"):
             values = validate_data(self, X, reset=reset, **options)
@@ -377,7 +379,7 @@ def _to_array(frame: Sequence[Hashable]) -> np.ndarray:
 
     Classes of different types are not converted to a common type.
     """
-    names = np.empty(len(frame), dtype=object)
+    names = np.empty(len(frame), object)
     for k, name in enumerate(frame):
         names[k] = name
     if len({type(name) for name in frame}) > 1 or isinstance(frame[0], tuple):
@@ -402,4 +404,4 @@ def encode_classes(
     unknown = [name for name in names if name not in positions]
     if unknown:
         raise InvalidParameterError("y", expected, unknown[0])
-    return np.array([positions[name] for name in names], dtype=np.intp)
+    return np.array([positions[name] for name in names], np.intp)

@@ -108,7 +108,7 @@ def numeric_attributes(model: Any, X: Any) -> np.ndarray:
     if hasattr(X, "toarray"):
         return np.empty((X.shape[0], 0))
     if not hasattr(X, "columns"):
-        return np.asarray(X, dtype=float)
+        return np.asarray(X, float)
     columns = [np.asarray(X[name]) for name in X.columns]
     numeric = [column for column in columns if column.dtype.kind in "biuf"]
     return np.column_stack([np.empty((len(X), 0)), *numeric])

@@ -132,15 +132,16 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
 
     def _count_prototypes(self, problem: Problem) -> int:
         n_unique = len(np.unique(problem.data, axis=0))
-        if isinstance(self.n_prototypes, str):
+        n_prototypes = self.n_prototypes
+        if isinstance(n_prototypes, str):
             return min(_PROTOTYPES_PER_CLASS * problem.indicators.shape[1], n_unique)
-        if self.n_prototypes > n_unique:
+        if n_prototypes > n_unique:
             raise InvalidParameterError(
                 "n_prototypes",
                 f"at most {n_unique} (unique objects)",
-                self.n_prototypes,
+                n_prototypes,
             )
-        return int(self.n_prototypes)
+        return int(n_prototypes)
 
     def _select_run(
         self, problem: Problem, count: int, strength: float, rng: Any
@@ -249,7 +250,7 @@ def _folds(targets: Targets, cv: int, rng: Any) -> list[tuple[np.ndarray, np.nda
         elif sizes.max() >= cv:
             # Assign objects to folds class by class. StratifiedKFold would warn that a class has
             # fewer objects than folds.
-            fold = np.empty(n, dtype=int)
+            fold = np.empty(n, int)
             members = [np.flatnonzero(codes == k) for k in range(len(sizes))]
             order = np.concatenate([rng.permutation(rows) for rows in members])
             fold[order] = np.arange(n) % cv
@@ -263,7 +264,7 @@ def allocate(sizes: Sequence[float], limits: Sequence[int], total: int) -> np.nd
     Large classes get the remainder.
     """
     limit = np.asarray(limits)
-    count = np.zeros(len(limit), dtype=int)
+    count = np.zeros(len(limit), int)
     order = np.argsort(-np.asarray(sizes), kind="stable")
     for _ in range(min(total, limit.sum())):
         smallest = min(order, key=lambda k: (count[k] >= limit[k], count[k]))

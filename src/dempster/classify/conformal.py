@@ -229,7 +229,9 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
 
     @property
     def _classifier(self) -> Any:
-        return EKNNClassifier() if self.estimator is None else self.estimator
+        if self.estimator is None:
+            return EKNNClassifier()
+        return self.estimator
 
     def _fit(self, X: Any, y: Any) -> None:
         rng = as_random_state(self.random_state)
@@ -327,9 +329,9 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
     def _compute_probabilities(self, model: Any, X: Any) -> np.ndarray:
         """Return the probabilities of all classes, 0 for a class without training objects."""
         if hasattr(model, "predict_proba"):
-            found = np.asarray(model.predict_proba(X), dtype=float)
+            found = np.asarray(model.predict_proba(X), float)
         elif hasattr(model, "decision_function"):
-            values = np.asarray(model.decision_function(X), dtype=float)
+            values = np.asarray(model.decision_function(X), float)
             if values.ndim == 1:
                 values = np.column_stack([-values, values])
             found = softmax(values, axis=1)
@@ -351,7 +353,7 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
             masses = _predict_masses(model, X)
             if masses is not None:
                 return 1 - self._insert_classes(
-                    model, np.asarray(masses.contour, dtype=float)
+                    model, np.asarray(masses.contour, float)
                 )
         probabilities = self._compute_probabilities(model, X)
         if self.conformity == "lac":
@@ -544,7 +546,7 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
 
 def _more_probable(probabilities: np.ndarray) -> np.ndarray:
     """Return the total probability of the classes that precede each class, by probability."""
-    order = np.argsort(-probabilities, axis=1, kind="stable")
+    order = np.argsort(-probabilities, kind="stable")
     totals = np.take_along_axis(probabilities, order, axis=1).cumsum(axis=1)
     first = np.zeros((len(totals), 1))
     out = np.empty_like(probabilities)

@@ -134,7 +134,7 @@ class ContextualDiscounting(  # type: ignore[call-arg]
         )
         if weights is None:
             weights = np.ones(len(masses))
-        opposition = 1 - np.asarray(masses.contour, dtype=float)  # q
+        opposition = 1 - np.asarray(masses.contour, float)  # q
         is_wrong = 1 - np.eye(masses.n_clusters)[truth]
         numerator = rows @ (weights @ (opposition * is_wrong))
         denominator = rows @ (weights @ opposition**2)
@@ -183,7 +183,7 @@ class ContextualDiscounting(  # type: ignore[call-arg]
                 )
             if self.contexts == "classes":
                 return np.eye(c, dtype=bool)
-            return np.ones((1, c), dtype=bool)
+            return np.ones((1, c), bool)
         contexts = as_list(self.contexts, "contexts", "sets of classes")
         rows = masses.membership_rows(contexts, "contexts")[0]
         if len(rows) == 0 or not rows.any(axis=1).all() or (rows.sum(axis=0) > 1).any():

@@ -286,11 +286,15 @@ class EKNNClassifier(EvidentialClassifier):
         from scipy.spatial.distance import pdist
         from sklearn.metrics import pairwise_distances
 
-        if len(rows) < 2:
+        n = len(rows)
+        if n < 2:
             return 0.0
-        max_rows = MAX_PAIRED_PYTHON if callable(self.metric) else MAX_PAIRED
-        if len(rows) > max_rows:
-            rows = rows[np.linspace(0, len(rows) - 1, max_rows).astype(int)]
+        max_rows = MAX_PAIRED
+        if callable(self.metric):
+            max_rows = MAX_PAIRED_PYTHON
+        if n > max_rows:
+            rows = rows[np.linspace(0, n - 1, max_rows).astype(int)]
+            n = max_rows
         if isinstance(source, MatrixSource):
             distances = source.block(rows, rows)
         elif source.is_euclidean:
@@ -301,7 +305,7 @@ class EKNNClassifier(EvidentialClassifier):
                 source.objects[rows], metric=source.metric, **source.parameters
             )
         total = distances.sum(dtype=float) - np.trace(distances)
-        return float(total / (len(rows) * (len(rows) - 1)))
+        return float(total / (n * (n - 1)))
 
     def _learn_gamma(
         self, others: _Neighbors, targets: Targets, start: np.ndarray
@@ -485,9 +489,11 @@ def cost_and_gradient(
     n, n_classes = targets.shape
     supports = _supports(squared, classes, gamma, alpha)
     masses = _combine_supports(supports, classes, n_classes)
-    outputs = masses[:, :-1] + mixing * masses[:, -1:]
+    singles = masses[:, :-1]
+    frame = masses[:, -1:]
+    outputs = singles + mixing * frame
     errors = outputs - targets
-    plausibilities = masses[:, :-1] + masses[:, -1:]
+    plausibilities = singles + frame
     per_class = (
         errors - (errors * outputs).sum(axis=1, keepdims=True)
     ) * plausibilities
@@ -519,7 +525,7 @@ def _combine_supports(
     n = len(supports)
     cells = classes + n_classes * np.arange(n)[:, None]
     logs = -np.log1p(-supports)
-    weights = np.bincount(cells.ravel(), weights=logs.ravel(), minlength=n * n_classes)
+    weights = np.bincount(cells.ravel(), logs.ravel(), n * n_classes)
     weights = weights.reshape(n, n_classes)
     top = weights.max(axis=1, keepdims=True)
     out = np.empty((n, n_classes + 1))

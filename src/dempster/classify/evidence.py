@@ -169,11 +169,12 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
             )
             self.estimator_ = model.fit(data, targets.names[targets.hard_codes])
         layer = self._layer
-        if layer.n_classes != len(self.classes_):
+        n_classes = len(self.classes_)
+        if layer.n_classes != n_classes:
             raise InvalidParameterError(
-                "y", f"labels of {layer.n_classes} classes", len(self.classes_)
+                "y", f"labels of {layer.n_classes} classes", n_classes
             )
-        self.focal_sets_ = evidence_family(self.focal_sets, len(self.classes_))
+        self.focal_sets_ = evidence_family(self.focal_sets, n_classes)
         features = layer.features(data)
         self.feature_means_ = features.mean(axis=0)
         self.slopes_, self.offsets_ = least_informative(
@@ -187,22 +188,23 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
 
     def _use_fitted(self, X: Any, y: Any) -> Any:
         """Validate X and y for a fitted estimator, set ``classes_``, and return X."""
-        if self.estimator is None:
+        estimator = self.estimator
+        if estimator is None:
             raise InvalidParameterError(
                 "estimator", "a fitted classifier when prefit=True", None
             )
         data = self._validate_objects(X, reset=True)
-        self.estimator_ = self.estimator
-        if is_network(self.estimator):
+        self.estimator_ = estimator
+        if is_network(estimator):
             if y is None:
-                self.classes_ = np.arange(find_last_layer(self.estimator).n_classes)
+                self.classes_ = np.arange(find_last_layer(estimator).n_classes)
             else:
                 self.classes_ = hard_targets(y).names
             return data
-        check_is_fitted(self.estimator)
-        if not hasattr(self.estimator, "steps"):  # Pipelines check the columns.
-            validate_data(self.estimator, X, reset=False, skip_check_array=True)
-        self.classes_ = np.asarray(self.estimator.classes_)
+        check_is_fitted(estimator)
+        if not hasattr(estimator, "steps"):  # Pipelines check the columns.
+            validate_data(estimator, X, reset=False, skip_check_array=True)
+        self.classes_ = np.asarray(estimator.classes_)
         if y is not None:
             names = hard_targets(y).names.tolist()
             expected = "classes of the fitted estimator"
@@ -331,7 +333,7 @@ def find_last_layer(estimator: Any) -> LinearLayer:
     if has_probabilities and hasattr(estimator, "coefs_"):
         return _layer_of_perceptron(estimator)
     if has_probabilities and hasattr(estimator, "coef_"):
-        coefficients = np.asarray(estimator.coef_, dtype=float).T
+        coefficients = np.asarray(estimator.coef_, float).T
         scores = _to_scores(coefficients, np.ravel(estimator.intercept_))
         return LinearLayer(*scores, _to_dense, estimator.predict_proba)
     examples = "LogisticRegression, MLPClassifier, pipeline or torch network"
@@ -344,7 +346,7 @@ def _to_scores(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the coefficients and intercepts of the scores of all classes."""
     n_scores = coefficients.shape[1]
-    intercepts = np.broadcast_to(np.asarray(intercepts, dtype=float), (n_scores,))
+    intercepts = np.broadcast_to(np.asarray(intercepts, float), (n_scores,))
     if n_scores == 1:
         coefficients = np.hstack([-coefficients, coefficients]) / 2
         intercepts = np.append(-intercepts, intercepts) / 2
@@ -355,7 +357,9 @@ def _to_dense(X: Any) -> np.ndarray:
     from sklearn.utils import check_array
 
     array = check_array(X, accept_sparse=True, dtype=np.float64)
-    return array.toarray() if hasattr(array, "toarray") else array
+    if hasattr(array, "toarray"):
+        return array.toarray()
+    return array
 
 
 def _layer_of_perceptron(estimator: Any) -> LinearLayer:
@@ -368,7 +372,7 @@ def _layer_of_perceptron(estimator: Any) -> LinearLayer:
         return values
 
     scores = _to_scores(
-        np.asarray(estimator.coefs_[-1], dtype=float), estimator.intercepts_[-1]
+        np.asarray(estimator.coefs_[-1], float), estimator.intercepts_[-1]
     )
     return LinearLayer(*scores, features, estimator.predict_proba)
 

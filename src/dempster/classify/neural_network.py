@@ -193,7 +193,9 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
             raise InvalidParameterError(
                 "n_prototypes", f"at least n_classes = {n_classes}", n_prototypes
             )
-        cluster = _cluster_classes if by_class else _cluster_all
+        cluster = _cluster_all
+        if by_class:
+            cluster = _cluster_classes
         prototypes, beta, spread = cluster(problem, n_prototypes, rng)
         # At the root mean square distance from the center, exp(-gamma^2 d^2 / 2) is still nearly
         # 0.9.

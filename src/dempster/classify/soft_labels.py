@@ -139,7 +139,7 @@ class SoftLabelClassifier(MetaEstimatorMixin, EvidentialClassifier):
         return tags
 
     def _compute_masses(self, X: Any) -> np.ndarray:
-        predicted = np.asarray(self.estimator_.predict(X), dtype=float)
+        predicted = np.asarray(self.estimator_.predict(X), float)
         coordinates = predicted.reshape(len(predicted), len(self.focal_sets_))
         masses = np.maximum(coordinates @ self._inverse_root, 0)
         total = masses.sum(axis=1, keepdims=True)
@@ -173,6 +173,6 @@ def _label_masses(targets: Targets) -> tuple[np.ndarray, FocalSets]:
     if targets.soft is None:
         n_classes = len(targets.names)
         return targets.indicators, FocalSets.simple(n_classes, empty=False, omega=False)
-    masses = np.asarray(targets.soft.masses, dtype=float)
+    masses = np.asarray(targets.soft.masses, float)
     is_used = masses.any(axis=0)
     return masses[:, is_used], FocalSets(targets.soft.focal_sets.membership[is_used])

@@ -36,15 +36,18 @@ def masses_of_classes(estimator: EKNNClassifier, nearest: Value, which: Value) -
     codes = estimator._codes
     n_classes = len(estimator.gamma_)
     squares = np.square(estimator.gamma_)
+    indicators = np.eye(n_classes)
     rates = take(squares[codes], which, nearest.dtype)
     supports = estimator._reliability * (-nearest * rates).exp()
-    is_class = take(np.eye(n_classes)[codes], which, nearest.dtype)
+    is_class = take(indicators[codes], which, nearest.dtype)
     logs = (1 - supports).log()
     logs = logs.reshape(0, estimator.n_neighbors_, 1) * is_class
     weights = -logs.sum().reshape(0, n_classes)
     top = weights.max()
-    singles = (1 - (-weights).exp()) * (weights - top).exp()
-    masses = concatenate(singles, (-top).exp())
+    relative = (weights - top).exp()
+    singles = (1 - (-weights).exp()) * relative
+    frame = (-top).exp()
+    masses = concatenate(singles, frame)
     return masses / masses.sum()
 
 
@@ -60,13 +63,15 @@ def masses_of_labels(estimator: EKNNClassifier, nearest: Value, which: Value) ->
     commonalities = (logs - logs.max()).exp()
     inverse = np.linalg.inv(labels._supersets)
     masses = (commonalities @ inverse.T).relu()
-    return (masses / masses.sum()).astype(nearest.dtype)
+    shares = masses / masses.sum()
+    return shares.astype(nearest.dtype)
 
 
 def responses(rows: Value, prototypes: np.ndarray, gamma: np.ndarray) -> Value:
     """Return the activations exp(-gamma_i^2 d_i^2 / 2) of r prototypes, shape (n, r)."""
     rates = -0.5 * np.square(gamma)
-    return (squares_of(rows, prototypes) * rates).exp()
+    squares = squares_of(rows, prototypes)
+    return (squares * rates).exp()
 
 
 def network_masses(estimator: EvidentialNeuralNetworkClassifier, X: Value) -> Value:
@@ -89,7 +94,8 @@ def network_masses(estimator: EvidentialNeuralNetworkClassifier, X: Value) -> Va
     A = (logs_of_A - top).exp()
     B = (log_of_B - top).exp()
     total = A.sum() - (n_classes - 1) * B
-    return concatenate((A - B).relu(), B) / total
+    singles = (A - B).relu()
+    return concatenate(singles, B) / total
 
 
 def evidence_masses(
@@ -101,15 +107,19 @@ def evidence_masses(
     """
     J, n_classes = slopes.shape
     weights = features.double().reshape(0, J, 1) * slopes + offsets
-    support = weights.relu().sum().reshape(0, n_classes)
-    opposition = (-weights).relu().sum().reshape(0, n_classes)
-    masses = _log_masses(support, opposition, family).exp()
+    support = weights.relu().sum()
+    opposition = (-weights).relu().sum()
+    logs = _log_masses(
+        support.reshape(0, n_classes), opposition.reshape(0, n_classes), family
+    )
+    masses = logs.exp()
     if len(family) < 2**n_classes - 1:
         is_frame = np.arange(len(family)) == family.omega_index
         masses = masses * ~is_frame
         rest = (1 - masses.sum()).relu()
         masses = masses + rest * is_frame
-    return (masses / masses.sum()).astype(features.dtype)
+    shares = masses / masses.sum()
+    return shares.astype(features.dtype)
 
 
 def _log_masses(support: Value, opposition: Value, family: FocalSets) -> Value:
@@ -123,12 +133,14 @@ def _log_masses(support: Value, opposition: Value, family: FocalSets) -> Value:
     logs = against @ ~inside - opposition @ inside - every
     single = _log_complement(support) - (every - support) - opposition
     # See `WeightsOfEvidence._log_agreement`.
-    terms = concatenate(against.cumsum(exclusive=True) - opposition - every, single)
+    before = against.cumsum(exclusive=True)
+    terms = concatenate(before - opposition - every, single)
     largest = terms.max()
     total = (terms - largest).exp().sum()
     agreement = largest + total.log()
     is_own = np.arange(len(family)) == family.singleton_index[:, None]
-    own = single @ is_own + LOG_ZERO * ~is_own.any(axis=0)
+    has_no_own = ~is_own.any(axis=0)
+    own = single @ is_own + LOG_ZERO * has_no_own
     top = maximum(logs, own)
     both = (logs - top).exp() + (own - top).exp()
     return maximum(top + both.log(), LOG_ZERO) - agreement
@@ -136,8 +148,10 @@ def _log_masses(support: Value, opposition: Value, family: FocalSets) -> Value:
 
 def _log_complement(weights: Value) -> Value:
     """Return log(1 - exp(-w)) for weights w >= 0, computed by a power series if w is small."""
+    is_small = weights < 1e-5
     series = weights * (1 - weights * (0.5 - weights / 6.0))
-    complement = where(weights < 1e-5, series, 1 - (-weights).exp())
+    direct = 1 - (-weights).exp()
+    complement = where(is_small, series, direct)
     return maximum(complement.log(), LOG_ZERO)
 
 
@@ -146,7 +160,10 @@ def _export_neighbors(estimator: EKNNClassifier, X: Value) -> Value:
         squares = X * X
     elif minkowski_power(estimator.metric) == 2:
         search = estimator._search
-        points = search.points if isinstance(search, PointTree) else search._fit_X
+        if isinstance(search, PointTree):
+            points = search.points
+        else:
+            points = search._fit_X
         squares = squared_distances(X, points)
     else:
         expected = "'euclidean' or 'precomputed' to export"
@@ -180,8 +197,9 @@ def _features(estimator: Any, X: Value) -> Value:
     if is_network(estimator):
         return network_features(estimator, X, X.graph.shape)
     if hasattr(estimator, "steps"):
-        inputs = apply_steps(estimator.steps[:-1], X)
-        return _features(estimator[-1], inputs)
+        *transformers, (_, last) = estimator.steps
+        inputs = apply_steps(transformers, X)
+        return _features(last, inputs)
     if hasattr(estimator, "coefs_"):
         *hidden, _ = zip(estimator.coefs_, estimator.intercepts_, strict=True)
         for weights, biases in hidden:

@@ -57,10 +57,13 @@ def matched_masses(squares: Value, model: Any) -> Value:
     ``squares`` contains the squared distances d^2 from n rows to r reference objects, shape (n, r),
     in double precision. ``model`` is the model of `EVCLUS`.
     """
-    references = model.reference_masses, np.array(model.family.conflict), model.counts
-    H = projection_hessian(*references)
-    delta = 1 - (squares * -decay(model.d0)).exp()
-    linear = delta @ linear_image(*references)
+    masses = model.reference_masses
+    conflict = np.array(model.family.conflict)
+    H = projection_hessian(masses, conflict, model.counts)
+    image = linear_image(masses, conflict, model.counts)
+    gamma = decay(model.d0)
+    delta = 1 - (squares * -gamma).exp()
+    linear = delta @ image
     scale = np.abs(H).max() or 1.0
     return simplex_minimisers(H / scale, linear / scale)
 
@@ -83,8 +86,8 @@ def simplex_minimisers(H: np.ndarray, linear: Value) -> Value:
     size = linear.abs().max() + np.abs(H).max()
 
     def step(tableau: Value, point: Value, passive: Value) -> tuple[Value, ...]:
-        last = tableau.columns([f + 1], axis=2).reshape(0, f + 1)
-        last = last.columns(np.arange(f))
+        last = tableau.columns([f + 1], axis=2)
+        last = last.reshape(0, f + 1).columns(np.arange(f))
         best = last * passive
         # Move to the minimizer over the current face, or to the point where the first variable
         # becomes zero. This variable is then fixed at zero.
@@ -93,8 +96,11 @@ def simplex_minimisers(H: np.ndarray, linear: Value) -> Value:
         cut = share < 1
         point = (point + share * (best - point)).relu()
         decrease = where(passive > 0.5, -_FAR, last)
-        moves = cut | (decrease.max() > _ENTER * size)
-        which = where(cut.reshape(-1), limit.argmin(), decrease.argmax())
+        enters = decrease.max() > _ENTER * size
+        moves = cut | enters
+        leaving = limit.argmin()
+        entering = decrease.argmax()
+        which = where(cut.reshape(-1), leaving, entering)
         switched = (passive - take(unit, which)).abs()
         passive = where(moves, switched, passive)
         exchanged = _exchange(tableau, which, f + 1)
@@ -153,7 +159,8 @@ def prototype_masses(X: Value, model: PrototypeModel, n_features: int) -> Value:
         costs = _adaptive_distances(X, points, metrics)
     if len(lifts):
         costs = costs + np.square(lifts).sum(axis=0)
-    shares, empty, _ = mass_step(GraphOperations(X), costs, tuple(mass_arguments))
+    operations = GraphOperations(X)
+    shares, empty, _ = mass_step(operations, costs, tuple(mass_arguments))
     columns, empty_column = model.step.columns()
     total = shares.sum()
     if empty_column >= 0:
@@ -167,7 +174,8 @@ def _adaptive_distances(X: Value, points: np.ndarray, metrics: np.ndarray) -> Va
     """Return the squared distances from n rows to g points, each with its metric."""
     g, p = points.shape
     middle = points.mean(axis=0)
-    maps = np.linalg.cholesky(np.moveaxis(metrics, 2, 0))
+    matrices = np.moveaxis(metrics, 2, 0)
+    maps = np.linalg.cholesky(matrices)
     images = np.einsum("jd,jde->je", points - middle, maps).ravel()
     matrix = np.moveaxis(maps, 0, 1).reshape(p, g * p)
     gaps = center_rows(X, middle) @ matrix - images
@@ -205,21 +213,23 @@ def mixture_masses(X: Value, model: EvidentialMixture) -> Value:
         empty = masses.columns([n_components])
         masses = masses.columns(np.arange(n_components))
     if model.doubtful is not None:
-        return masses_from_plausibilities(
-            GraphOperations(masses), masses, model.doubtful, empty
-        )
-    unit = np.eye(len(model.components))
-    columns = np.flatnonzero(model.components.cardinality > 0)
+        operations = GraphOperations(masses)
+        return masses_from_plausibilities(operations, masses, model.doubtful, empty)
+    family = model.components
+    unit = np.eye(len(family))
+    columns = np.flatnonzero(family.cardinality > 0)
     masses = masses @ unit[columns]
     if empty is None:
         return masses
-    return masses + empty * unit[model.components.empty_index]
+    return masses + empty * unit[family.empty_index]
 
 
 def reference_masses(X: Value, model: Any) -> Value:
     """Return the masses of `EVCLUS` on f focal sets, shape (n, f)."""
     source = model.references.source
-    metric = "precomputed" if source is None else source.metric
+    metric = "precomputed"
+    if source is not None:
+        metric = source.metric
     if metric != "euclidean":
         raise InvalidParameterError("metric", "'euclidean' to export EVCLUS", metric)
     if not source.is_euclidean:
@@ -305,13 +315,14 @@ def _export_pool(estimator: CredalClustering, X: Value) -> Value:
     outlying: list[Value] = []
     columns = model.models, model.weights, model.powers, model.orders
     for one, weight, power, order in zip(*columns, strict=True):
+        family = one.family
         if isinstance(one, EvidentialMixture):
             masses = mixture_masses(X, one)
         else:
             masses = reference_masses(X, one)
-        if one.family.empty_index is not None:
-            outlying.append(masses.columns([one.family.empty_index]))
-        plausibilities = masses @ one.family.membership[:, order]
+        if family.empty_index is not None:
+            outlying.append(masses.columns([family.empty_index]))
+        plausibilities = masses @ family.membership[:, order]
         largest = maximum(plausibilities.max(), np.finfo(np.float32).tiny)
         relative = plausibilities / largest
         parts.append(relative**power * weight)

@@ -146,10 +146,11 @@ class Value:
         Both have shape (n, k). A row is added before the operator and removed after it, because
         onnxruntime 1.30 crashes on an empty table.
         """
-        count = self.graph.constant([k], _INDEX)
+        graph = self.graph
+        count = graph.constant([k], _INDEX)
         dtypes = [self.dtype, _INDEX]
-        more = self.graph.node("Pad", self, self.graph.constant([0, 0, 1, 0], _INDEX))
-        values, columns = self.graph.multi_node(
+        more = graph.node("Pad", self, graph.constant([0, 0, 1, 0], _INDEX))
+        values, columns = graph.multi_node(
             "TopK", more, count, dtypes=dtypes, axis=1, largest=0, sorted=1
         )
         return values._without_last_row(), columns._without_last_row()
@@ -303,9 +304,9 @@ class GraphOperations:
 
 def center_rows(X: Value, center: Any, unit: Any = 1.0) -> Value:
     """Return (X - center) / unit, computed in double precision to avoid cancellation."""
-    scaled = X.double() - np.asarray(center, dtype=float)
+    scaled = X.double() - np.asarray(center, float)
     if np.any(np.asarray(unit) != 1):
-        scaled = scaled / np.asarray(unit, dtype=float)
+        scaled = scaled / np.asarray(unit, float)
     return scaled.astype(X.dtype)
 
 
@@ -371,7 +372,7 @@ class Graph:
 
     def constant(self, values: Any, dtype: np.dtype) -> Value:
         """Return a constant; equal constants are stored only once."""
-        array = np.array(values, dtype=dtype, order="C")
+        array = np.array(values, dtype, order="C")
         key = (array.dtype.str, array.shape, array.tobytes())
         name, _ = self._constants.setdefault(
             key, (f"constant_{len(self._constants)}", array)
