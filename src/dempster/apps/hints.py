@@ -40,7 +40,9 @@ def rewrite_message(text: str, render: Render) -> str:
 
     def replace(match: re.Match[str]) -> str:
         name = match["name"] or match["bare"]
-        words = render(name, _parse(match["value"])) if name else None
+        words = None
+        if name:
+            words = render(name, _parse(match["value"]))
         return words or match[0]
 
     def remove_useless(match: re.Match[str]) -> str:

@@ -33,7 +33,9 @@ class MethodParameter:
         """All permitted values, if they can be listed; otherwise empty."""
         if self.kind == "bool":
             return ["true", "false"]
-        return self.words if re.fullmatch(r"\{[^}]*\}", self.kind) else []
+        if re.fullmatch(r"\{[^}]*\}", self.kind):
+            return self.words
+        return []
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,9 @@ def default_method(*, constrained: bool) -> str:
 
     Not all methods can use constraints or labels.
     """
-    return "evclus" if constrained else "credal"
+    if constrained:
+        return "evclus"
+    return "credal"
 
 
 def parse_value(text: str) -> Any:

@@ -148,7 +148,7 @@ def cluster(
     adata.obsm[f"{key_added}_mass"] = masses
     used = model.credal_partition_.metadata["parameters"]
     adata.uns[key_added] = {
-        "sets": np.array(sets, dtype=object),
+        "sets": np.array(sets, object),
         "fit": identifier,
         "method": method.__name__,
         **origin,

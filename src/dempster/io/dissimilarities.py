@@ -256,7 +256,7 @@ def _to_frame(matrix: Any) -> Any:
         ).size < n * (n - 1):
             return sparse.csr_matrix(matrix)
         matrix = coo.toarray()
-    return pd.DataFrame(np.asarray(matrix, dtype=float))
+    return pd.DataFrame(np.asarray(matrix, float))
 
 
 def _read_phylip(path: Path) -> pd.DataFrame | None:

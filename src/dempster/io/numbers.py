@@ -138,7 +138,9 @@ def _find_mark(delimiter: str, cells: list[str]) -> str:
     if points and (commas or has_several_points):
         raise _ambiguous_mark(points[0])
     if not commas:
-        return "," if has_several_points else "."
+        if has_several_points:
+            return ","
+        return "."
     if not is_grouped or delimiter == ";":
         return ","
     if delimiter == ",":

@@ -246,7 +246,7 @@ def decode_headings(
         raise InvalidInputError(
             "the column headings do not contain unique names of the clusters"
         )
-    rows = np.zeros((len(positions), len(frame)), dtype=bool)
+    rows = np.zeros((len(positions), len(frame)), bool)
     for row, members in zip(rows, sets, strict=True):
         if members is None:
             row[:] = True
@@ -306,7 +306,7 @@ def _derived_columns(
         distinct, which = np.unique(sets, axis=0, return_inverse=True)
         encoded = np.array([encode_name(name) for name in frame])
         texts = ["|".join(encoded[members]) or _EMPTY for members in distinct]
-        first[_SETS] = np.array(texts, dtype=object)[which.ravel()]
+        first[_SETS] = np.array(texts, object)[which.ravel()]
     return first
 
 
@@ -332,9 +332,7 @@ def _object_names(partition: CredalPartition) -> tuple[str, Any]:
         heading = _OBJECT
     values = np.asarray(partition.index)
     if values.ndim != 1 or values.dtype.kind not in "iufMm":
-        values = np.array(
-            [str(_to_python(name)) for name in partition.index], dtype=object
-        )
+        values = np.array([str(_to_python(name)) for name in partition.index], object)
         if len(set(values)) < len(
             {(type(name), str(name)) for name in partition.index}
         ):
@@ -357,7 +355,7 @@ def _write_text(
         table.isetitem(0, names.astype(str).tolist())
     elif names.dtype.kind not in "iuf":
         cells = [encode_cell(name) for name in names]
-        table.isetitem(0, np.array(cells, dtype=object))
+        table.isetitem(0, np.array(cells, object))
         # Quotation marks distinguish text from numbers, and protect carriage returns.
         needs_quotes |= any("\r" in cell for cell in cells) or cells != [*names]
         needs_quotes |= not isinstance(parse_index(cells), list)
@@ -636,7 +634,9 @@ def _plain_metadata(partition: CredalPartition) -> dict[str, Any]:
     """
 
     def to_plain(value: Any) -> Any:
-        return value.item() if isinstance(value, np.generic) else repr(value)
+        if isinstance(value, np.generic):
+            return value.item()
+        return repr(value)
 
     try:
         return json.loads(json.dumps(partition.metadata, default=to_plain))

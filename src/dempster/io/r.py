@@ -195,8 +195,8 @@ def _to_r(partition: CredalPartition) -> RValue:
     membership = partition.focal_sets.membership
     cardinality = partition.focal_sets.cardinality
     c = partition.n_clusters
-    masses = np.asarray(partition.masses, dtype=float)
-    contour = np.asarray(partition.contour, dtype=float)
+    masses = np.asarray(partition.masses, float)
+    contour = np.asarray(partition.contour, float)
     belief = masses @ (membership & (cardinality == 1)[:, None]).astype(float)
     pignistic = masses @ (membership / np.maximum(cardinality, 1)[:, None])
     conflict = masses[:, 0]
@@ -245,7 +245,7 @@ def _to_r(partition: CredalPartition) -> RValue:
 def _with_empty_set_first(partition: CredalPartition) -> CredalPartition:
     """Return the partition with the empty set as first focal set, which evclust requires."""
     family = partition.focal_sets
-    empty = np.zeros((1, family.n_clusters), dtype=bool)
+    empty = np.zeros((1, family.n_clusters), bool)
     others = family.membership[family.cardinality > 0]
     moved = partition.to_family(FocalSets(np.vstack([empty, others])))
     return CredalPartition.unchecked(

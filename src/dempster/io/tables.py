@@ -249,7 +249,7 @@ def parse_index(values: Sequence[str]) -> Any:
     for kind, array in ((int, np.int64), (float, np.float64)):
         if scalars and all(type(value) is kind for value in scalars):
             try:
-                return np.array(scalars, dtype=array)
+                return np.array(scalars, array)
             except OverflowError:
                 break
     return list(values)

@@ -34,7 +34,9 @@ def _mass_schema(kind: Any, **more: Any) -> Schema:
         masses = parts["masses"]
         family = parts["focal_sets"]
         index = parts["index"]
-        n = masses.shape[0] if hasattr(masses, "shape") else 0
+        n = 0
+        if hasattr(masses, "shape"):
+            n = masses.shape[0]
         values = masses
         if isinstance(masses, sparse.csr_array) and masses.shape[1] == len(family):
             values = masses.data

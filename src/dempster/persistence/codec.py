@@ -215,7 +215,7 @@ class Decoder:
             case {"dict": list(pairs)}:
                 return {self.decode(key): self.decode(value) for key, value in pairs}
             case {"cells": list(cells), "shape": list(shape)}:
-                out = np.empty(len(cells), dtype=object)
+                out = np.empty(len(cells), object)
                 out[:] = self.decode(cells)
                 return out.reshape(shape)
             case {"network": int(number), "class": str(kind), "layers": layers}:

@@ -236,7 +236,9 @@ def _parse_answer(cell: Any, path: Path) -> str | None:
         raise UserError(
             f"{path.name}: an answer must be same, different or empty, got '{cell}'"
         )
-    return "same" if text in SAME else "different"
+    if text in SAME:
+        return "same"
+    return "different"
 
 
 def _ask_by_keys(questions: _Questions, screen: Screen) -> None:

@@ -167,7 +167,7 @@ def describe_sets(
         members = {names[k] for k in clusters}
         ordered = [str(name) for name in order or names if name in members]
         texts.append(" or ".join(ordered) or "outlier")
-    return np.array(texts, dtype=object)[partition.best_set]
+    return np.array(texts, object)[partition.best_set]
 
 
 def list_moved_objects(before: CredalPartition, after: CredalPartition) -> pd.DataFrame:

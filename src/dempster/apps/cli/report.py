@@ -96,7 +96,9 @@ def report(
                 numbers = list(rows.select_dtypes("number").columns)
                 columns = options["columns"] or numbers or list(rows.columns)
                 rows = rows[columns]
-        recipe = Recipe.from_toml(result.recipe) if result.recipe else None
+        recipe = None
+        if result.recipe:
+            recipe = Recipe.from_toml(result.recipe)
         page = make_report(
             result.saved_model or partition, rows, y=labels, recipe=recipe
         )

@@ -63,7 +63,9 @@ def select(ctx: click.Context, screen: Screen, **options: Any) -> None:
         if metric not in ("precomputed", "gower"):
             metric = "euclidean"
         largest = options["to"]
-        candidates = None if largest is None else range(2, largest + 1)
+        candidates = None
+        if largest is not None:
+            candidates = range(2, largest + 1)
         numbers = number_of_clusters(
             X, metric=metric, candidates=candidates, random_state=recipe.seed
         )

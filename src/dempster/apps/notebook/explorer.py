@@ -149,7 +149,7 @@ class PartitionExplorer(anywidget.AnyWidget):
 
     def __init__(self, data: ReportInput):
         rng = np.random.default_rng(0)
-        none_linked = np.zeros(0, dtype=np.intp)
+        none_linked = np.zeros(0, np.intp)
         coordinates = place_objects(
             data, profile_clusters(data, rng), MAX_POINTS, none_linked, rng
         )

@@ -165,7 +165,9 @@ def _read_supervision(recipe: Any, code: _Code) -> list[str]:
             arguments.append(f"y{rows}")
         else:
             convert = code.use("dempster.apps.recipe", "constraints_from_labels")
-            seed = f", random_state={recipe.seed}" if recipe.seed else ""
+            seed = ""
+            if recipe.seed:
+                seed = f", random_state={recipe.seed}"
             constraints.append(f"{convert}(y{rows}{seed})")
     if recipe.constraints is not None:
         read = code.use("dempster.constraints", "read_constraints")

@@ -116,13 +116,14 @@ def _has_header(path: Path, table: pd.DataFrame) -> bool | None:
         content = read_quietly(path, header=False)
     except ValueError:
         return None  # The caller reads the file again and raises the error.
-    if content.attrs.get("header") is None or not len(content) or content.shape[1] > 2:
+    n_columns = content.shape[1]
+    if content.attrs.get("header") is None or not len(content) or n_columns > 2:
         return None
     rows = [list(map(str, row)) for row in content.itertuples(index=False)]
-    if content.shape[1] == 2 and rows[0][0] in set(map(str, table.index)):
+    if n_columns == 2 and rows[0][0] in set(map(str, table.index)):
         return False
     is_repeated = rows[0][-1] in {row[-1] for row in rows[1:]}
-    if is_repeated and content.shape[1] == 1 and len(rows) == len(table):
+    if is_repeated and n_columns == 1 and len(rows) == len(table):
         return False
     if is_repeated and not any(map(looks_like_number, rows[0])):
         return True

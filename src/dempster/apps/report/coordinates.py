@@ -194,7 +194,9 @@ def _attribute_axes(
     for attribute in dict.fromkeys(attributes):
         if attribute not in strongest:
             continue
-        kind = attribute.kind if attribute.is_number else "category"
+        kind = "category"
+        if attribute.is_number:
+            kind = attribute.kind
         values = np.where(profiled >= 0, attribute.values[profiled], np.nan)
         categories = list(map(str, attribute.categories))
         axes.append(Axis(attribute.name, kind, values, categories))
@@ -216,7 +218,7 @@ def _compute_components(
             ), "classical scaling (MDS) of the dissimilarities"
     matrix, what = _numeric_matrix(data, rows)
     if matrix is None:
-        matrix = np.asarray(data.partition[rows].contour, dtype=float)
+        matrix = np.asarray(data.partition[rows].contour, float)
         what = "the plausibilities of the clusters (no attributes are available)"
     xy, share = _principal_components(matrix, rng)
     how = f"first two principal components of {what}, with {share:.0%} of the variance"
@@ -242,7 +244,7 @@ def _numeric_matrix(
         X = joined_views(data.X)
         if is_numeric(X) and np.ndim(X) == 2 and not hasattr(data.model, "categories_"):
             return _fill(
-                np.asarray(select_rows(X, rows), dtype=float)
+                np.asarray(select_rows(X, rows), float)
             ), "the clustered attributes"
     if data.frame is None:
         return None, ""
@@ -294,7 +296,7 @@ def _scale_dissimilarities(
     landmarks = rows
     if len(rows) > MAX_LANDMARKS:
         landmarks = np.sort(rng.choice(rows, MAX_LANDMARKS, replace=False))
-    between = np.asarray(full[np.ix_(landmarks, landmarks)], dtype=float)
+    between = np.asarray(full[np.ix_(landmarks, landmarks)], float)
     # Classical scaling is kernel PCA of the squared dissimilarities.
     pca = KernelPCA(
         min(2, len(landmarks)),
@@ -303,6 +305,4 @@ def _scale_dissimilarities(
         remove_zero_eig=True,
     )
     pca.fit(-(((between + between.T) / 2) ** 2) / 2)
-    return pca.transform(
-        -(np.asarray(full[np.ix_(rows, landmarks)], dtype=float) ** 2) / 2
-    )
+    return pca.transform(-(np.asarray(full[np.ix_(rows, landmarks)], float) ** 2) / 2)

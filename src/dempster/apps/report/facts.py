@@ -54,7 +54,7 @@ class Counts:
 
     def __init__(self, partition: CredalPartition):
         numbers = np.bincount(partition.best_set, minlength=len(partition.focal_sets))
-        membership = np.asarray(partition.focal_sets.membership, dtype=int)
+        membership = np.asarray(partition.focal_sets.membership, int)
         size = partition.focal_sets.cardinality
         self.n_objects = len(partition)
         self.n_clusters = partition.n_clusters
@@ -90,7 +90,7 @@ class Facts:
         if self.profiles is not None:
             for g in range(len(self.profiles.profile.groups)):
                 linked.update(self.profiles.typical(g))
-        shown = np.array(sorted(linked), dtype=np.intp)
+        shown = np.array(sorted(linked), np.intp)
         self.coordinates = place_objects(data, self.profiles, MAX_POINTS, shown, rng)
         self.trust = measure_trust(data, labelled, classes, stability, rng)
 
@@ -256,7 +256,7 @@ def _find_units(scaled: Any, names: Sequence[str], frame: pd.DataFrame) -> Units
     """
     if not is_numeric(scaled) or np.ndim(scaled) != 2 or len(scaled) != len(frame):
         return None
-    values = np.asarray(scaled, dtype=float)
+    values = np.asarray(scaled, float)
     by_position = values.shape[1] == frame.shape[1]
     shift = {}
     factor = {}
@@ -286,10 +286,12 @@ def _fit_line(scaled: np.ndarray, own: np.ndarray) -> tuple[float, float] | None
     y = own[is_finite]
     low = int(x.argmin())
     high = int(x.argmax())
-    if not x[high] > x[low] or y[high] == y[low]:
+    start_x = x[low]
+    start_y = y[low]
+    if not x[high] > start_x or y[high] == start_y:
         return None
-    factor = float((y[high] - y[low]) / (x[high] - x[low]))
-    shift = float(y[low] - factor * x[low])
+    factor = float((y[high] - start_y) / (x[high] - start_x))
+    shift = float(start_y - factor * start_x)
     if np.abs(shift + factor * x - y).max() > _ROUNDING * float(np.ptp(y)):
         return None
     return shift, factor

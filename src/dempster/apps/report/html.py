@@ -157,7 +157,9 @@ def _row(columns: Sequence[Column], cells: Sequence[Any], *, beyond: bool) -> Ht
     scope: str | None = "row"
     for column, cell in zip(columns, cells, strict=True):
         content, key = _split_cell(cell)
-        label = column.heading if column.css_class == "number" else None
+        label = None
+        if column.css_class == "number":
+            label = column.heading
         attributes = {"class_": column.css_class, "data_v": key, "data_label": label}
         elements.append(tag(element, content, scope=scope, **attributes))
         element = "td"
@@ -255,8 +257,8 @@ def line_chart(
     right = 22
     top = 12
     bottom = 40
-    xs = np.asarray(x, dtype=float)
-    ys = np.asarray(y, dtype=float)
+    xs = np.asarray(x, float)
+    ys = np.asarray(y, float)
     x0 = xs.min()
     x1 = xs.max()
     y0, y1 = limits

@@ -373,7 +373,9 @@ def _layers_section(facts: Facts) -> list[Any]:
     c = facts.counts.n_clusters
     names = [short_name(str(name), 10) for name in facts.data.partition.frame]
     drawn = DendrogramDisplay(tree=facts.data.partition.merge_tree, names=names)
-    shown = [names[k] for k in drawn.order] if c <= MAX_TREE_NAMES else []
+    shown = []
+    if c <= MAX_TREE_NAMES:
+        shown = [names[k] for k in drawn.order]
     # A layer with k clusters is between the mergers c - k - 1 and c - k.
     similarity = drawn.brackets[:, 1, 1]
     steps = [c - counts.n_clusters for counts in facts.layers]
@@ -517,10 +519,10 @@ def _size_chart(conformal: ConformalClustering) -> Html:
     """
     n = len(conformal.sets_)
     p_values = np.sort(
-        np.asarray(conformal.credal_partition_.contour, dtype=float), axis=None
+        np.asarray(conformal.credal_partition_.contour, float), axis=None
     )
     levels = np.union1d(_CONFIDENCES, conformal.confidence)
-    n_excluded = np.searchsorted(p_values, (1 - levels) * (1 + 1e-9), side="right")
+    n_excluded = np.searchsorted(p_values, (1 - levels) * (1 + 1e-9), "right")
     mean_size = conformal.sets_.sum() / n
     description = f"Mean number of clusters in a set by confidence, {mean_size:.2f} for this report"
     return line_chart(

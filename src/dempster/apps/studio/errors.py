@@ -40,7 +40,9 @@ class BadRequestError(ValueError):
 def to_response(error: Exception) -> Response:
     """Return a JSON response with the message and the status of an error."""
     status, message = describe_error(error)
-    headers = {"connection": "close"} if status == 400 else None
+    headers = None
+    if status == 400:
+        headers = {"connection": "close"}
     return JSONResponse({"error": message}, status, headers)
 
 
@@ -72,6 +74,8 @@ def rewrite_for_page(message: str) -> str:
     """Replace arguments in a message of the library by the labels of fields."""
 
     def render(name: str, value: Any) -> str | None:
-        return name.replace("_", " ") if value is None else None
+        if value is None:
+            return name.replace("_", " ")
+        return None
 
     return rewrite_message(" ".join(message.split()), render)

@@ -123,12 +123,13 @@ class Sessions:
     def _add(self, session: Session) -> Session:
         """Add a session, and close or remove the oldest sessions if there are too many."""
         with self._lock:
-            self._sessions[session.id] = session
-            while len(self._sessions) > MAX_OPEN_SESSIONS:
-                oldest = next(iter(self._sessions))
-                _close(self._sessions.pop(oldest))
+            sessions = self._sessions
+            sessions[session.id] = session
+            while len(sessions) > MAX_OPEN_SESSIONS:
+                oldest = next(iter(sessions))
+                _close(sessions.pop(oldest))
             for saved in self.list_saved()[MAX_SAVED_SESSIONS:]:
-                if saved["id"] not in self._sessions:
+                if saved["id"] not in sessions:
                     shutil.rmtree(self._folder / saved["id"], ignore_errors=True)
             return session
 

@@ -72,7 +72,7 @@ def attribute_plane(
     table: Any, data: np.ndarray, x: int, y: int, center: np.ndarray, scale: np.ndarray
 ) -> MapPlane:
     """Return the plane of two columns in the units of the table, or a strip of one column."""
-    values = impute_missing(np.asarray(table, dtype=float))
+    values = impute_missing(np.asarray(table, float))
     names = [str(name) for name in table.columns]
     if x == y:
         points = place_on_strip(values[:, x])
@@ -92,7 +92,9 @@ def attribute_plane(
 
 def principal_plane(data: np.ndarray) -> MapPlane:
     """Return the plane of the first two principal components."""
-    model = fit_components(data) if data.shape[1] > 1 else None
+    model = None
+    if data.shape[1] > 1:
+        model = fit_components(data)
     if model is None:
         points = np.column_stack([data[:, 0], np.zeros(len(data))])
         return MapPlane(points, ("only attribute", ""), None)

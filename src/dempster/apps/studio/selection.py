@@ -113,7 +113,7 @@ def fit_rule(table: pd.DataFrame, selected: np.ndarray) -> Rule:
     data = {name: values[sample] for name, values in columns.items()}
     target = selected[sample]
     ranges: dict[str, tuple[float, float]] = {}
-    is_inside = np.ones(len(target), dtype=bool)
+    is_inside = np.ones(len(target), bool)
     best = 0.0
     for step in range(MAX_CONDITIONS):
         candidates = [
@@ -196,7 +196,7 @@ def _select(session: Session, params: Json) -> Json:
         raise InvalidInputError(
             f"a selection must have one byte for each of the {len(run)} objects, got {len(mask)}"
         )
-    selection = np.zeros(len(session.get_source().table), dtype=bool)
+    selection = np.zeros(len(session.get_source().table), bool)
     selection[run.rows] = mask
     session.selection = selection
     return {"n": mask.sum(), "attributes": _compare_with_rest(run, mask)}
@@ -233,7 +233,7 @@ def _get_selection(session: Session, params: Json) -> bytes:
 
 def _selected_objects(session: Session, run: Run) -> np.ndarray:
     if session.selection is None:
-        return np.zeros(len(run), dtype=bool)
+        return np.zeros(len(run), bool)
     return session.selection[run.rows]
 
 

@@ -230,8 +230,9 @@ class Run:
         multiplies the three masses by the weights of the sliders, and assigns the object to the set
         with the largest product.
         """
-        masses = self.partition.stored_masses
-        cardinality = self.partition.focal_sets.cardinality
+        partition = self.partition
+        masses = partition.stored_masses
+        cardinality = partition.focal_sets.cardinality
         arrays: dict[str, np.ndarray] = {}
         kinds = {
             "empty": cardinality == 0,
@@ -243,21 +244,21 @@ class Run:
         order = np.argsort(cardinality, kind="stable")
         for name, kind in kinds.items():
             columns = order[kind[order]]
-            largest = np.zeros(len(self.partition))
-            sets = np.full(len(self.partition), -1)
+            largest = np.zeros(len(partition))
+            sets = np.full(len(partition), -1)
             if len(columns):
                 sets = columns[row_argmax(masses[:, columns])]
                 largest = row_max(masses[:, columns])
             arrays[name] = largest.astype(np.float32)
             arrays[f"{name}_set"] = sets.astype(np.int32)
-        numbers = [*map(self.number_clusters, self.partition.focal_sets)]
+        numbers = [*map(self.number_clusters, partition.focal_sets)]
         return pack_objects(
-            self.partition,
+            partition,
             self.rows,
             arrays,
             sets=numbers,
-            n_clusters=self.partition.n_clusters,
-            nonspecificity=self.partition.nonspecificity_index(),
+            n_clusters=partition.n_clusters,
+            nonspecificity=partition.nonspecificity_index(),
         )
 
     def number_clusters(self, clusters: Iterable[int]) -> list[int]:

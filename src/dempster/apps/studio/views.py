@@ -149,8 +149,9 @@ MIN_SHOWN_MASS = 0.005
 
 def _why(run: Run, params: Json) -> Json:
     """Return the explanation of an object with its masses, contributions and exemplars."""
-    position = parse_integer(params, "object", (0, len(run)))
-    compared = sample_rows(len(run), MAX_COMPARED_OBJECTS, 0)
+    n = len(run)
+    position = parse_integer(params, "object", (0, n))
+    compared = sample_rows(n, MAX_COMPARED_OBJECTS, 0)
     compared = np.union1d(compared, position)
     subject = run.estimator
     if run.layer is not None:
@@ -180,7 +181,7 @@ def _why(run: Run, params: Json) -> Json:
             }
         )
     sentences = explanation.to_text().splitlines()
-    if len(compared) < len(run):
+    if len(compared) < n:
         sentences.append(
             f"Compared with a sample of {len(compared):,} of the {len(run):,} objects."
         )
@@ -333,9 +334,9 @@ def _boundary(run: Run, params: Json) -> Json:
 
 def _rivals(run: Run) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the two most plausible clusters of each object, and the share of the second."""
-    contour = np.asarray(run.partition.contour, dtype=float)
+    contour = np.asarray(run.partition.contour, float)
     rows = np.arange(len(contour))
-    order = np.argsort(-contour, axis=1, kind="stable")
+    order = np.argsort(-contour, kind="stable")
     first = order[:, 0]
     share = np.zeros(len(contour))
     if contour.shape[1] < 2:
@@ -427,8 +428,8 @@ def _shepard(run: Run, params: Json) -> bytes:
             f"{type(run.estimator).__name__} has no Shepard diagram"
         )
     _, delta, conflict = run.estimator.shepard(n_pairs=N_SHEPARD_PAIRS, random_state=0)
-    delta = np.asarray(delta, dtype=np.float32)
-    conflict = np.asarray(conflict, dtype=np.float32)
+    delta = np.asarray(delta, np.float32)
+    conflict = np.asarray(conflict, np.float32)
     error = np.sqrt(np.mean((conflict.astype(float) - delta) ** 2))
     return pack({"delta": delta, "conflict": conflict}, error=error, n=len(delta))
 
@@ -485,11 +486,14 @@ def _compare(session: Session, params: Json) -> Json:
     before = session.get_run(params["before"])
     after = session.get_run(params["after"])
     common, i, j = np.intersect1d(before.rows, after.rows, return_indices=True)
-    if len(common) < 2:
+    n_common = len(common)
+    if n_common < 2:
         raise InvalidInputError("the two runs have fewer than two objects in common")
     one = _select(before, i)
     other = _select(after, j)
-    n_pairs = N_SAMPLED_PAIRS if len(common) > MAX_FULL_OBJECTS else None
+    n_pairs = None
+    if n_common > MAX_FULL_OBJECTS:
+        n_pairs = N_SAMPLED_PAIRS
     index = credal_rand_index(one, other, n_pairs=n_pairs, random_state=0)
     position = {
         frozenset(before.number_clusters(clusters)): s
@@ -518,7 +522,7 @@ def _compare(session: Session, params: Json) -> Json:
         for k in moved[:MAX_LISTED_OBJECTS]
     ]
     return {
-        "n": len(common),
+        "n": n_common,
         "index": float(index),
         "error": index.standard_error,
         "moved": len(moved),

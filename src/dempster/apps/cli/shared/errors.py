@@ -193,7 +193,9 @@ def name_options(text: str, ctx: click.Context) -> str:
         option = options.get(name)
         if option is None or not isinstance(option, click.Option):
             return None
-        return _option_name(option) if value is None else _type_setting(option, value)
+        if value is None:
+            return _option_name(option)
+        return _type_setting(option, value)
 
     return rewrite_message(text, render)
 

@@ -57,13 +57,17 @@ class NumberOrAuto(click.IntRange):
     """Integer or "auto"."""
 
     def convert(self, value: Any, *context: Any) -> Any:
-        return value if value == "auto" else super().convert(value, *context)
+        if value == "auto":
+            return value
+        return super().convert(value, *context)
 
 
 def _parse_parameter(text: str) -> Any:
     """Return the value of a parameter of a method: a number, a boolean, a list or a text."""
     value = parse_value(text)
-    return NONE if value is None else value
+    if value is None:
+        return NONE
+    return value
 
 
 def _split_names(

@@ -311,7 +311,9 @@ def write_table(table: pd.DataFrame, path: Path) -> None:
     from dempster.io.partitions import encode_cell
 
     def encode(cell: Any) -> Any:
-        return encode_cell(cell) if isinstance(cell, str) else cell
+        if isinstance(cell, str):
+            return encode_cell(cell)
+        return cell
 
     encoded = table.rename(columns=encode, index=encode)
     for position, dtype in enumerate(encoded.dtypes):
