@@ -109,6 +109,22 @@ def test_few_objects():
     assert number_of_clusters(six, random_state=0).best == 2
 
 
+@pytest.mark.parametrize("p", [10, 20])
+def test_many_rows_may_form_many_clusters(p):
+    rng = np.random.default_rng(0)
+    centers = 4 * rng.normal(size=(70, p))
+    X = np.repeat(centers, 100, axis=0) + rng.normal(size=(7000, p))
+    numbers = number_of_clusters(X, random_state=0)
+    assert abs(numbers.best - 70) <= 10
+    assert number_of_clusters(X[::2], random_state=0).n_clusters[0] == 2
+
+
+@pytest.mark.parametrize("p", [2, 20])
+def test_many_rows_of_noise_are_one_cluster(p):
+    X = np.random.default_rng(0).standard_t(3, size=(6000, p))
+    assert number_of_clusters(X, random_state=0).best == 1
+
+
 def test_many_peaks_add_candidates():
     rng = np.random.default_rng(0)
     centers = 12.0 * np.array([[i, j] for i in range(6) for j in range(6)])

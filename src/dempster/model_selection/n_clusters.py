@@ -327,7 +327,8 @@ def number_of_clusters(
         categories, or "precomputed" if X contains dissimilarities.
     candidates : iterable of int or None, default=None
         Distinct numbers of clusters to compare, at least 2. By default 2 to 25, and the numbers
-        within 20 % of the number of belief peaks. Numbers above a third of the number of different
+        within 20 % of the number of belief peaks; for more than 5,000 objects, numbers up to some
+        hundreds if the silhouette is then larger. Numbers above a third of the number of different
         objects are ignored.
     sample_weight : array-like of shape (n,), optional
         Weights of the objects.
