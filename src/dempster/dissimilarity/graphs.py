@@ -123,7 +123,7 @@ def _node_names(X: Any) -> list[Hashable]:
 def _read_matrix(X: Any) -> sparse.csr_array:
     with validating(X, "X"):
         matrix = check_array(
-            X, accept_sparse="csr", dtype=float, copy=True, input_name="X"
+            X, accept_sparse="csr", dtype=float, copy=True, ensure_all_finite=False
         )
     return sparse.csr_array(matrix)
 
