@@ -67,7 +67,7 @@ _ROUNDING = (
 # up to the ratio _WIDTH. Samples of one distribution gain 0.028 at most.
 # Overlapping clusters in 2 to 100 dimensions gain at least 0.036.
 _MANY_ROWS = 5000
-_MANY_CANDIDATES = np.array([32, 48, 72, 108, 162, 243, 364])
+_MANY_CANDIDATES = (32, 48, 72, 108, 162, 243, 364)
 _LARGE_SAMPLE_SIZE = 3000
 _MIN_GAIN = 0.03
 _WIDTH = 1.5
@@ -275,13 +275,18 @@ def compare_numbers(
     drawn = draw_complete_rows(source, weights, rng, _LARGE_SAMPLE_SIZE)
     rows, w, D = _remove_outliers(*drawn)
     X = _coordinates(rows)
-    partitions = _fit_partitions(X, np.square(D), w, _MANY_CANDIDATES, rng, 1)
-    silhouettes = [_silhouette(D, labels, w) for labels in partitions]
-    place = int(np.argmax(silhouettes))
-    gain = silhouettes[place] - found.silhouette.max()
-    if gain < _MIN_GAIN or place == len(silhouettes) - 1:
+    squares = np.square(D)
+    silhouettes = [-np.inf]
+    numbers = [k for k in _MANY_CANDIDATES if 3 * k <= len(rows)]
+    for k in numbers:
+        labels = _fit_partitions(X, squares, w, np.array([k]), rng, 1)[0]
+        silhouettes.append(_silhouette(D, labels, w))
+        if silhouettes[-1] < found.silhouette.max() / 2:
+            break
+    gain = max(silhouettes) - found.silhouette.max()
+    best = [1, *numbers][np.argmax(silhouettes)]
+    if not gain >= _MIN_GAIN or best == numbers[-1]:
         return found
-    best = _MANY_CANDIDATES[place]
     around = np.geomspace(best / _WIDTH, best * _WIDTH, _N_STEPS)
     return _compare(rows, w, D, around.astype(int), rng, apply)
 
