@@ -104,6 +104,7 @@ def link_form(family: FocalSets) -> np.ndarray:
 # With more clusters, an object has masses only on some of them, which costs accuracy.
 _MAX_CLUSTERS_PER_ROW = 100
 _FAR = 0.95  # Objects with at least this target conflict are distant.
+_CLEAR = 0.05  # Sets with a smaller mass are not offered to near objects.
 _ROWS_PER_BLOCK = (
     1024  # number of objects whose conflicts with all objects are computed at once
 )
@@ -243,13 +244,13 @@ class SomePairs(ConflictProblem):
     def _near_sets(self, masses: np.ndarray) -> np.ndarray:
         """Return the sets on which each object may have mass, as described in `row_fit`.
 
-        They are the sets on which the object or a near object has mass.
+        They are the sets on which the object has mass, or a near object has a clear mass.
         """
         n, n_sets = masses.shape
         indptr, indices, _, delta = self.arrays
         near = sparse.csr_array((delta < _FAR, indices, indptr), shape=(n, n))
         used = sparse.csr_array(masses > 0)
-        near_sets = (near + sparse.eye_array(n, dtype=bool)) @ used
+        near_sets = near @ sparse.csr_array(masses > _CLEAR) + used
         near_sets.eliminate_zeros()
         near_sets.sort_indices()
         rows = np.repeat(np.arange(n), np.diff(near_sets.indptr))
