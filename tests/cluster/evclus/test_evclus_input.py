@@ -171,6 +171,15 @@ def test_equal_dissimilarities():
         assert len(set(auto.labels_[:30])) == 1
 
 
+@pytest.mark.parametrize("n_clusters", [3, 5])
+def test_as_many_clusters_as_values(n_clusters):
+    X = np.random.default_rng(0).integers(0, n_clusters, (300, 1)).astype(float)
+    for given in (n_clusters, "auto"):
+        model = EVCLUS(given, random_state=0).fit(X)
+        np.testing.assert_array_equal(model.labels_, X[:, 0])
+        np.testing.assert_array_equal(model.predict(X[:9]), model.labels_[:9])
+
+
 def test_few_objects():
     two = np.array([[0.0, 0.0], [1.0, 1.0]])
     for sampling in ("all", "random", "landmarks"):

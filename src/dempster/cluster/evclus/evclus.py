@@ -488,6 +488,12 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         if not has_links:
             run = self._finalize(run)
         fit = run.model
+        are_clusters = len(self.pairs.fitted) == self.n_clusters and not has_links
+        if fit.adds_doubt and are_clusters:
+            # Equal objects have the weight of one, so that neighbors would outvote them.
+            masses = np.eye(len(fit.family))[fit.family.singleton_index]
+            fit = replace(fit, masses=masses, adds_doubt=False)
+            run = replace(run, model=fit)
         model = self._model(fit)
         if fit.adds_doubt and not has_links:
             return FitResult(run, *self._add_doubt(model))
