@@ -279,3 +279,12 @@ def test_fit_of_a_tensor_with_many_clusters(monkeypatch):
     assert abs(again - model.credal_partition_.stored_masses[:9]).max() < 1e-9
     expected = ECM(C, n_init=1, random_state=0).fit(X)
     np.testing.assert_array_equal(np.asarray(model.labels_), expected.labels_)
+
+
+def test_evclus_in_many_dimensions():
+    """Test that few clusters are lost; medoids instead of k-means lose 0.04."""
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(80), 60)
+    rows = rng.normal(size=(80, 50))[y] + rng.normal(size=(4800, 50))
+    model = EVCLUS(80, random_state=0).fit(rows)
+    assert adjusted_rand_score(y, model.labels_) > 0.93

@@ -871,10 +871,10 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         missing values; without "partial" it uses the mean over the features that both objects
         have.) ``docs/missing.md`` explains when to impute instead.
     init : {"medoids", "random", "belief-peaks"}, BeliefPeaks, CredalPartition or array of masses
-        Initial masses. "medoids" uses clusters around objects far from each other, improved by
-        k-means if there are more than 50 clusters and the metric is Euclidean. "belief-peaks" or a
-        `BeliefPeaks` uses its clusters, computed without weights. A deterministic start is used
-        once, whatever ``n_init``.
+        Initial masses. "medoids" uses clusters around objects far from each other, or, with
+        landmarks, more than 50 clusters and Euclidean distances, the best of ``n_init`` runs of
+        k-means. "belief-peaks" or a `BeliefPeaks` uses its clusters, computed without weights. A
+        deterministic start is used once, whatever ``n_init``.
     n_init : int, default=5
         Number of starts; the result with the smallest objective is kept. Medoids that give almost
         the same partition count as one start.
