@@ -196,7 +196,7 @@ def set_frozen_state(owner: Any, state: dict[str, Any]) -> None:
         freeze(value)
 
 
-def divide(values: Array, by: Array, otherwise: float) -> Array:
+def divide(values: Array, by: Array, otherwise: Array | float) -> Array:
     """Return ``values / by`` where ``by`` is positive, and ``otherwise`` elsewhere.
 
     Compressed rows are divided by a column, shape (n, 1), and ``otherwise`` is zero.

@@ -5,6 +5,7 @@ import pytest
 import sklearn
 from scipy import sparse
 from scipy.spatial.distance import cdist
+from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
@@ -12,12 +13,10 @@ from dempster.belief import FocalSets
 from dempster.cluster import ECM, EGMM, EVCLUS
 from dempster.cluster._mass_step import (
     MassStep,
-    find_smallest,
     masses_from_plausibilities,
-    nearest_clusters,
     nearest_doubt,
 )
-from dempster.cluster.ecm import PrototypeModel
+from dempster.cluster.ecm import PrototypeMethod, PrototypeModel
 from dempster.cluster.egmm import EvidentialMixture, sum_masses
 from dempster.cluster.evclus._fitted_pairs import _nearest_and_random_pairs
 from dempster.cluster.evclus._model import (
@@ -29,6 +28,7 @@ from dempster.cluster.evclus._pairs import AllPairs
 from dempster.constraints import Constraints
 from dempster.dissimilarity.sources import AttributeSource
 from dempster.optimize.blocks import block_map
+from dempster.optimize.nearest import find_smallest, nearest_clusters
 from dempster.partition import CredalPartition
 from dempster.persistence import load, save
 
@@ -288,3 +288,58 @@ def test_evclus_in_many_dimensions():
     rows = rng.normal(size=(80, 50))[y] + rng.normal(size=(4800, 50))
     model = EVCLUS(80, random_state=0).fit(rows)
     assert adjusted_rand_score(y, model.labels_) > 0.93
+
+
+def blobs(k, per_cluster, n_features, spread, seed=0):
+    y = np.repeat(np.arange(k), per_cluster)
+    rng = np.random.default_rng(seed)
+    centers = spread * rng.normal(size=(k, n_features))
+    return centers[y] + rng.normal(size=(len(y), n_features)), y
+
+
+@pytest.mark.parametrize("model", [ECM, EGMM, EVCLUS])
+def test_overlapping_clusters_are_found_as_well_as_by_k_means(model):
+    rows, y = blobs(70, 50, 20, 1.2)
+    restarts = KMeans(70, n_init=10, random_state=0).fit(rows)
+    ours = model(70, random_state=0).fit(rows).labels_
+    assert adjusted_rand_score(y, ours) > adjusted_rand_score(y, restarts.labels_)
+
+
+def test_only_random_starts_are_repeated_with_many_clusters(monkeypatch):
+    counts = []
+    run = PrototypeMethod.run_start
+
+    def count(self, start):
+        counts.append(1)
+        return run(self, start)
+
+    monkeypatch.setattr(PrototypeMethod, "run_start", count)
+    ECM(C, random_state=0).fit(X)
+    assert len(counts) == 1
+    ECM(C, n_init=2, init="random", max_iter=2, random_state=0).fit(X)
+    assert len(counts) == 3
+
+
+def test_landmarks_are_in_their_most_plausible_clusters():
+    rows, y = blobs(60, 40, 6, 2.5)
+    model = EVCLUS(60, random_state=0).fit(rows)._model
+    plausible = CredalPartition(model.reference_masses, model.family).labels
+    assert np.mean(plausible != model.labels) < 0.02
+    first = model.fit.reference_masses[:, model.fit.family.singleton_index].argmax(
+        axis=1
+    )
+    classes = y[model.references.positions]
+    gain = adjusted_rand_score(classes, model.labels) - adjusted_rand_score(
+        classes, first
+    )
+    assert gain > 0.03
+
+
+def test_affinity_is_sharper_in_many_dimensions_if_there_are_many_clusters():
+    rates = []
+    for n_features in (2, 50):
+        rows, _ = blobs(60, 20, n_features, 3.0)
+        rates.append(EVCLUS(60, random_state=0).fit(rows)._model.surroundings.rate)
+    few = EVCLUS(5, random_state=0).fit(rows)._model.surroundings.rate
+    assert few < rates[0] < 1.5 * few
+    assert 2 * few < rates[1] <= 10 * few

@@ -5,8 +5,9 @@ import pytest
 from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris, make_blobs
+from sklearn.metrics import adjusted_rand_score
 
-from dempster.optimize.k_means import k_means
+from dempster.optimize.k_means import NearestCenters, k_means
 
 
 def inertia(X, centers, labels, weights=1.0):
@@ -89,3 +90,60 @@ def test_one_cluster_and_float32():
     centers, labels = k_means(X, 1, rng())
     np.testing.assert_allclose(centers[0], X.mean(axis=0, dtype=float), rtol=1e-12)
     assert not labels.any()
+
+
+# ---- many clusters -------------------------------------------------------------------------------
+
+
+def blobs(k=60, per_cluster=20, seed=0):
+    y = np.repeat(np.arange(k), per_cluster)
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(k, 8))[y] + 0.15 * generator.normal(size=(len(y), 8))
+    return X, y
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_exchanged_centers_find_all_clusters(seed):
+    X, y = blobs(200, 10, seed)
+    restarts = min(inertia(X, *k_means(X, 200, rng(i))) for i in range(10))
+    centers, labels = k_means(X, 200, rng(seed), n_runs=10)
+    assert inertia(X, centers, labels) < 0.98 * restarts
+    assert adjusted_rand_score(y, labels) > 0.98
+
+
+def test_exchanged_centers_are_a_fixed_point_of_k_means():
+    X = np.random.default_rng(0).normal(size=(900, 3))
+    centers, labels = k_means(X, 40, rng(), n_runs=2)
+    np.testing.assert_array_equal(labels, cdist(X, centers).argmin(axis=1))
+    means = np.array([X[labels == k].mean(axis=0) for k in range(40)])
+    np.testing.assert_allclose(centers, means, atol=1e-12)
+    first = k_means(X, 40, rng())
+    assert inertia(X, centers, labels) <= inertia(X, *first)
+
+
+def test_exchanges_with_weights_are_those_of_repeated_rows():
+    X, _ = blobs()
+    weights = np.random.default_rng(0).integers(0, 4, size=len(X))
+    centers, _ = k_means(X, 60, rng(3), weights, n_runs=2)
+    again, _ = k_means(np.repeat(X, weights, axis=0), 60, rng(3), n_runs=2)
+    np.testing.assert_allclose(centers, again, rtol=1e-9)
+
+
+def test_exchanges_with_equal_rows():
+    X = np.repeat(np.arange(40.0)[:, None], 5, axis=0)
+    centers, labels = k_means(X, 40, rng(), n_runs=2)
+    np.testing.assert_array_equal(np.sort(centers[:, 0]), np.arange(40))
+    np.testing.assert_array_equal(centers[labels], X)
+
+
+def test_only_changed_centers_are_compared():
+    """Test the labels against those of all centers after every iteration."""
+    X, _ = blobs()
+    weights = np.random.default_rng(1).uniform(size=len(X))
+    clusters = NearestCenters(X, weights, X[::30] + 0.3)
+    for _ in range(6):
+        D = cdist(X, clusters.centers)
+        np.testing.assert_array_equal(clusters.labels, D.argmin(axis=1))
+        np.testing.assert_allclose(clusters.squares, D.min(axis=1) ** 2, rtol=1e-9)
+        clusters.iterate(1)
+    assert clusters.cost == pytest.approx(weights @ clusters.squares)

@@ -36,6 +36,7 @@ from dempster.cluster._starts import (
 )
 from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.descent import Run, descend, solve_normal_equations
+from dempster.optimize.nearest import N_NEAREST
 from dempster.partition import CredalPartition
 
 # Write the masses for given costs to ``masses`` and ``empty``, and return the objective. ``delta2``
@@ -216,11 +217,14 @@ class MassMethod(Method[Model, Model]):
         counts = count_boundaries(costs, weights)
         return self._mass_step(neighbor_family(counts))
 
+    @property
+    def n_starts(self) -> int:
+        return self.estimator.n_init
+
     def draw_starts(self, family: FocalSets) -> list[Model]:
         if self.has_user_start:
             return [self._user_start(family)]
-        size = self.estimator.n_init
-        seeds = self.rng.randint(np.iinfo(np.int32).max, size=size)
+        seeds = self.rng.randint(np.iinfo(np.int32).max, size=self.n_starts)
         return [self._draw_start(family, np.random.RandomState(s)) for s in seeds]
 
     def _user_start(self, family: FocalSets) -> Model:
@@ -270,64 +274,11 @@ class MassMethod(Method[Model, Model]):
 
 
 MIN_STORED_MASS = 1e-6  # smaller masses are left out of compressed rows
-N_NEAREST = 5  # number of clusters on which an object of compressed rows has mass
-NEAREST_ROWS = 1024  # number of rows that are compared with all clusters at once
-
-
-# Write the columns of the k smallest costs of each row, in increasing order of the costs.
-smallest_costs = kernel("smallest_costs(costs: real[n, c], columns: int64[n, k] out)")
 
 
 def has_many_components(family: FocalSets) -> bool:
     """Return whether the sets are many single clusters."""
     return has_many_clusters(family) and len(family) == family.n_clusters
-
-
-def find_smallest(costs: np.ndarray, k: int = N_NEAREST) -> np.ndarray:
-    """Return the columns of the k smallest costs of each row in increasing order, shape (n, k)."""
-    near = np.empty((len(costs), k), np.int64)
-    smallest_costs(costs, near)
-    return near
-
-
-def sum_nearest(
-    near: np.ndarray, values: np.ndarray, X: np.ndarray, n_clusters: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sums of v, shape (c,), and of v x, shape (c, p), for values v of rows x.
-
-    ``near`` contains the clusters of the values, shape (n, k).
-    """
-    n, k = near.shape
-    clusters = near.ravel()
-    entries = values.ravel()
-    cells = entries, clusters, np.arange(0, n * k + 1, k)
-    sums = sparse.csc_array(cells, (n_clusters, n)) @ X
-    totals = np.bincount(clusters, entries, n_clusters)
-    return totals, sums
-
-
-def nearest_clusters(
-    X: np.ndarray, centers: np.ndarray, k: int = N_NEAREST
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the nearest k of c centers, shape (n, k), and the squared distances to them.
-
-    They are selected by a matrix product, in coordinates in which it is accurate.
-    """
-    centers = centers.astype(X.dtype)
-    origin = centers.mean(axis=0)
-    places = centers - origin
-    costs = (X - origin) @ (-2 * places.T)
-    costs += np.square(places).sum(axis=1)
-    near = find_smallest(costs, k)
-    gaps = X[:, None] - centers[near]
-    return near, np.einsum("ikd,ikd->ik", gaps, gaps).astype(float)
-
-
-def find_nearest_clusters(X: np.ndarray, centers: np.ndarray, k: int) -> np.ndarray:
-    """Return up to k nearest of c centers of many rows, computed in blocks."""
-    k = min(k, len(centers))
-    blocks = row_blocks(len(X), NEAREST_ROWS, None)
-    return np.concatenate([nearest_clusters(X[a:b], centers, k)[0] for a, b in blocks])
 
 
 def collect_masses(

@@ -13,14 +13,17 @@ from typing import Any
 import numpy as np
 
 from dempster._arrays import Array, to_host
-from dempster._blas import one_blas_thread
 from dempster._errors import InvalidParameterError
 from dempster._types import ArrayLike
 from dempster._validation import as_floats, as_reals, check_size, validating
 from dempster.belief import FocalSets
 from dempster.data.sampling import systematic_draw
 from dempster.optimize.blocks import row_blocks
-from dempster.optimize.k_means import k_means, squared_distances
+from dempster.optimize.k_means import (
+    MAX_RESTARTED_CLUSTERS,
+    k_means,
+    squared_distances,
+)
 from dempster.partition import CredalPartition
 
 # ---- validation ----------------------------------------------------------------------------------
@@ -122,6 +125,13 @@ _MIN_ROWS_PER_CENTER = 20
 _MAX_COMPARISONS = 1_000_000  # number of rows times number of clusters
 
 
+def number_of_starts(n_init: int, init: str, n_clusters: int) -> int:
+    """Return the number of starts, which is 1 for many clusters whose centers are exchanged."""
+    if n_clusters > MAX_RESTARTED_CLUSTERS and init != "random":
+        return 1
+    return n_init
+
+
 def draw_centers(
     X: np.ndarray,
     weights: np.ndarray,
@@ -129,7 +139,10 @@ def draw_centers(
     method: str,
     rng: np.random.RandomState,
 ) -> np.ndarray:
-    """Draw prototypes by k-means++ or, if ``method`` is "random", random objects plus noise."""
+    """Draw prototypes by k-means++ or, if ``method`` is "random", random objects plus noise.
+
+    The prototypes of many clusters are those of k-means with exchanged centers.
+    """
     if method == "random":
         chances = weights / weights.sum()
         which = rng.choice(len(X), n_clusters, replace=False, p=chances)
@@ -143,6 +156,8 @@ def draw_centers(
         which, counts = np.unique(drawn, return_counts=True)
         X = X[which]
         weights = counts.astype(float)
+    if n_clusters > MAX_RESTARTED_CLUSTERS:
+        return k_means(X, n_clusters, rng, weights, n_runs=_STARTS)[0]
     X = X.astype(float)  # faster than single precision
     return kmeans_plusplus(X, n_clusters, sample_weight=weights, random_state=rng)[0]
 
@@ -180,35 +195,6 @@ def draw_distant_objects(
 
 
 # ---- defaults that depend on the data ------------------------------------------------------------
-
-
-def move_centers(
-    X: np.ndarray, weights: np.ndarray, centers: np.ndarray, n_iter: int
-) -> np.ndarray:
-    """Return the centers after ``n_iter`` iterations of k-means.
-
-    A center without rows does not move.
-    """
-    n_clusters = len(centers)
-    centers = centers.astype(float)
-    for _ in range(n_iter):
-        nearest = find_nearest_centers(X, centers)
-        total = np.bincount(nearest, weights, n_clusters)[:, None]
-        sums = [np.bincount(nearest, weights * x, n_clusters) for x in X.T]
-        moved = np.stack(sums, axis=1) / np.maximum(total, 1e-300)
-        centers = np.where(total > 0, moved, centers)
-    return centers
-
-
-def find_nearest_centers(X: np.ndarray, centers: np.ndarray) -> np.ndarray:
-    """Return the index of the nearest center of each row.
-
-    X must be centered, for numerical accuracy.
-    """
-    norms = np.square(centers).sum(axis=1)
-    # On busy cores, several threads take much longer for small products.
-    with one_blas_thread():
-        return (norms - X @ (2 * centers.T)).argmin(axis=1)
 
 
 _N_OBJECTS = 1000  # number of objects in the formula for beta; its effect is small
@@ -258,19 +244,6 @@ def outlier_distance(distances: np.ndarray, weights: np.ndarray) -> float:
     return float(high + _FENCE * (high - low)) or float(distances.max()) or 1.0
 
 
-def k_means_distances(
-    X: np.ndarray, weights: np.ndarray, n_clusters: int, rng: np.random.RandomState
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the squared distances from up to 2,000 rows to k-means centers, and the rows."""
-    which = np.arange(len(X))
-    if len(X) > _SAMPLE_SIZE:
-        which = np.unique(systematic_draw(weights, _SAMPLE_SIZE, rng))
-    data = np.ascontiguousarray(X[which], float)
-    w = weights[which]
-    best = k_means(data, n_clusters, rng, w, n_runs=_STARTS)
-    return squared_distances(data, *best), which
-
-
 def outlier_cost(
     X: np.ndarray,
     weights: np.ndarray,
@@ -278,11 +251,16 @@ def outlier_cost(
     rng: np.random.RandomState,
     added: np.ndarray | float = 0.0,
 ) -> float:
-    """Return the square of the value of delta="auto", estimated by k-means.
+    """Return the square of the value of delta="auto", estimated by k-means of up to 2,000 rows.
 
     ``added`` contains terms of the squared distances that k-means does not use.
     """
-    squares, which = k_means_distances(X, weights, n_clusters, rng)
+    which = np.arange(len(X))
+    if len(X) > _SAMPLE_SIZE:
+        which = np.unique(systematic_draw(weights, _SAMPLE_SIZE, rng))
+    data = np.ascontiguousarray(X[which], float)
+    best = k_means(data, n_clusters, rng, weights[which], n_runs=_STARTS)
+    squares = squared_distances(data, *best)
     squares += np.broadcast_to(added, len(X))[which]
     return outlier_distance(np.sqrt(squares), weights[which]) ** 2
 

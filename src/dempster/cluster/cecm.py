@@ -400,6 +400,7 @@ class CECM(PrototypeClusterer):
         Number of starts; the result with the smallest objective is kept. Without constraints the
         starts are compared as in `ECM`. With more than 20,000 objects the starts are compared on a
         sample of that size plus all linked objects, and the best one is continued with all objects.
+        More than 25 clusters have one start, as in `ECM`.
     max_iter : int, default=500
         Maximum number of iterations.
     tol : float, default=1e-6

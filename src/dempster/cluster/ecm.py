@@ -34,16 +34,13 @@ from dempster.cluster import _device, _starts
 from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, FitRequest
 from dempster.cluster._boundaries import count_boundaries, neighbor_family
 from dempster.cluster._mass_step import (
-    NEAREST_ROWS,
     MassMethod,
     StepModel,
     collect_masses,
     has_many_components,
     masses_from_costs,
-    nearest_clusters,
     nearest_masses,
     project_masses,
-    sum_nearest,
 )
 from dempster.cluster._online import OnlineClusterer
 from dempster.cluster._search import FitResult, Sample, most_likely_runs
@@ -54,6 +51,7 @@ from dempster.data.blocks import Blocks
 from dempster.dissimilarity.partial import impute_missing, squared_distances_to_points
 from dempster.optimize.blocks import Apply, Sums, row_blocks, sum_blocks
 from dempster.optimize.descent import Run, descend, solve_normal_equations
+from dempster.optimize.nearest import NEAREST_ROWS, nearest_clusters, sum_nearest
 from dempster.partition import CredalPartition
 
 _prototype_sums = kernel("""prototype_sums(
@@ -502,9 +500,8 @@ class OnlinePrototypes:
 # largest cost, in mean squared deviations of the data, at which an object coincides with a
 # prototype
 ZERO = 1e-12
-# With many clusters, smallest tolerances for the comparison of starts, and for all rows after the
-# fit of a sample.
-MIN_TOLERANCES = 1e-3, 1e-4
+# smallest tolerance with many clusters and more rows than in a sample
+_MIN_TOLERANCE = 1e-4
 _EUCLIDEAN_ITERATIONS = 5  # number of Euclidean iterations before the metric is adapted
 
 
@@ -592,6 +589,11 @@ class PrototypeMethod(MassMethod[PrototypeModel]):
 
     # ---- starts ----------------------------------------------------------------------------------
 
+    @property
+    def n_starts(self) -> int:
+        n_init = self.estimator.n_init
+        return _starts.number_of_starts(n_init, self.init, self.n_clusters)
+
     def _user_start(self, family: FocalSets) -> PrototypeModel:
         width = self.points.shape[1]
         if isinstance(self.init, CredalPartition):
@@ -616,17 +618,6 @@ class PrototypeMethod(MassMethod[PrototypeModel]):
 
     # ---- runs ------------------------------------------------------------------------------------
 
-    def run_start(self, start: PrototypeModel) -> Run[PrototypeModel]:
-        if self.has_user_start:
-            return self._run(start, on_sample=False)
-        return self._run(start, on_sample=True, min_tol=self._min_tols(start)[0])
-
-    def _min_tols(self, model: PrototypeModel) -> tuple[float, float]:
-        """Return smallest tolerances for the comparison of starts, and for all rows."""
-        if has_many_components(model.family):
-            return MIN_TOLERANCES
-        return 0.0, 0.0
-
     def select_run(
         self, runs: Iterable[Run[PrototypeModel]], tol: float
     ) -> Run[PrototypeModel]:
@@ -637,15 +628,9 @@ class PrototypeMethod(MassMethod[PrototypeModel]):
         return super().select_run(runs, tol)
 
     def refine(self, best: Run[PrototypeModel]) -> Run[PrototypeModel]:
-        if self.has_user_start:
+        if self.has_user_start or self.rows.are_all_in(self.sample):
             return best
-        first_tol, tol = self._min_tols(best.model)
-        if first_tol > self.estimator.tol:
-            run = self._run(best.model, on_sample=True)
-            best = replace(run, history=best.history[:-1] + run.history)
-        if self.rows.are_all_in(self.sample):
-            return best
-        return self._run(best.model, on_sample=False, min_tol=tol)
+        return self._run(best.model, on_sample=False)
 
     def extend(
         self, run: Run[PrototypeModel], family: FocalSets
@@ -658,11 +643,11 @@ class PrototypeMethod(MassMethod[PrototypeModel]):
         step = self._neighbor_step(squares, self.sample_weights)
         return replace(run, model=replace(run.model, step=step))
 
-    def _run(
-        self, start: PrototypeModel, *, on_sample: bool, min_tol: float = 0.0
-    ) -> Run[PrototypeModel]:
+    def _run(self, start: PrototypeModel, *, on_sample: bool) -> Run[PrototypeModel]:
         step = partial(self._step, on_sample=on_sample)
-        tol = max(self.estimator.tol, min_tol)
+        tol = self.estimator.tol
+        if has_many_components(start.family) and not self.rows.are_all_in(self.sample):
+            tol = max(tol, _MIN_TOLERANCE)
         if self.is_adaptive and start.metrics is None:
             start = descend(step, start, max_iter=_EUCLIDEAN_ITERATIONS, tol=tol).model
             start = replace(start, metrics=self._identity_metrics())
@@ -775,14 +760,14 @@ class ECM(PrototypeClusterer, OnlineClusterer):
         ``focal_sets="auto"``, results whose objectives are nearly equal (up to 10 %) are compared
         by their classification likelihood, which is smaller if a large cluster is divided. With
         more than 20,000 objects the starts are compared on a sample of that size, and the best one
-        is continued with all objects.
+        is continued with all objects. If there are more than 25 clusters, k-means with exchanges of
+        centers (breathing k-means, Fritzke, 2020) gives one start, which is better than many
+        others, unless ``init="random"``.
     max_iter : int, default=500
         Maximum number of iterations.
     tol : float, default=1e-6
-        Relative change of the objective at which the iterations stop. With more than 50 clusters
-        and ``focal_sets="auto"``, starts are compared with the tolerance 1e-3, the best one is
-        continued with ``tol``, and the iterations over more than 20,000 objects that follow stop at
-        1e-4.
+        Relative change of the objective at which the iterations stop; at least 1e-4 with more than
+        50 clusters, ``focal_sets="auto"`` and more than 20,000 objects.
     checkpoint : path or None, default=None
         For X in blocks: file from which an interrupted fit resumes, with the same result. It stores
         the result of each pass over X. A file written for other data or parameters raises an error.

@@ -31,13 +31,10 @@ from dempster.cluster._expressions import (
     mixture_logs,
 )
 from dempster.cluster._mass_step import (
-    NEAREST_ROWS,
     collect_masses,
-    find_smallest,
     has_many_components,
     masses_from_plausibilities,
     nearest_doubt,
-    sum_nearest,
 )
 from dempster.cluster._online import OnlineClusterer
 from dempster.cluster._search import (
@@ -53,6 +50,13 @@ from dempster.cluster.explanation import ClusterEvidence, quadratic_parts
 from dempster.data.rows import Rows
 from dempster.optimize.blocks import Apply, Sums, block_map, row_blocks, sum_blocks
 from dempster.optimize.descent import Run, descend, solve_normal_equations
+from dempster.optimize.k_means import NearestCenters
+from dempster.optimize.nearest import (
+    NEAREST_ROWS,
+    find_nearest_clusters,
+    find_smallest,
+    sum_nearest,
+)
 from dempster.partition import CredalPartition
 
 _CELLS = 1 << 16  # desired number of elements of a temporary array
@@ -621,9 +625,8 @@ def _weighted_quantile(
     return np.take_along_axis(values, order, axis=0)[rank, np.arange(len(rank))]
 
 
-# With many components, smallest tolerances for the comparison of starts, and for all rows after the
-# fit of a sample.
-_MIN_TOLERANCES = 1e-4, 1e-5
+# smallest tolerance with many components and more rows than in a sample
+_MIN_TOLERANCE = 1e-5
 _FIRST_STEPS = 10  # number of k-means iterations that improve the initial means
 
 
@@ -681,7 +684,9 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
     def draw_starts(self, family: FocalSets) -> list[EvidentialMixture]:
         if self.has_user_start:
             return [self._user_start(family)]
-        seeds = self.rng.randint(np.iinfo(np.int32).max, size=self.estimator.n_init)
+        n_init = self.estimator.n_init
+        size = _starts.number_of_starts(n_init, self.init, self.n_clusters)
+        seeds = self.rng.randint(np.iinfo(np.int32).max, size=size)
         return [self._draw(family, seed) for seed in seeds]
 
     def _user_start(self, family: FocalSets) -> EvidentialMixture:
@@ -706,8 +711,9 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         rng = np.random.RandomState(seed)
         rows = (self.sample, self._start_weights)
         means = _starts.draw_centers(*rows, self.n_clusters, self.init, rng)
-        means = _starts.move_centers(*rows, means, _FIRST_STEPS)
-        return self._from_means(family, means)
+        clusters = NearestCenters(*rows, means)
+        clusters.iterate(_FIRST_STEPS)
+        return self._from_means(family, clusters.centers)
 
     @cached_property
     def _start_weights(self) -> np.ndarray:
@@ -725,8 +731,8 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         rows have small weights.
         """
         require_singletons(family, "each has a mean of its own")
-        nearest = _starts.find_nearest_centers(self.sample, means)
-        gap = self.sample - means[nearest]
+        nearest, _ = find_nearest_clusters(self.sample, means, 1)
+        gap = self.sample - means[nearest[:, 0]]
         nu = self.freedom
         u = 1.0
         if np.isfinite(nu):
@@ -800,26 +806,12 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         return not self.has_user_start or self.estimator._estimates_freedom
 
     def run_start(self, start: EvidentialMixture) -> Run[EvidentialMixture]:
-        if not self._compares_starts:
-            return self._run(start)
-        return self._run(start, self._min_tols(start)[0], on_sample=True)
-
-    def _min_tols(self, start: EvidentialMixture) -> tuple[float, float]:
-        """Return smallest tolerances for the comparison of starts, and for all rows."""
-        if start.has_many_components:
-            return _MIN_TOLERANCES
-        return 0.0, 0.0
+        return self._run(start, on_sample=self._compares_starts)
 
     def refine(self, best: Run[EvidentialMixture]) -> Run[EvidentialMixture]:
-        if not self._compares_starts:
+        if not self._compares_starts or self.shifted.are_all_in(self.sample):
             return best
-        first_tol, tol = self._min_tols(best.model)
-        if first_tol > self.estimator.tol:
-            run = self._run(best.model, on_sample=True)
-            best = replace(run, history=best.history[:-1] + run.history)
-        if self.shifted.are_all_in(self.sample):
-            return best
-        return self._run(best.model, tol)
+        return self._run(best.model)
 
     def extend(
         self, run: Run[EvidentialMixture], family: FocalSets
@@ -839,11 +831,7 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         return replace(run, model=replace(model, doubtful=doubtful))
 
     def _run(
-        self,
-        start: EvidentialMixture,
-        min_tol: float = 0.0,
-        *,
-        on_sample: bool = False,
+        self, start: EvidentialMixture, *, on_sample: bool = False
     ) -> Run[EvidentialMixture]:
         steps = count()
         rows = self.shifted
@@ -864,9 +852,11 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
                 )
             return objective, following
 
+        tol = self.estimator.tol
+        if start.has_many_components and not self.shifted.are_all_in(self.sample):
+            tol = max(tol, _MIN_TOLERANCE)
         # The products of "own" are many and small, and other threads already work on other blocks.
         with nullcontext() if start.is_tied else one_blas_thread():
-            tol = max(self.estimator.tol, min_tol)
             return descend(step, start, max_iter=self.estimator.max_iter, tol=tol)
 
     # ---- results ---------------------------------------------------------------------------------
@@ -965,13 +955,12 @@ class EGMM(OnlineClusterer):
     n_init : int, default=10
         Number of starts; the result with the largest likelihood is kept. With more than 20,000
         objects the starts are compared on a sample of that size, and the best one is continued with
-        all objects.
+        all objects. More than 25 clusters have one start, as in `ECM`.
     max_iter : int, default=500
         Maximum number of iterations.
     tol : float, default=1e-7
-        Relative change of the log-likelihood at which the iterations stop. With more than 50
-        clusters, ``focal_sets="auto"`` and one covariance, starts are compared with the tolerance
-        1e-4, and the iterations over more than 20,000 objects stop at 1e-5, as in `ECM`.
+        Relative change of the log-likelihood at which the iterations stop; at least 1e-5 with more
+        than 50 clusters, ``focal_sets="auto"``, one covariance and more than 20,000 objects.
     checkpoint : path or None, default=None
         For X in blocks: file from which an interrupted fit resumes, with the same result, as in
         `ECM`.

@@ -317,7 +317,7 @@ class SECM(PrototypeClusterer):
         ``focal_sets="auto"``, results whose objectives are nearly equal (up to 10 %) are compared
         by their classification likelihood, which is smaller if a large cluster is divided. With
         more than 20,000 pixels the starts are compared on a sample of that size, and the best one
-        is continued with all pixels.
+        is continued with all pixels. More than 25 clusters have one start, as in `ECM`.
     max_iter : int, default=500
         Maximum number of iterations.
     tol : float, default=1e-6

@@ -14,7 +14,6 @@ from scipy import sparse
 from dempster._arrays import to_host
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._random import as_random_state
-from dempster.cluster._mass_step import find_nearest_clusters, find_smallest
 from dempster.cluster._search import Sample
 from dempster.cluster.evclus._pairs import (
     MAX_ALL_PAIRS_ROWS,
@@ -42,6 +41,7 @@ from dempster.dissimilarity.transform import (
     random_pairs,
 )
 from dempster.optimize.blocks import row_blocks
+from dempster.optimize.nearest import find_nearest_clusters, find_smallest
 
 # maximum number of landmarks with constraints, and of reference objects of k-EVCLUS
 MAX_REFERENCES = 5000
@@ -396,7 +396,7 @@ def _nearest_objects(source: DissimilaritySource, fitted: np.ndarray) -> np.ndar
     k = min(_NEAREST_LANDMARKS + 1, len(fitted))
     if isinstance(source, AttributeSource) and source.is_euclidean:
         points = source.rows(fitted)
-        return find_nearest_clusters(points, points, k)
+        return find_nearest_clusters(points, points, k)[0]
     blocks = row_blocks(len(fitted), _BLOCK_ROWS, None)
     near = [
         find_smallest(np.ascontiguousarray(source.block(fitted[a:b], fitted)), k)

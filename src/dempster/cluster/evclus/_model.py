@@ -56,19 +56,21 @@ from dempster.cluster._boundaries import (
     neighbor_family,
 )
 from dempster.cluster._mass_step import (
-    N_NEAREST,
     collect_masses,
-    find_nearest_clusters,
-    find_smallest,
     masses_from_plausibilities,
     nearest_doubt,
-    sum_nearest,
 )
 from dempster.cluster.evclus._pairs import WeightedPairs
 from dempster.cluster.explanation import ClusterEvidence
 from dempster.dissimilarity.sources import AttributeSource, References, rounding
 from dempster.dissimilarity.transform import conflicts_at, decay, scale_at
 from dempster.optimize.blocks import Apply, row_blocks
+from dempster.optimize.nearest import (
+    N_NEAREST,
+    find_nearest_clusters,
+    find_smallest,
+    sum_nearest,
+)
 from dempster.optimize.projection import (
     Terms,
     approach_compressed,
@@ -785,11 +787,11 @@ class NearbyReferences:
         self.owners, place = np.unique(labels, return_inverse=True)
         total, sums = sum_nearest(place[:, None], w[:, None], points, len(self.owners))
         self.centers = sums / total[:, None]
-        two = self.owners[find_nearest_clusters(points, self.centers, 2)]
+        two = self.owners[find_nearest_clusters(points, self.centers, 2)[0]]
         self.family = neighbor_family(count_nearest(two, w, n_clusters))
         order = np.argsort(labels, kind="stable")
         self.members = np.split(order, np.cumsum(np.bincount(place))[:-1])
-        near = find_nearest_clusters(self.centers, self.centers, _NEAR_CLUSTERS)
+        near = find_nearest_clusters(self.centers, self.centers, _NEAR_CLUSTERS)[0]
         is_near = self.family.pair_index[np.ix_(self.owners, self.owners)] >= 0
         np.put_along_axis(is_near, near, values=True, axis=1)
         self.near = [np.flatnonzero(row) for row in is_near]
@@ -811,7 +813,7 @@ class NearbyReferences:
         The other results are those of `Affinity.by_points`.
         """
         n = len(A)
-        owner = find_nearest_clusters(A, self.centers, 1)[:, 0]
+        owner = find_nearest_clusters(A, self.centers, 1)[0][:, 0]
         contour = np.zeros((n, N_NEAREST), A.dtype)
         clusters = np.zeros((n, N_NEAREST), np.int64)
         near, distance = np.empty((2, n), A.dtype)

@@ -5,7 +5,7 @@ enum { AT_ONCE = 16 };
 
 #define real float
 #define SUFFIX f32
-#include "cluster/nearest.h"
+#include "optimize/nearest.h"
 #define real double
 #define SUFFIX f64
-#include "cluster/nearest.h"
+#include "optimize/nearest.h"
