@@ -18,8 +18,10 @@ is the distance within which object i has sqrt(r) of the r reference objects, or
 number of reference objects per cluster if this is less (see self-tuning spectral clustering,
 Zelnik-Manor and Perona, 2004), so that dense and sparse clusters are treated alike. Without the
 divisor, large clusters would be favored; the divisor n_k would favor small clusters. The square
-root was the best choice on many data sets. An object is an outlier if it is much farther from its
-nearest reference objects than usual (beyond the fence of a box plot).
+root was the best choice on many data sets. In many dimensions, the nearest object is hardly nearer
+than the local scale. With many clusters, gamma_ij is therefore divided by 1 - q^2, where q is the
+mean of the squared ratio of these two distances. An object is an outlier if it is much farther from
+its nearest reference objects than usual (beyond the fence of a box plot).
 """
 
 from __future__ import annotations
@@ -38,6 +40,7 @@ from sklearn.utils.validation import check_is_fitted
 from dempster._arrays import (
     Array,
     concatenate_rows,
+    is_sparse,
     is_tensor,
     precision_of,
     row_mean,
@@ -82,6 +85,7 @@ from dempster.optimize.projection import (
 )
 from dempster.optimize.row_fit import conflicts_of_pairs
 from dempster.optimize.simplex_qp import solve_simplex_qp
+from dempster.partition import CredalPartition
 
 RowBlocks = Callable[[], Iterable[tuple[np.ndarray, np.ndarray, np.ndarray]]]
 """Function that returns blocks of dissimilarities between reference objects.
@@ -201,6 +205,7 @@ def reach(
 
 # distance, divided by sqrt(s_i s_j), at which two objects should be in different clusters
 _WIDTH = 1.5
+_MIN_CONTRAST = 0.1  # smallest divisor of the rate with many clusters
 _NEAR = (
     5  # number of nearest reference objects that decide whether an object is an outlier
 )
@@ -209,6 +214,9 @@ _MIN_RANGE = 0.1  # smallest interquartile range of the logarithms of the distan
 # The mass on the empty set is 0.27 and 0.73 at this number of interquartile ranges from the fence.
 _SOFTNESS = 1 / 8
 _MAX_DISSIMILARITIES = 1_000_000  # maximum number of dissimilarities in memory at once
+# maximum number of exchanges between many clusters, and share of references at which they stop
+_MAX_EXCHANGES = 5
+_MAX_EXCHANGED = 0.005
 
 
 @dataclass(frozen=True)
@@ -223,6 +231,7 @@ class Surroundings:
     usual: float
     fence: float  # log(distance / usual) at which the mass on the empty set is 1/2
     softness: float  # width of the transition at the fence
+    rate: float = decay(_WIDTH)  # factor of the scaled squared distances
 
     @classmethod
     def from_dissimilarities(
@@ -238,18 +247,23 @@ class Surroundings:
         per_cluster = round(r / (2 * n_clusters))
         n_neighbors = max(min(round(np.sqrt(r)), per_cluster), _NEAR)
         amounts = _neighbor_weights(unit, r, n_neighbors)
-        near, far = np.empty((2, r))
+        nearest, near, far = np.empty((3, r))
         for rows, columns, D in blocks():
-            itself = np.searchsorted(columns, rows)
-            near[rows], far[rows] = reach(D, w[columns], itself, unit, *amounts)
+            others = w[columns], np.searchsorted(columns, rows), unit
+            near[rows], far[rows] = reach(D, *others, *amounts)
+            nearest[rows], _ = reach(D, *others, unit / 2, unit / 2)
         scales = _replace_zeros(far, blocks)
         near = _replace_zeros(near, blocks)
         low = scale_at(near, 0.25, w)
         high = scale_at(near, 0.75, w)
         width = max(float(np.log(high / low)), _MIN_RANGE)
-        return cls(
+        around = cls(
             w, unit, n_neighbors, scales, high, _FENCE * width, _SOFTNESS * width
         )
+        if n_clusters <= MAX_DENSE_CLUSTERS:
+            return around
+        share = np.average(np.square(nearest / scales), weights=w)
+        return replace(around, rate=around.rate / max(1 - share**2, _MIN_CONTRAST))
 
     def affinity(self, labels: np.ndarray, n_clusters: int) -> Affinity:
         """Return the object that computes affinities.
@@ -262,7 +276,7 @@ class Surroundings:
             labels,
             n_clusters,
             self.unit,
-            decay(_WIDTH),
+            self.rate,
             *self.neighbor_weights,
         )
 
@@ -588,10 +602,32 @@ class DoubtModel:
         """Create the model from a fit and the dissimilarities of its references.
 
         The references with the indices ``kept`` keep their masses; None if there are no
-        constraints.
+        constraints. If there are many clusters, their references are exchanged until almost all
+        are in their most plausible clusters.
         """
-        c = fit.family.n_clusters
         labels = fit.reference_masses[:, fit.family.singleton_index].argmax(axis=1)
+        model = cls._from_labels(fit, labels, blocks, kept)
+        if not is_sparse(model.reference_masses):
+            return model
+        for _ in range(_MAX_EXCHANGES):
+            partition = CredalPartition.unchecked(model.reference_masses, model.family)
+            labels = partition.labels
+            if np.mean(labels != model.labels) <= _MAX_EXCHANGED:
+                break
+            model = cls._from_labels(fit, labels, blocks, around=model.surroundings)
+        return model
+
+    @classmethod
+    def _from_labels(
+        cls,
+        fit: EvclusModel,
+        labels: np.ndarray,
+        blocks: RowBlocks,
+        kept: np.ndarray | None = None,
+        around: Surroundings | None = None,
+    ) -> DoubtModel:
+        """Create the model from the clusters of the references."""
+        c = fit.family.n_clusters
         source = fit.references.source
         is_compressed = kept is None and c > MAX_DENSE_CLUSTERS
         if (
@@ -604,7 +640,9 @@ class DoubtModel:
             family = nearby.family
         else:
             family = neighboring_clusters(blocks, labels, c, fit.counts)
-        around = Surroundings.from_dissimilarities(blocks, len(labels), fit.counts, c)
+        if around is None:
+            weights = fit.counts
+            around = Surroundings.from_dissimilarities(blocks, len(labels), weights, c)
         affinity = around.affinity(labels, c)
         order = []
         parts = []
@@ -731,7 +769,7 @@ class DoubtModel:
             D, w, own if len(own) else np.array([-1]), unit, *around.neighbor_weights
         )
         scale = np.maximum(far[0], around.scales.min())
-        energies = decay(_WIDTH) * D[0] ** 2 / (scale * around.scales)
+        energies = around.rate * D[0] ** 2 / (scale * around.scales)
         if len(own) and w[self.labels == self.labels[own[0]]].sum() > unit:
             # An object is not evidence for its own cluster, unless it is alone.
             w[own] = max(w[own[0]] - unit, 0)

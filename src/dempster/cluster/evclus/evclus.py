@@ -110,8 +110,6 @@ LINK_FACTORS = {"scaled": 4.0, "program": 4.0, "paper": 1.0}
 _REFINEMENT_OBJECTS = 2000  # number of objects for the second fit of the landmarks
 # A smaller tolerance would not improve the masses of objects that are not landmarks.
 _LANDMARK_TOLERANCE = 1e-5
-# tolerance of the fit of landmarks if there are many clusters
-_MANY_CLUSTERS_TOLERANCE = 1e-3
 # largest quantile of the dissimilarities that is used as d0 if there are many clusters, times their
 # number
 _MANY_CLUSTERS_QUANTILE = 5
@@ -247,8 +245,6 @@ class EvclusMethod(Method[Start, ObjectMasses]):
             self.stages.append(share * params.xi)
         if self.pairs.sampling == "landmarks":
             self.tol = max(params.tol, _LANDMARK_TOLERANCE)
-            if self.compares_nearest:
-                self.tol = max(self.tol, _MANY_CLUSTERS_TOLERANCE)
             self.first_tol = max(self.tol, _START_TOLERANCE_OF_LANDMARKS)
         else:
             self.tol = params.tol
@@ -339,8 +335,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         ):
             points = to_host(source.rows(pairs.fitted))
             rng = as_random_state(self.rng)
-            n_runs = self.params.n_init
-            labels = k_means(points, self.n_clusters, rng, counts, n_runs)[1]
+            labels = k_means(points, self.n_clusters, rng, counts, n_runs=2)[1]
             return [masses_from_labels(labels, family)]
         if isinstance(problem, AllPairs):
             return masses_from_medoids(problem.delta, family, n_init, self.rng, counts)
@@ -422,7 +417,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         ]
 
     def refine(self, best: Run[ObjectMasses]) -> Run[ObjectMasses]:
-        if self.has_single_start:
+        if self.has_single_start or self.compares_nearest:
             return best
         return self._converge(best)
 
@@ -872,9 +867,9 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         have.) ``docs/missing.md`` explains when to impute instead.
     init : {"medoids", "random", "belief-peaks"}, BeliefPeaks, CredalPartition or array of masses
         Initial masses. "medoids" uses clusters around objects far from each other, or, with
-        landmarks, more than 50 clusters and Euclidean distances, the best of ``n_init`` runs of
-        k-means. "belief-peaks" or a `BeliefPeaks` uses its clusters, computed without weights. A
-        deterministic start is used once, whatever ``n_init``.
+        landmarks, more than 50 clusters and Euclidean distances, k-means with exchanges of centers
+        (as in `ECM`). "belief-peaks" or a `BeliefPeaks` uses its clusters, computed without
+        weights. A deterministic start is used once, whatever ``n_init``.
     n_init : int, default=5
         Number of starts; the result with the smallest objective is kept. Medoids that give almost
         the same partition count as one start.
@@ -884,8 +879,9 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         Smoothed relative change of the objective at which the sweeps stop. Its value after sweep t
         is e_t = (e_{t-1} + relative change of the objective in sweep t) / 2. Starts are compared
         with the tolerance 1e-5 of the papers, and the best one is continued with ``tol``. With
-        landmarks, the two tolerances are 1e-2 and 1e-5 (1e-3 with more than 50 clusters), or
-        ``tol``, if it is larger.
+        landmarks, the two tolerances are 1e-2 and 1e-5, or ``tol``, if it is larger. With more than
+        50 clusters, the sweeps stop at 1e-2, and the landmarks move to their most plausible
+        clusters.
     n_neighbor_clusters : int, default=1
         For ``focal_sets="selected"``: a pair is added if each cluster is among this many nearest
         clusters of the other.
