@@ -11,11 +11,15 @@ static inline void TYPED(insert)(real cost, index_t column, index_t last, real *
     columns[t] = column;
 }
 
+typedef real TYPED(Lanes) __attribute__((vector_size(VECTOR), may_alias, aligned(sizeof(real))));
+typedef whole TYPED(Bits) __attribute__((vector_size(VECTOR), may_alias));
+
 /* Return whether one of AT_ONCE costs is below a limit. */
 static inline bool TYPED(has_smaller)(const real *costs, real limit) {
-    int found = 0;
-    for (int j = 0; j < AT_ONCE; j++) found |= costs[j] < limit;
-    return found;
+    TYPED(Bits) found = {0};
+    for (int j = 0; j < AT_ONCE; j += VECTOR / (int)sizeof(real))
+        found |= (TYPED(Bits))(*(const TYPED(Lanes) *)(costs + j) < limit);
+    return any_bit(&found);
 }
 
 /* Write the columns of the k smallest costs of each row, in increasing order of the costs. In case of ties, the first
@@ -39,4 +43,5 @@ KERNEL TYPED(smallest_costs)(index_t n, index_t c, index_t k, const real *costs,
 }
 
 #undef real
+#undef whole
 #undef SUFFIX

@@ -49,8 +49,8 @@ def nearest_clusters(
     centers = centers.astype(X.dtype)
     origin = centers.mean(axis=0)
     places = centers - origin
-    costs = (X - origin) @ (-2 * places.T)
-    costs += np.square(places).sum(axis=1)
+    lifted = np.column_stack([-2 * places, np.square(places).sum(axis=1)])
+    costs = np.column_stack([X - origin, np.ones(len(X), X.dtype)]) @ lifted.T
     near = find_smallest(costs, k)
     gaps = X[:, None] - centers[near]
     return near, np.einsum("ikd,ikd->ik", gaps, gaps).astype(float)
