@@ -133,3 +133,17 @@ def test_many_peaks_add_candidates():
     numbers = number_of_clusters(X, random_state=0)
     assert numbers.best == numbers.n_peaks == 36
     assert numbers.n_clusters.tolist() == [*range(2, 26), *range(29, 44)]
+
+
+def test_hundreds_of_clusters():
+    """Test the number with a criterion that is not used, which prefers the smallest candidates."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 150, 6000)
+    X = 1.5 * rng.normal(size=(150, 30))[y] + rng.normal(size=(6000, 30))
+    found = number_of_clusters(X, random_state=0)
+    assert 135 <= found.best <= 165
+    four = np.mean(list(found.criteria.values()), axis=0)
+    assert found.n_clusters[four.argmax()] < found.best
+    few = number_of_clusters(X, candidates=range(2, 200, 20), random_state=0)
+    every = np.mean(list(few.criteria.values()), axis=0)
+    np.testing.assert_allclose(few.support, every)

@@ -69,6 +69,7 @@ _ROUNDING = (
 _MANY_ROWS = 5000
 _MANY_CANDIDATES = (32, 48, 72, 108, 162, 243, 364)
 _LARGE_SAMPLE_SIZE = 3000
+_MAX_FEW = 20  # If all candidates are larger, two criteria are not used.
 _MIN_GAIN = 0.03
 _WIDTH = 1.5
 _N_STEPS = 13
@@ -144,8 +145,15 @@ class NumberOfClusters:
 
     @property
     def support(self) -> np.ndarray:
-        """Mean of the four scaled criteria for each of the k candidates, shape (k,)."""
-        return np.mean(list(self.criteria.values()), axis=0)
+        """Mean of the four scaled criteria for each of the k candidates, shape (k,).
+
+        If all candidates are larger than 20, it is the mean of the silhouette and of the likelihood
+        of elongated clusters. The other two criteria prefer the smallest of such candidates.
+        """
+        criteria = self.criteria
+        if self.n_clusters[0] > _MAX_FEW:
+            del criteria["likelihood of round clusters"], criteria["belief peaks"]
+        return np.mean(list(criteria.values()), axis=0)
 
     @property
     def plausibility(self) -> np.ndarray:
