@@ -120,10 +120,6 @@ def repetitions(low: int = 1) -> Rule:
     return integer(low, _MAX_REPETITIONS)
 
 
-def iterations() -> Rule:
-    return integer(1, _MAX_ITERATIONS)
-
-
 def real(
     low: float = -np.inf,
     high: float = np.inf,
@@ -175,6 +171,15 @@ def _is_hashable(value: Any) -> bool:
     return True
 
 
+none = choice(None)
+auto = choice("auto")
+positive_integer = integer(1)
+iterations = integer(1, _MAX_ITERATIONS)
+nonnegative = real(0)
+positive = real(0, open_low=True)
+share = real(0, 1)
+positive_share = real(0, 1, open_low=True)
+proper_share = real(0, 1, open_low=True, open_high=True)
 array = Rule("an array", _is_array)
 hashable = Rule("a hashable name (text, a number or a tuple)", _is_hashable)
 callback = Rule(

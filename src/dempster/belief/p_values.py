@@ -98,7 +98,7 @@ def benjamini_hochberg(p_values: ArrayLike, level: float = 0.1) -> np.ndarray:
     array([ True, False,  True, False])
     """
     p = rule.as_numbers(p_values, "p_values", 0, 1)
-    inside = rule.real(0, 1, open_low=True, open_high=True)
+    inside = rule.proper_share
     rule.check(level, "level", inside)
     if p.ndim != 1:
         must = f"have the shape (n,), got {p.shape}"

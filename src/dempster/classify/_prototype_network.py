@@ -21,12 +21,12 @@ from dempster.optimize.lbfgs import minimize_lbfgs
 Cost = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 NETWORK_RULES: Mapping[str, rule.Rule] = {
-    "n_prototypes": rule.choice("auto") | rule.integer(1),
-    "regularization": rule.real(0) | rule.choice("cv") | rule.array,
+    "n_prototypes": rule.auto | rule.positive_integer,
+    "regularization": rule.nonnegative | rule.choice("cv") | rule.array,
     "cv": rule.integer(2),
     "n_init": rule.repetitions(),
-    "max_iter": rule.iterations(),
-    "tol": rule.real(0),
+    "max_iter": rule.iterations,
+    "tol": rule.nonnegative,
     "random_state": rule.seed,
     "n_jobs": rule.n_jobs,
 }

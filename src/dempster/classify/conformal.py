@@ -187,15 +187,15 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
     hulls_: list[ClassHulls]
 
     _rules: Mapping[str, rule.Rule] = {
-        "estimator": rule.choice(None)
+        "estimator": rule.none
         | rule.Rule("a classifier (an instance)", rule.is_estimator),
-        "confidence": rule.real(0, 1, open_low=True, open_high=True),
+        "confidence": rule.proper_share,
         "conformity": rule.choice("lac", "aps", "plausibility"),
         "method": rule.choice("split", "cross"),
         "by_class": rule.flag,
-        "calibration_size": rule.real(0, 1, open_low=True, open_high=True),
+        "calibration_size": rule.proper_share,
         "n_folds": rule.integer(2),
-        "likelihood_ratio": rule.choice(None) | rule.Rule("a function of X", callable),
+        "likelihood_ratio": rule.none | rule.Rule("a function of X", callable),
         "random_state": rule.seed,
     }
 

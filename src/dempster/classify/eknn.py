@@ -157,14 +157,14 @@ class EKNNClassifier(EvidentialClassifier):
     _soft: SoftLabels | None
 
     _rules: Mapping[str, rule.Rule] = {
-        "n_neighbors": rule.integer(1) | rule.choice("auto") | rule.array,
+        "n_neighbors": rule.positive_integer | rule.auto | rule.array,
         "metric": METRIC_RULE,
-        "reliability": rule.real(0, 1, open_low=True, open_high=True),
-        "gamma": rule.choice(None) | rule.real(0) | rule.array,
-        "mixing": rule.choice(None) | rule.real(0, 1),
+        "reliability": rule.proper_share,
+        "gamma": rule.none | rule.nonnegative | rule.array,
+        "mixing": rule.none | rule.share,
         "optimize": rule.flag,
-        "max_iter": rule.iterations(),
-        "tol": rule.real(0),
+        "max_iter": rule.iterations,
+        "tol": rule.nonnegative,
         "n_jobs": rule.n_jobs,
     }
 

@@ -150,7 +150,7 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
     _any_scale = True
     _rules: Mapping[str, rule.Rule] = {
         **NETWORK_RULES,
-        "mixing": rule.choice(None) | rule.real(0, 1),
+        "mixing": rule.none | rule.share,
         "init": rule.choice("auto", "classes", "all"),
     }
     _strengths = (0.0, 1e-5, 1e-4, 1e-3, 1e-2)

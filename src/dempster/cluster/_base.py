@@ -82,16 +82,16 @@ FUZZINESS_RULE = rule.real(1, 50, open_low=True)
 # Rules of all parameters that several clusterers have. Only parameters of the constructor are
 # validated.
 COMMON_RULES: Mapping[str, rule.Rule] = {
-    "n_clusters": rule.choice("auto") | rule.integer(1),
+    "n_clusters": rule.auto | rule.positive_integer,
     "focal_sets": rule.choice(*FAMILY_NAMES) | rule.kind(FocalSets),
-    "alpha": rule.real(0),
-    "beta": rule.choice("auto") | FUZZINESS_RULE,
-    "delta": rule.choice("auto") | rule.real(0, open_low=True),
+    "alpha": rule.nonnegative,
+    "beta": rule.auto | FUZZINESS_RULE,
+    "delta": rule.auto | rule.positive,
     "missing": MISSING_RULE,
     "n_init": rule.repetitions(),
-    "max_iter": rule.iterations(),
-    "tol": rule.real(0),
-    "checkpoint": rule.choice(None) | rule.kind(str, Path, words="a path"),
+    "max_iter": rule.iterations,
+    "tol": rule.nonnegative,
+    "checkpoint": rule.none | rule.kind(str, Path, words="a path"),
     "device": rule.kind(str, words="the name of a device"),
     "random_state": rule.seed,
     "n_jobs": rule.n_jobs,

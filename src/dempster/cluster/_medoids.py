@@ -510,7 +510,7 @@ RELATIONAL_RULES = {**COMMON_RULES, "metric": METRIC_RULE, "symmetrize": rule.fl
 MEDOID_RULES = {
     **RELATIONAL_RULES,
     "beta": FUZZINESS_RULE,
-    "n_candidates": rule.choice("auto") | rule.choice(None) | rule.integer(1),
+    "n_candidates": rule.auto | rule.none | rule.positive_integer,
     "init": rule.choice("medoids")
     | rule.kind(CredalPartition)
     | rule.array

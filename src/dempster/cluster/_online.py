@@ -19,7 +19,7 @@ from dempster.cluster._search import FitResult, Sample, Search
 from dempster.optimize.blocks import Apply, block_map
 from dempster.optimize.descent import Run
 
-_HALF_LIFE = rule.choice(None) | rule.real(0, open_low=True)
+_HALF_LIFE = rule.none | rule.positive
 
 
 class OnlineClusterer(EvidentialClusterer):

@@ -151,13 +151,13 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
     """
 
     _rules = {
-        "n_clusters": rule.choice(None) | rule.integer(1),
+        "n_clusters": rule.none | rule.positive_integer,
         "metric": METRIC_RULE,
         "symmetrize": rule.flag,
-        "n_neighbors": rule.choice("auto") | rule.integer(1),
-        "q": rule.real(0, 1, open_low=True),
-        "min_belief": rule.choice(None) | rule.real(0, 1),
-        "min_delta": rule.choice(None) | rule.real(0),
+        "n_neighbors": rule.auto | rule.positive_integer,
+        "q": rule.positive_share,
+        "min_belief": rule.none | rule.share,
+        "min_delta": rule.none | rule.nonnegative,
         "neighbors": rule.choice("auto", "exact", "approximate"),
         "random_state": COMMON_RULES["random_state"],
         "n_jobs": COMMON_RULES["n_jobs"],

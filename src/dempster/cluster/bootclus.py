@@ -914,14 +914,14 @@ class BootClus(EvidentialClusterer):
 
     _rules = {
         **COMMON_RULES,
-        "n_clusters": rule.choice(None, "auto") | rule.integer(1),
-        "mixture": rule.choice(None)
+        "n_clusters": rule.choice(None, "auto") | rule.positive_integer,
+        "mixture": rule.none
         | rule.choice("E", "V", *MODELS)
         | rule.kind(ParsimoniousGaussianMixture, words="a ParsimoniousGaussianMixture")
         | rule.kind(LatentClassModel, words="a LatentClassModel"),
-        "confidence": rule.real(0, 1, open_low=True, open_high=True),
+        "confidence": rule.proper_share,
         "n_bootstraps": rule.repetitions(2),
-        "n_neighbor_clusters": rule.integer(1),
+        "n_neighbor_clusters": rule.positive_integer,
         "n_partners": rule.choice("auto", "all") | rule.integer(2),
         "warm_start": rule.flag,
     }

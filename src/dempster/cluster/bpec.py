@@ -189,7 +189,7 @@ class BPEC(PrototypeClusterer):
 
     _rules = {
         **COMMON_RULES,
-        "n_clusters": rule.choice(None, "auto") | rule.integer(1),
+        "n_clusters": rule.choice(None, "auto") | rule.positive_integer,
         "metric": rule.choice("euclidean", "adaptive"),
         "init": PEAKS_RULE | rule.array,
     }

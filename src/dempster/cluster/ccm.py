@@ -226,7 +226,7 @@ class CCM(PrototypeClusterer, OnlineClusterer):
     _model: CredalModel
     _online: MaybeUnset[OnlinePrototypes]
 
-    _rules = {**COMMON_RULES, "gamma": rule.real(0), "init": INIT_RULE}
+    _rules = {**COMMON_RULES, "gamma": rule.nonnegative, "init": INIT_RULE}
     _method_type = CredalMethod
     alpha = 0.0  # parameter of `ECM`, fixed here
 

@@ -465,7 +465,7 @@ class CECM(PrototypeClusterer):
         "metric": rule.choice("euclidean", "adaptive"),
         "xi": rule.real(0, 1, open_high=True),
         "convention": rule.choice("scaled", "program", "paper"),
-        "empty_penalty": rule.real(0),
+        "empty_penalty": rule.nonnegative,
         "init": INIT_RULE,
     }
 

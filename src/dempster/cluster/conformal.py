@@ -127,8 +127,8 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
 
     _rules = {
         "clusterer": _ESTIMATOR_RULE,
-        "classifier": rule.choice(None) | _ESTIMATOR_RULE,
-        "confidence": rule.real(0, 1, open_low=True, open_high=True),
+        "classifier": rule.none | _ESTIMATOR_RULE,
+        "confidence": rule.proper_share,
         "n_refits": rule.repetitions(0),
         "random_state": rule.seed,
     }
@@ -409,8 +409,8 @@ class ConformalNoveltyDetector(
 
     _rules = {
         "detector": _ESTIMATOR_RULE,
-        "false_alarm_rate": rule.real(0, 1, open_low=True, open_high=True),
-        "calibration_size": rule.real(0, 1, open_low=True, open_high=True),
+        "false_alarm_rate": rule.proper_share,
+        "calibration_size": rule.proper_share,
         "random_state": rule.seed,
     }
 

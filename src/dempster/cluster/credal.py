@@ -618,7 +618,7 @@ class CredalClustering(EvidentialClusterer):
     _rules = {
         "n_clusters": COMMON_RULES["n_clusters"],
         "shape": rule.choice("auto", *SHAPES),
-        "scale": rule.choice("auto") | rule.flag,
+        "scale": rule.auto | rule.flag,
         "metric": METRIC_RULE,
         "missing": MISSING_RULE,
         **{name: COMMON_RULES[name] for name in ("random_state", "n_jobs", "verbose")},

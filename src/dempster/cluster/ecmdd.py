@@ -282,8 +282,8 @@ class ECMdd(MedoidClusterer):
     _rules = {
         **MEDOID_RULES,
         "power": rule.real(0, 50, open_low=True),
-        "gamma": rule.real(0),
-        "eta": rule.real(0),
+        "gamma": rule.nonnegative,
+        "eta": rule.nonnegative,
     }
 
     def __init__(

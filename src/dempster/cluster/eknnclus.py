@@ -812,14 +812,14 @@ class EKNNClus(EvidentialClusterer):
         **COMMON_RULES,
         "metric": METRIC_RULE,
         "symmetrize": rule.flag,
-        "n_neighbors": rule.choice("auto") | rule.integer(1),
-        "q": rule.real(0, 1, open_low=True),
-        "power": rule.real(0, open_low=True),
-        "resolution": rule.choice("auto") | rule.real(0, open_low=True),
+        "n_neighbors": rule.auto | rule.positive_integer,
+        "q": rule.positive_share,
+        "power": rule.positive,
+        "resolution": rule.auto | rule.positive,
         "neighbor_graph": rule.choice("union", "mean", "directed"),
         "neighbors": rule.choice("auto", "exact", "approximate"),
         "init": rule.choice("auto", "distinct", "sample")
-        | rule.integer(1)
+        | rule.positive_integer
         | rule.kind(CredalPartition)
         | rule.array,
     }

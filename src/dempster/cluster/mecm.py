@@ -266,7 +266,7 @@ class MECM(MedoidClusterer):
     _model: MedianModel
 
     _method_type = MedianMethod
-    _rules = {**MEDOID_RULES, "gamma": rule.real(0), "eta": rule.real(0, open_low=True)}
+    _rules = {**MEDOID_RULES, "gamma": rule.nonnegative, "eta": rule.positive}
 
     def __init__(
         self,

@@ -656,7 +656,7 @@ class RECM(RelationalClusterer):
 
     _rules = {
         **RELATIONAL_RULES,
-        "square": rule.choice("auto") | rule.flag,
+        "square": rule.auto | rule.flag,
         "correction": rule.choice("auto", "shift", "clip"),
         "init": INIT_RULE,
     }

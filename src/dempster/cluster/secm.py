@@ -375,10 +375,10 @@ class SECM(PrototypeClusterer):
         **COMMON_RULES,
         "metric": rule.choice("euclidean", "adaptive"),
         "smoothing": rule.real(0, 1, open_high=True),
-        "radius": rule.integer(1),
+        "radius": rule.positive_integer,
         "weighting": rule.choice("uniform", "distance"),
-        "spacing": rule.choice(None) | rule.array,
-        "channel_axis": rule.choice(None) | rule.Rule("an integer", rule.is_integer),
+        "spacing": rule.none | rule.array,
+        "channel_axis": rule.none | rule.Rule("an integer", rule.is_integer),
         "init": rule.choice("k-means++", "random")
         | rule.kind(CredalPartition)
         | rule.array,

@@ -671,7 +671,7 @@ class RoughKMeans(SubsetClusterer):
         "init": INIT_RULE,
         "rule": rule.choice("lingras", "peters", "pi"),
         "threshold": rule.real(1),
-        "lower_weight": rule.real(0, 1),
+        "lower_weight": rule.share,
     }
 
     def __init__(

@@ -443,7 +443,7 @@ class WECMdd(MedoidClusterer):
         **MEDOID_RULES,
         "power": rule.real(0, 50, open_low=True),
         "psi": rule.real(1, 50, open_low=True),
-        "concentration": rule.real(0, open_low=True),
+        "concentration": rule.positive,
     }
 
     def __init__(

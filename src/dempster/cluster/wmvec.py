@@ -172,7 +172,7 @@ class WMVEC(EvidentialClusterer):
     view_dispersion_: Annotated[np.ndarray, "n_views"]
     _rules = {
         **COMMON_RULES,
-        "views": rule.choice(None) | rule.choice("attributes") | rule.array,
+        "views": rule.none | rule.choice("attributes") | rule.array,
         "view_weights": rule.choice("auto", "equal") | rule.array,
         "evenness": rule.real(0.01, 1000),
         "init": INIT_RULE,

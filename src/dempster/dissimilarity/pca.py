@@ -97,7 +97,7 @@ class DissimilarityPCA(
     explained_variance_ratio_: Annotated[np.ndarray, "n_components"]
 
     _rules = {
-        "n_components": rule.integer(1),
+        "n_components": rule.positive_integer,
         "whiten": rule.flag,
         "symmetrize": rule.flag,
         "random_state": rule.seed,

@@ -541,8 +541,8 @@ class CautiousTree(DocumentedEstimator, BaseEstimator):
     _columns: list[SplitColumn]
 
     _rules = {
-        "max_leaves": rule.choice("auto") | rule.integer(1),
-        "caution": rule.real(0, 1),
+        "max_leaves": rule.auto | rule.positive_integer,
+        "caution": rule.share,
     }
 
     def __init__(

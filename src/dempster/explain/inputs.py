@@ -124,7 +124,7 @@ def resolve_input(
     ``needs_partition`` is False, a fitted classifier is also accepted, and the ``partition`` of the
     result is None.
     """
-    rule.check(metric, "metric", rule.choice(None) | rule.choice("precomputed"))
+    rule.check(metric, "metric", rule.none | rule.choice("precomputed"))
     estimator = model = None
     result = subject
     if hasattr(subject, "fit") and not isinstance(subject, type):

@@ -418,7 +418,7 @@ def stability(
     (150, 4)
     """
     rule.check(n_resamples, "n_resamples", rule.repetitions(2))
-    rule.check(fraction, "fraction", rule.real(0, 1, open_low=True))
+    rule.check(fraction, "fraction", rule.positive_share)
     rule.check(n_jobs, "n_jobs", rule.n_jobs)
     rule.check(random_state, "random_state", rule.seed)
     method = Resampling(estimator, X, fit_params)

@@ -141,9 +141,7 @@ def read_quietly(
     check_read_options(index_col, header, delimiter, decimal)
     if index_col is not None:
         index_col = index_col.strip()  # Spaces around column names are removed, too.
-    rule.check(
-        sheet, "sheet", rule.choice(None) | rule.kind(str, words="the name of a sheet")
-    )
+    rule.check(sheet, "sheet", rule.none | rule.kind(str, words="the name of a sheet"))
     missing = list(rule.as_names(na_values, "na_values", "a list of texts"))
     file_format = detect_format(path, TABLE_FORMATS)
     with wrap_read_errors(path):
@@ -182,7 +180,7 @@ def check_read_options(
     index_col: Any, header: Any, delimiter: Any, decimal: Any
 ) -> None:
     """Raise InvalidParameterError if an option for reading files is invalid."""
-    none = rule.choice(None)
+    none = rule.none
     rule.check(
         header, "header", none | rule.kind(bool, np.bool_, words="True or False")
     )

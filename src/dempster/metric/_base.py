@@ -37,13 +37,13 @@ from dempster.optimize.descent import Run
 from dempster.partition.credal_partition import encode_labels
 
 METRIC_RULES: Mapping[str, rule.Rule] = {
-    "n_components": rule.choice(None) | rule.integer(1),
-    "regularization": rule.real(0),
-    "gamma": rule.choice("auto") | rule.real(0, open_low=True),
+    "n_components": rule.none | rule.positive_integer,
+    "regularization": rule.nonnegative,
+    "gamma": rule.auto | rule.positive,
     "n_init": rule.repetitions(),
-    "max_pairs": rule.integer(1),
-    "max_iter": rule.iterations(),
-    "tol": rule.real(0),
+    "max_pairs": rule.positive_integer,
+    "max_iter": rule.iterations,
+    "tol": rule.nonnegative,
     "random_state": rule.seed,
 }
 

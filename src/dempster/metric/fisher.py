@@ -221,7 +221,7 @@ class LFDA(ClassMetricLearner, LinearMetricLearner):
     """
 
     _needs_square_matrices = True
-    _rules = {**METRIC_RULES, "n_neighbors": rule.integer(1)}
+    _rules = {**METRIC_RULES, "n_neighbors": rule.positive_integer}
 
     def __init__(
         self,

@@ -183,8 +183,22 @@ class FullMetricLearner(PairMetricLearner, LinearMetricLearner):
     _needs_square_matrices = True
     _rules = {
         **METRIC_RULES,
-        "regularization": rule.real(0, open_low=True),
+        "regularization": rule.positive,
     }
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        regularization: float = 1e-6,
+        max_pairs: int = 10_000,
+        max_iter: int = 1000,
+        tol: float = 1e-3,
+        random_state: Seed = None,
+    ):
+        super().__init__(
+            n_components, regularization, max_pairs, max_iter, tol, random_state
+        )
 
     def _maximize(self, U: np.ndarray) -> Run[np.ndarray]:
         """Maximize the objective, given the whitened differences of the cannot-links."""
@@ -267,20 +281,6 @@ class MMC(FullMetricLearner):
            [ 0.,  0.]])
     """
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        regularization: float = 1e-6,
-        max_pairs: int = 10_000,
-        max_iter: int = 1000,
-        tol: float = 1e-3,
-        random_state: Seed = None,
-    ):
-        super().__init__(
-            n_components, regularization, max_pairs, max_iter, tol, random_state
-        )
-
     def _maximize(self, U: np.ndarray) -> Run[np.ndarray]:
         return ascend(
             partial(sum_of_distances, U), projector(U), self.max_iter, self.tol
@@ -359,20 +359,6 @@ class DMLEig(FullMetricLearner):
     array([[10.,  0.],
            [ 0.,  0.]])
     """
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        regularization: float = 1e-6,
-        max_pairs: int = 10_000,
-        max_iter: int = 1000,
-        tol: float = 1e-3,
-        random_state: Seed = None,
-    ):
-        super().__init__(
-            n_components, regularization, max_pairs, max_iter, tol, random_state
-        )
 
     def _maximize(self, U: np.ndarray) -> Run[np.ndarray]:
         """Maximize the objective for decreasing degrees of smoothing."""

@@ -36,8 +36,8 @@ _MIN_EIGENVALUE = 1e-10
 
 PCCA_RULES = {
     **METRIC_RULES,
-    "n_components": rule.integer(1),
-    "beta": rule.real(0, open_low=True),
+    "n_components": rule.positive_integer,
+    "beta": rule.positive,
 }
 
 

@@ -36,12 +36,12 @@ def several(test: Any) -> Any:
 
 
 MIXTURE_RULES: Mapping[str, rule.Rule] = {
-    "n_components": rule.choice("auto")
-    | rule.integer(1)
-    | rule.Rule("several of these", several(rule.integer(1).test)),
+    "n_components": rule.auto
+    | rule.positive_integer
+    | rule.Rule("several of these", several(rule.positive_integer.test)),
     "n_init": rule.repetitions(),
-    "max_iter": rule.iterations(),
-    "tol": rule.real(0),
+    "max_iter": rule.iterations,
+    "tol": rule.nonnegative,
     "random_state": rule.seed,
 }
 

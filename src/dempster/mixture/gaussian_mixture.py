@@ -253,7 +253,7 @@ class ParsimoniousGaussianMixture(Mixture):
         "init": rule.choice("hierarchical", "ward", "k-means")
         | rule.kind(GaussianParameters)
         | rule.array,
-        "reg_covar": rule.real(0),
+        "reg_covar": rule.nonnegative,
         "convention": rule.choice("scaled", "mclust"),
         "n_jobs": rule.n_jobs,
     }

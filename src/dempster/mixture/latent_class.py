@@ -151,7 +151,7 @@ class LatentClassModel(Mixture):
     _advice = "use fewer components"
     _rules = {
         **MIXTURE_RULES,
-        "smoothing": rule.real(0, open_low=True),
+        "smoothing": rule.positive,
         "handle_unknown": rule.choice("error", "ignore"),
     }
 

@@ -19,7 +19,7 @@ from dempster.io.numbers import find_nonnumeric_cell
 from dempster.io.tables import check_columns_exist
 
 MISSING = ("refuse", "drop", "partial")
-SCALE = rule.choice("auto") | rule.flag
+SCALE = rule.auto | rule.flag
 Note = Callable[[str], None]
 
 _ALL = "all"  # value of ``categories`` that selects every text column

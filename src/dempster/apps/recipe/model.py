@@ -70,7 +70,7 @@ def reweight_sets(
     >>> reweight_sets(partition, ambiguity_weight=0.5).masses.round(2).tolist()
     [[0.0, 0.57, 0.0, 0.43]]
     """
-    positive = rule.real(0, open_low=True)
+    positive = rule.positive
     rule.check(outlier_weight, "outlier_weight", positive)
     rule.check(ambiguity_weight, "ambiguity_weight", positive)
     if outlier_weight == ambiguity_weight == 1:
@@ -128,9 +128,7 @@ class TableModel:
             raise InvalidParameterError(
                 "estimator", "a clusterer or classifier", self.estimator
             )
-        rule.check(
-            self.preparation, "preparation", rule.choice(None) | rule.kind(Preparation)
-        )
+        rule.check(self.preparation, "preparation", rule.none | rule.kind(Preparation))
 
     def predict_mass(self, table: Any) -> Any:
         """Predict the masses of new rows.

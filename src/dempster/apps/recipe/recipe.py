@@ -45,21 +45,19 @@ _NEEDED_CAPABILITIES = {
     "constraints": ("cannot use constraints", "constraints"),
     "labels": ("cannot use labels", "labels", "constraints"),
 }
-_TEXT = rule.choice(None) | rule.kind(str, words="text")
+_TEXT = rule.none | rule.kind(str, words="text")
 _RULES = {
     "parameters": rule.kind(Mapping, words="a mapping of parameters"),
     **dict.fromkeys(("delimiter", "decimal", "index", "sheet"), _TEXT),
-    "header": rule.choice(None) | rule.flag,
+    "header": rule.none | rule.flag,
     "kind": rule.choice(*KINDS),
     "missing": rule.choice(*MISSING),
     "method": rule.choice("auto", *method_names()),
-    "clusters": rule.choice("auto") | rule.integer(1),
+    "clusters": rule.auto | rule.positive_integer,
     "seed": rule.integer(0),
-    "confidence": rule.choice(None) | rule.real(0, 1, open_low=True, open_high=True),
+    "confidence": rule.none | rule.proper_share,
     "scale": SCALE,
-    **dict.fromkeys(
-        ("outlier_weight", "ambiguity_weight"), rule.real(0, open_low=True)
-    ),
+    **dict.fromkeys(("outlier_weight", "ambiguity_weight"), rule.positive),
 }
 # Parameters of estimators that have a different name in a recipe.
 _RESERVED = {

@@ -95,7 +95,7 @@ def make_report(
     >>> report.to_html().startswith("<!doctype html>")
     True
     """
-    none = rule.choice(None)
+    none = rule.none
     rule.check(metric, "metric", none | rule.choice("precomputed"))
     rule.check(recipe, "recipe", none | rule.kind(Recipe, words="a Recipe"))
     rule.check(title, "title", none | rule.kind(str, words="text"))

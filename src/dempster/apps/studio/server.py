@@ -65,7 +65,7 @@ def serve(
     from dempster.apps.studio.guard import Guard, is_loopback
 
     path = None if file is None else as_file(file, "file")
-    rule.check(port, "port", rule.choice(None) | rule.integer(0, 65535))
+    rule.check(port, "port", rule.none | rule.integer(0, 65535))
     listener = bind_socket(host, port)
     guard = Guard(host, listener.getsockname()[1])
     if not is_loopback(host):
