@@ -26,6 +26,15 @@ FilePath: TypeAlias = str | os.PathLike[str]
 Metric: TypeAlias = str | Callable[[np.ndarray, np.ndarray], float]
 """Name of a metric, or a function of two rows."""
 
+ArrayPair: TypeAlias = tuple[np.ndarray, np.ndarray]
+"""Two arrays, such as the indices of the nearest objects and their distances."""
+
+ArrayFunction: TypeAlias = Callable[[np.ndarray], np.ndarray]
+"""Function of an array, such as the rows of a table."""
+
+Objective: TypeAlias = Callable[[np.ndarray], tuple[float, np.ndarray]]
+"""Function of an array that returns a value and its gradient."""
+
 Advance: TypeAlias = Callable[[str], None]
 """Function that advances a progress bar by one unit and sets its status text."""
 

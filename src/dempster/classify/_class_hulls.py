@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from dempster._arrays import divide, row_slices
+from dempster._types import ArrayPair
 from dempster.dissimilarity.neighbors import PointTree
 
 _N_NEIGHBORS = 5
@@ -50,9 +51,7 @@ class ClassHulls:
     def _trees(self) -> list[PointTree]:
         return [PointTree(self.rows[self.codes == k]) for k in np.unique(self.codes)]
 
-    def project(
-        self, values: np.ndarray, n_classes: int
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def project(self, values: np.ndarray, n_classes: int) -> ArrayPair:
         """Project each row of ``values``, shape (n, p), onto its hull.
 
         Return the distances, shape (n,), and the weights of the local means, shape (n, n_classes),
@@ -72,7 +71,7 @@ class ClassHulls:
             distances[block], weights[block, classes] = projection
         return distances, weights
 
-    def _project_block(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _project_block(self, rows: np.ndarray) -> ArrayPair:
         means = np.stack([_local_means(tree, rows) for tree in self._trees], axis=1)
         squared = ((means - rows[:, None]) ** 2).sum(axis=2)
         each = np.arange(len(rows))

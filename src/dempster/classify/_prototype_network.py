@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -12,13 +12,12 @@ from dempster import _validation as rule
 from dempster._arrays import row_mean
 from dempster._errors import InvalidParameterError
 from dempster._random import as_random_state
+from dempster._types import Objective
 from dempster._validation import as_numbers
 from dempster.classify._base import EvidentialClassifier, Targets
 from dempster.optimize.blocks import block_map
 from dempster.optimize.descent import Run
 from dempster.optimize.lbfgs import minimize_lbfgs
-
-Cost = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 NETWORK_RULES: Mapping[str, rule.Rule] = {
     "n_prototypes": rule.auto | rule.positive_integer,
@@ -82,7 +81,7 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
         """Return a random initial vector of parameters."""
         raise NotImplementedError
 
-    def _cost(self, problem: Problem, strength: float) -> Cost:
+    def _cost(self, problem: Problem, strength: float) -> Objective:
         """Return a function that computes the cost and its gradient for a vector of parameters."""
         raise NotImplementedError
 

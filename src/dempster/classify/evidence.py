@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from dempster import _validation as rule
 from dempster._arrays import is_network
 from dempster._errors import InvalidParameterError
+from dempster._types import ArrayPair
 from dempster.classify._base import (
     EvidentialClassifier,
     encode_classes,
@@ -341,9 +342,7 @@ def find_last_layer(estimator: Any) -> LinearLayer:
     raise InvalidParameterError("estimator", expected, type(estimator))
 
 
-def _to_scores(
-    coefficients: np.ndarray, intercepts: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def _to_scores(coefficients: np.ndarray, intercepts: np.ndarray) -> ArrayPair:
     """Return the coefficients and intercepts of the scores of all classes."""
     n_scores = coefficients.shape[1]
     intercepts = np.broadcast_to(np.asarray(intercepts, float), (n_scores,))
@@ -402,7 +401,7 @@ def _layer_of_network(network: Any) -> LinearLayer:
         )
     last = linear[-1]
 
-    def run(X: Any) -> tuple[np.ndarray, np.ndarray]:
+    def run(X: Any) -> ArrayPair:
         is_training = network.training
         try:
             network.eval()

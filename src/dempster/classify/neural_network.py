@@ -10,11 +10,10 @@ import numpy as np
 from dempster import _validation as rule
 from dempster._errors import InvalidParameterError
 from dempster._native import interruptible, kernel
-from dempster._types import ArrayLike, Seed
+from dempster._types import ArrayLike, Objective, Seed
 from dempster.belief import FocalSets
 from dempster.classify._prototype_network import (
     NETWORK_RULES,
-    Cost,
     Problem,
     PrototypeNetworkClassifier,
     allocate,
@@ -216,7 +215,7 @@ class EvidentialNeuralNetworkClassifier(PrototypeNetworkClassifier):
         mixing = 1 / len(self.classes_) if self.mixing is None else float(self.mixing)
         return problem.data, problem.belief, problem.contour, mixing
 
-    def _cost(self, problem: Problem, strength: float) -> Cost:
+    def _cost(self, problem: Problem, strength: float) -> Objective:
         constants = self._constants(problem)
         return lambda parameters: network_cost(parameters, *constants, strength)
 

@@ -9,10 +9,9 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from dempster import _validation as rule
-from dempster._types import ArrayLike, Seed
+from dempster._types import ArrayLike, Objective, Seed
 from dempster.classify._prototype_network import (
     NETWORK_RULES,
-    Cost,
     Problem,
     PrototypeNetworkClassifier,
 )
@@ -166,7 +165,7 @@ class EvidentialRBFClassifier(PrototypeNetworkClassifier):
         weights = np.linalg.solve(gram, features.T @ problem.indicators / len(problem))
         return np.concatenate([prototypes.ravel(), gamma, weights.ravel()])
 
-    def _cost(self, problem: Problem, strength: float) -> Cost:
+    def _cost(self, problem: Problem, strength: float) -> Objective:
         return lambda parameters: network_cost(
             parameters, problem.data, problem.contour, strength
         )

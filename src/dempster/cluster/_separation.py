@@ -25,6 +25,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import bdtr, gammaln
 
+from dempster._types import ArrayPair
 from dempster.mixture.em import fit_em, log_densities
 from dempster.optimize.k_means import k_means
 
@@ -265,7 +266,7 @@ def _t_mixture(used: np.ndarray, left_out: np.ndarray, share: np.ndarray) -> np.
 
 def _t_components(
     X: np.ndarray, log_weights: np.ndarray, means: np.ndarray, roots: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+) -> ArrayPair:
     """Return the weighted log densities and the Mahalanobis distances of n rows, shape (n, k)."""
     gaps = (X - means[:, None]).swapaxes(1, 2)
     scaled = np.linalg.solve(roots, gaps)
@@ -303,7 +304,7 @@ def _single_cluster(used: np.ndarray, left_out: np.ndarray) -> list[np.ndarray]:
     return logs
 
 
-def _robust_scatter(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _robust_scatter(X: np.ndarray) -> ArrayPair:
     """Return the center and the scatter matrix of a t distribution, by EM."""
     n, p = X.shape
     trust = np.ones(n)

@@ -24,7 +24,7 @@ from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._native import kernel
 from dempster._progress import report_progress_to
 from dempster._random import as_seed_sequence
-from dempster._types import ArrayLike, Seed, TableLike
+from dempster._types import ArrayFunction, ArrayLike, ArrayPair, Seed, TableLike
 from dempster._validation import check_memory
 from dempster.belief import FocalSets
 from dempster.cluster._base import (
@@ -140,7 +140,7 @@ class BootstrapFits(ABC):
         return np.concatenate(apply(compute, [(X[a:b],) for a, b in blocks]))
 
     @abstractmethod
-    def posterior_function(self) -> Callable[[np.ndarray], np.ndarray]:
+    def posterior_function(self) -> ArrayFunction:
         """Return a function that computes `posteriors`; the parameters are prepared only once."""
 
     @abstractmethod
@@ -160,7 +160,7 @@ class Bootstraps(BootstrapFits):
     max_change = 3e-4
     refit_em = staticmethod(em.refit_em)
 
-    def posterior_function(self) -> Callable[[np.ndarray], np.ndarray]:
+    def posterior_function(self) -> ArrayFunction:
         factors = np.linalg.cholesky(self.covariances)
         whiteners = np.linalg.inv(factors)
         # The unit is a power of two, so the division causes no rounding errors.
@@ -200,7 +200,7 @@ class LatentClassBootstraps(BootstrapFits):
     max_change = 1e-5  # EM for latent class models converges even more slowly.
     refit_em = staticmethod(latent_class.refit_em)
 
-    def posterior_function(self) -> Callable[[np.ndarray], np.ndarray]:
+    def posterior_function(self) -> ArrayFunction:
         n_fits, c, n_categories = self.probabilities.shape
         logs = np.log(self.probabilities).reshape(-1, n_categories).T.copy()
         constants = self.log_proportions
@@ -524,7 +524,7 @@ class PairIntervals:
         return self._relational[1]
 
     @property
-    def _relational(self) -> tuple[np.ndarray, np.ndarray]:
+    def _relational(self) -> ArrayPair:
         masses = self.partition[self.objects].relational().masses.astype(float)
         return masses[:, 1], 1 - masses[:, 2]  # The empty set has no mass.
 
@@ -607,9 +607,7 @@ def draw_references(
     return np.sort(np.concatenate([sample, *extra]))
 
 
-def compute_pair_intervals(
-    P: np.ndarray, confidence: float, apply: Apply
-) -> tuple[np.ndarray, np.ndarray]:
+def compute_pair_intervals(P: np.ndarray, confidence: float, apply: Apply) -> ArrayPair:
     """Return the lower and upper confidence bounds for all pairs, shape (n, n) each."""
     n = len(P)
     lower = np.zeros((n, n), np.float32)
@@ -711,7 +709,7 @@ class BootClusMethod(Method[np.ndarray, np.ndarray]):
             probabilities, params.confidence, apply
         )
 
-    def _reference_positions(self) -> tuple[np.ndarray, np.ndarray]:
+    def _reference_positions(self) -> ArrayPair:
         """Return the indices of the reference rows, and of those that rows are compared with."""
         n = len(self.values)
         n_partners = self.params.n_partners
@@ -1120,9 +1118,7 @@ class BootClus(EvidentialClusterer):
             )
         return np.column_stack([lower, upper])
 
-    def _posteriors_of_pairs(
-        self, X: TableLike, pairs: ArrayLike
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _posteriors_of_pairs(self, X: TableLike, pairs: ArrayLike) -> ArrayPair:
         """Return the cluster probabilities of the rows in ``pairs``, and the pairs among them."""
         check_is_fitted(self, "credal_partition_")
         values = self._read(X, reset=False)

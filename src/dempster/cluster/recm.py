@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any, Self
@@ -13,7 +13,7 @@ import numpy as np
 from dempster import _validation as rule
 from dempster._errors import InvalidParameterError
 from dempster._native import interruptible, kernel
-from dempster._types import Metric, Seed
+from dempster._types import ArrayFunction, ArrayPair, Metric, Seed
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
 from dempster.cluster._base import FitRequest
@@ -130,9 +130,7 @@ def smallest_eigenvalue(D: np.ndarray) -> float:
 
     options = {"v0": start, "tol": precision, "return_eigenvectors": False}
 
-    def find_eigenvalue(
-        matvec: Callable[[np.ndarray], np.ndarray], which: str
-    ) -> float:
+    def find_eigenvalue(matvec: ArrayFunction, which: str) -> float:
         operator = LinearOperator((n, n), matvec=matvec, dtype=float)
         return float(eigsh(operator, 1, which=which, **options)[0])
 
@@ -170,9 +168,7 @@ class WeightedMeans(StepModel):
     # product P Delta P'; None until it is computed
     inner: Annotated[np.ndarray, "c c"] | None = None
 
-    def costs(
-        self, D: np.ndarray, own: np.ndarray, apply: Apply
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def costs(self, D: np.ndarray, own: np.ndarray, apply: Apply) -> ArrayPair:
         """Return the squared distances to the prototypes of g sets, shape (n, g), and P Delta P'.
 
         ``D`` contains the squared dissimilarities to the training objects. ``own`` contains the

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Self
 import numpy as np
 
 from dempster import _validation as rule
-from dempster._types import ArrayLike, Seed, TableLike
+from dempster._types import ArrayLike, ArrayPair, Seed, TableLike
 from dempster._validation import check_memory
 from dempster.belief import FocalSets, transforms
 from dempster.cluster._base import COMMON_RULES, FUZZINESS_RULE, Support
@@ -308,11 +308,11 @@ class SubsetModel(PrototypeModel):
 
         return reduce(add, apply(sums, row_blocks(len(X))))
 
-    def _set_masses(self, squares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _set_masses(self, squares: np.ndarray) -> ArrayPair:
         """Return the codes of some sets for each of n objects, and the masses of these sets."""
         raise NotImplementedError
 
-    def _weigh(self, squares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _weigh(self, squares: np.ndarray) -> ArrayPair:
         """Return the costs of n objects, shape (n,), and their weights in the sums for `update`."""
         raise NotImplementedError
 
@@ -362,12 +362,12 @@ class PossibilisticModel(SubsetModel):
         with np.errstate(over="ignore"):
             return 1 / (1 + (squares / self.scales) ** (1 / (self.step.beta - 1)))
 
-    def _set_masses(self, squares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _set_masses(self, squares: np.ndarray) -> ArrayPair:
         order, nested = transforms.consonant_from_contour(self._typicalities(squares))
         codes = np.cumsum(np.int64(1) << order, axis=1)
         return np.hstack([np.zeros_like(codes[:, :1]), codes]), nested
 
-    def _weigh(self, squares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _weigh(self, squares: np.ndarray) -> ArrayPair:
         assert self.scales is not None
         typicalities = self._typicalities(squares)
         powers = typicalities**self.step.beta
@@ -539,11 +539,11 @@ class RoughModel(SubsetModel):
         """Return whether each object is in each upper approximation, shape (n, c)."""
         return squares <= self.threshold**2 * squares.min(axis=1, keepdims=True)
 
-    def _set_masses(self, squares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _set_masses(self, squares: np.ndarray) -> ArrayPair:
         codes = self._upper(squares) @ (np.int64(1) << np.arange(squares.shape[1]))
         return codes[:, None], np.ones((len(codes), 1))
 
-    def _weigh(self, squares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _weigh(self, squares: np.ndarray) -> ArrayPair:
         upper = self._upper(squares)
         size = upper.sum(axis=1, keepdims=True)
         lower = upper & (size == 1)

@@ -25,7 +25,7 @@ import numpy as np
 from dempster._arrays import column_bounds, divide, is_graph, module_of, row_mean
 from dempster._errors import InvalidParameterError
 from dempster._random import as_generator
-from dempster._types import Seed
+from dempster._types import ArrayPair, Seed
 from dempster._validation import has_missing
 from dempster.optimize.blocks import Apply
 
@@ -118,6 +118,9 @@ class Moments:
 BlockFunction = Callable[[np.ndarray, Any, Apply], Any]
 """Pure function of a block, of data shared by all blocks (such as a model), and of `Apply`."""
 
+TileFunction = Callable[[np.ndarray, int, int, Any], Any]
+"""Function of a block, of the number of its first row, of its number, and of shared data."""
+
 
 class Blocks(ABC):
     """Blocks of rows of X, or blocks of results that are computed from the rows of X."""
@@ -167,9 +170,7 @@ class Blocks(ABC):
         """Return the number of rows, and read all blocks if it is not known yet."""
 
     @abstractmethod
-    def map_numbered(
-        self, function: Callable[[np.ndarray, int, int, Any], Any], shared: Any
-    ) -> list[Any]:
+    def map_numbered(self, function: TileFunction, shared: Any) -> list[Any]:
         """Return the results of calling a function for each block.
 
         The arguments of the function are the block, the number of its first row, the number of the
@@ -273,9 +274,7 @@ def sample_rows(n: int, size: int, random_state: Seed) -> np.ndarray:
     return np.sort(as_generator(random_state).choice(n, size, replace=False))
 
 
-def weighted_sample(
-    blocks: Blocks, size: int, random_state: Seed
-) -> tuple[np.ndarray, np.ndarray]:
+def weighted_sample(blocks: Blocks, size: int, random_state: Seed) -> ArrayPair:
     """Draw ``size`` rows with probabilities proportional to the last column.
 
     Return their numbers and counts.
@@ -296,7 +295,7 @@ def _sum_weights(block: np.ndarray, start: int, number: int, shared: None) -> fl
 
 
 def _find_rows(
-    block: np.ndarray, start: int, number: int, shared: tuple[np.ndarray, np.ndarray]
+    block: np.ndarray, start: int, number: int, shared: ArrayPair
 ) -> np.ndarray:
     """Return the rows at which the cumulative weights of the block reach the given values."""
     at, which = shared

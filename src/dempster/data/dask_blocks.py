@@ -8,7 +8,7 @@ once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import reduce
 from itertools import pairwise
 from operator import add, getitem
@@ -20,7 +20,7 @@ import pandas as pd
 
 from dempster._errors import InvalidParameterError
 from dempster._validation import check_weights
-from dempster.data.blocks import BlockFunction, Blocks, is_dask
+from dempster.data.blocks import BlockFunction, Blocks, TileFunction, is_dask
 from dempster.data.in_process import Columns
 from dempster.optimize.blocks import Apply, block_map
 
@@ -113,14 +113,10 @@ class DaskBlocks(Blocks):
     def positions(self) -> Self:
         return type(self)(self._numbered_tasks(_positions, None), None, None, np.int64)
 
-    def map_numbered(
-        self, function: Callable[[np.ndarray, int, int, Any], Any], shared: Any
-    ) -> list[Any]:
+    def map_numbered(self, function: TileFunction, shared: Any) -> list[Any]:
         return _compute(self._numbered_tasks(function, shared))
 
-    def _numbered_tasks(
-        self, function: Callable[[np.ndarray, int, int, Any], Any], shared: Any
-    ) -> list[Any]:
+    def _numbered_tasks(self, function: TileFunction, shared: Any) -> list[Any]:
         """Return one task per block, which calls the function as described in `map_numbered`."""
         task = dask.delayed(function)
         length = dask.delayed(_end)

@@ -20,7 +20,13 @@ from dempster._arrays import module_of
 from dempster._errors import InvalidParameterError, MissingExtraError
 from dempster._text import join_some, printable
 from dempster._validation import check_size, check_weights, column_names, validating
-from dempster.data.blocks import BlockFunction, Blocks, comes_in_blocks, is_dask
+from dempster.data.blocks import (
+    BlockFunction,
+    Blocks,
+    TileFunction,
+    comes_in_blocks,
+    is_dask,
+)
 from dempster.optimize.blocks import Apply, block_map
 
 TILE_ROWS = 65_536
@@ -323,9 +329,7 @@ class Tiles(Blocks):
         assert self.n_rows is not None
         return self.n_rows
 
-    def map_numbered(
-        self, function: Callable[[np.ndarray, int, int, Any], Any], shared: Any
-    ) -> list[Any]:
+    def map_numbered(self, function: TileFunction, shared: Any) -> list[Any]:
         return [
             function(tile, start, number, shared)
             for number, start, tile in self._numbered_tiles()

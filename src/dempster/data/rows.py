@@ -23,7 +23,7 @@ from dempster._arrays import (
 )
 from dempster._errors import InvalidParameterError
 from dempster._text import printable
-from dempster._types import Seed
+from dempster._types import ArrayPair, Seed
 from dempster._validation import check_scale, has_missing
 from dempster.data import sampling
 from dempster.data.blocks import (
@@ -68,7 +68,7 @@ class Rows:
         """Return the mean of the observed values of each of the p columns, shape (p,)."""
         return sampling.mean_of_objects(self.values, self.weights)
 
-    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+    def bounds(self) -> ArrayPair:
         """Return the smallest and the largest value of each column, two arrays of shape (p,)."""
         return column_bounds(self.values)
 
@@ -103,7 +103,7 @@ class Rows:
         shifted.values = _shift(self.values, origin, unit)
         return shifted
 
-    def sample(self, rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
+    def sample(self, rng: np.random.RandomState) -> ArrayPair:
         """Return at most 20,000 rows, sorted along a line, and their weights.
 
         If there are more rows, they are drawn in proportion to their weights.
@@ -149,7 +149,7 @@ class _DeviceRows(Rows):
         total = sum((rows * w).sum(dim=0) for rows, w in self._pieces())
         return np.clip(to_host(total) / self.total_weight, *self.bounds())
 
-    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+    def bounds(self) -> ArrayPair:
         return to_host(self.values.amin(dim=0).double()), to_host(
             self.values.amax(dim=0).double()
         )
@@ -162,7 +162,7 @@ class _DeviceRows(Rows):
     def scatter(self) -> np.ndarray:
         return to_host(sum(rows.T @ (rows * w) for rows, w in self._pieces()))
 
-    def sample(self, rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
+    def sample(self, rng: np.random.RandomState) -> ArrayPair:
         order = order_on_device(self.values)[0]
         if self._there is None:
             weights = self.values.new_ones(
@@ -285,7 +285,7 @@ class BlockRows(Rows):
     def mean(self) -> np.ndarray:
         return self.moments.mean
 
-    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+    def bounds(self) -> ArrayPair:
         return self.moments.low, self.moments.high
 
     def mean_squared_deviation(self) -> float:

@@ -21,7 +21,7 @@ from dempster._arrays import row_slices
 from dempster._errors import InvalidParameterError, MissingExtraError
 from dempster._native import kernel
 from dempster._random import as_random_state
-from dempster._types import Seed
+from dempster._types import ArrayPair, Seed
 from dempster._validation import format_value
 from dempster.dissimilarity.sources import (
     AttributeSource,
@@ -68,10 +68,10 @@ class Finder(ABC):
     order: np.ndarray | None = None
 
     @abstractmethod
-    def __call__(self, rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    def __call__(self, rows: np.ndarray, k: int) -> ArrayPair:
         """Return the indices and distances of the k objects nearest to the objects in ``rows``."""
 
-    def others(self, rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    def others(self, rows: np.ndarray, k: int) -> ArrayPair:
         """Return the indices and distances of neighbors, excluding each object itself."""
         index, distance = self(rows, k + 1)
         is_self = index == rows[:, None]
@@ -89,7 +89,7 @@ class BlockFinder(Finder):
         # A metric function may not be thread-safe, and it holds the global interpreter lock.
         self._n_jobs = 1 if callable(source.metric) else n_jobs
 
-    def __call__(self, rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    def __call__(self, rows: np.ndarray, k: int) -> ArrayPair:
         blocks = row_blocks(len(rows), rows_at_once(len(self._source)), most=None)
         with block_map(self._n_jobs) as apply:
             parts = apply(
@@ -97,11 +97,11 @@ class BlockFinder(Finder):
             )
         return _join(parts)
 
-    def _nearest(self, rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    def _nearest(self, rows: np.ndarray, k: int) -> ArrayPair:
         return nearest_columns(self._source.block(rows, slice(None)), k)
 
 
-def _join(parts: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+def _join(parts: list[ArrayPair]) -> ArrayPair:
     index, distance = map(np.concatenate, zip(*parts, strict=True))
     return index, distance
 
@@ -111,7 +111,7 @@ def rows_at_once(n_columns: int) -> int:
     return max(1, _MAX_CELLS // n_columns)
 
 
-def nearest_columns(block: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
+def nearest_columns(block: Any, k: int) -> ArrayPair:
     """Return the columns of the k smallest values of each row, sorted by value, and the values."""
     largest = np.partition(block, k - 1)[:, k - 1 : k]
     nearer = block < largest
@@ -195,15 +195,13 @@ class PointTree:
 
     def kneighbors(
         self, X: np.ndarray | None = None, n_neighbors: int = 1
-    ) -> tuple[np.ndarray, np.ndarray]:
+    ) -> ArrayPair:
         """Return sorted distances and indices of the points nearest to X, or to the points."""
         if X is None:
             return self.neighbors_of(np.arange(len(self)), n_neighbors)
         return self._nearest(X, None, n_neighbors, len(self))
 
-    def neighbors_of(
-        self, positions: np.ndarray, n_neighbors: int
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def neighbors_of(self, positions: np.ndarray, n_neighbors: int) -> ArrayPair:
         """Return the distances and indices of the neighbors of points, excluding each point."""
         return self._nearest(
             self.points[positions], positions, n_neighbors, len(self) - 1
@@ -211,7 +209,7 @@ class PointTree:
 
     def _nearest(
         self, X: np.ndarray, own: np.ndarray | None, n_neighbors: int, most: int
-    ) -> tuple[np.ndarray, np.ndarray]:
+    ) -> ArrayPair:
         if n_neighbors > most:
             raise InvalidParameterError(
                 "n_neighbors",
@@ -279,11 +277,11 @@ class ExactFinder(Finder):
         if isinstance(self._index, PointTree):
             self.order = self._index.order
 
-    def __call__(self, rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    def __call__(self, rows: np.ndarray, k: int) -> ArrayPair:
         distance, index = self._index.kneighbors(self._table[rows], n_neighbors=k)
         return index, distance
 
-    def others(self, rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    def others(self, rows: np.ndarray, k: int) -> ArrayPair:
         if not isinstance(self._index, PointTree):
             return super().others(rows, k)
         distance, index = self._index.neighbors_of(rows, k)
@@ -321,7 +319,7 @@ class ApproximateFinder(Finder):
             parallel_batch_queries=n_threads(n_jobs) > 1,
         )
 
-    def __call__(self, rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    def __call__(self, rows: np.ndarray, k: int) -> ArrayPair:
         index, distance = self._index.query(self._source.objects[rows], k=k)
         short = (index < 0).any(axis=1) | ~np.isfinite(distance).all(axis=1)
         if short.any():
@@ -426,9 +424,7 @@ class ReferenceFinder:
                 source.metric
             )
 
-    def __call__(
-        self, values: Any, k: int, apply: Apply
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def __call__(self, values: Any, k: int, apply: Apply) -> ArrayPair:
         """Return the indices and distances of the k references nearest to each new object."""
         rows = _QUERY_ROWS
         if self._index is None:
@@ -443,9 +439,7 @@ class ReferenceFinder:
         check_neighbors(index, distance, len(self._references))
         return index, distance
 
-    def _nearest(
-        self, values: Any, k: int, start: int, stop: int
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _nearest(self, values: Any, k: int, start: int, stop: int) -> ArrayPair:
         if self._index is None:
             return nearest_columns(
                 self._references.dissimilarities(values, start, stop), k

@@ -10,6 +10,7 @@ from scipy import sparse
 from dempster._arrays import row_slices
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._native import kernel
+from dempster._types import ArrayPair
 from dempster._validation import as_reals, check, real
 from dempster.dissimilarity.sources import rounding
 
@@ -161,9 +162,7 @@ def intrinsic_dimension(D: np.ndarray) -> float:
 # ---- pairs of objects ----------------------------------------------------------------------------
 
 
-def random_pairs(
-    n: int, k: int, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
+def random_pairs(n: int, k: int, rng: np.random.Generator) -> ArrayPair:
     """Draw k random partners for each of n objects.
 
     Return the p distinct pairs (i, j) with i < j, shape (p, 2), and how often each pair was drawn
@@ -215,9 +214,7 @@ def _distinct_partners(
         chosen[bad] = rng.integers(0, n, int(bad.sum()))
 
 
-def sample_pairs(
-    n: int, n_pairs: int, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
+def sample_pairs(n: int, n_pairs: int, rng: np.random.Generator) -> ArrayPair:
     """Draw pairs of different objects uniformly with replacement, and return their indices."""
     i = rng.integers(0, n, n_pairs)
     j = rng.integers(0, n - 1, n_pairs)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from dempster._arrays import divide
+from dempster._types import ArrayFunction
 from dempster._validation import is_missing
 from dempster.cluster.explanation import ClusterEvidence
 from dempster.explain.inputs import Cells, ObjectTable
@@ -132,7 +132,7 @@ def typical_cells(
 
 
 def evidence_along_path(
-    plausibilities: Callable[[np.ndarray], np.ndarray],
+    plausibilities: ArrayFunction,
     middle: np.ndarray,
     point: np.ndarray,
 ) -> ClusterEvidence:

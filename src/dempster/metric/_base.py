@@ -30,7 +30,7 @@ from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._fitting import fit_transaction, warn_not_converged
 from dempster._random import as_generator
 from dempster._site import DocumentedEstimator
-from dempster._types import ArrayLike, Seed, TableLike
+from dempster._types import ArrayLike, Objective, Seed, TableLike
 from dempster.constraints import Constraints
 from dempster.constraints.constraints import validate_constraints
 from dempster.optimize.descent import Run
@@ -378,7 +378,7 @@ def limit_threads(size: int) -> AbstractContextManager[None]:
 
 
 def minimize_array(
-    evaluate: Callable[[np.ndarray], tuple[float, np.ndarray]],
+    evaluate: Objective,
     start: np.ndarray,
     check: Callable[[float], bool],
     max_iter: int,

@@ -7,7 +7,6 @@ within classes.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -17,6 +16,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from dempster import _validation as rule
 from dempster._errors import InvalidParameterError
 from dempster._native import interruptible
+from dempster._types import ArrayFunction, ArrayPair
 from dempster.metric._base import (
     METRIC_RULES,
     Classes,
@@ -52,7 +52,7 @@ def _singular_error(within: np.ndarray, ridge: float) -> InvalidParameterError:
 
 def fisher_directions(
     rows: np.ndarray, classes: Classes, ridge: float, q: int
-) -> tuple[np.ndarray, np.ndarray]:
+) -> ArrayPair:
     """Return the q largest eigenvalues and their directions, shape (q, p).
 
     The directions v have unit variance within classes. They are solutions of H'H v = lambda (W +
@@ -279,8 +279,8 @@ def local_affinity(rows: np.ndarray, n_neighbors: int) -> np.ndarray:
 
 
 def local_scatters(
-    labeled: np.ndarray, classes: Classes, affinity: Callable[[np.ndarray], np.ndarray]
-) -> tuple[np.ndarray, np.ndarray]:
+    labeled: np.ndarray, classes: Classes, affinity: ArrayFunction
+) -> ArrayPair:
     """Return the local scatter matrices within and between classes (Sugiyama, 2007).
 
     Two objects i and j of class k (n_k of the n objects) have the weight A_ij / n_k in the scatter

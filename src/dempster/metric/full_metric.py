@@ -20,7 +20,7 @@ from dempster import _validation as rule
 from dempster._arrays import row_mean
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._native import interruptible
-from dempster._types import Seed
+from dempster._types import Objective, Seed
 from dempster.metric._base import (
     METRIC_RULES,
     LinearMetricLearner,
@@ -36,9 +36,6 @@ _MIN_SQUARE = 1e-12  # Minimum squared distance in gradients, as a share of the 
 # Degrees of smoothing, as shares of the mean squared distance of the cannot-links.
 _SMOOTHING = np.geomspace(0.1, 1e-3, 3)
 _ROUGH_TOL = 1e-2  # Tolerance for all degrees of smoothing except the last.
-
-# Maps B to the objective and its gradient.
-Problem = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 
 class Whitened(NamedTuple):
@@ -126,7 +123,7 @@ def projector(differences: np.ndarray) -> np.ndarray:
 
 
 def ascend(
-    problem: Problem, start: np.ndarray, max_iter: int, tol: float
+    problem: Objective, start: np.ndarray, max_iter: int, tol: float
 ) -> Run[np.ndarray]:
     """Maximize a concave function of B, a positive semidefinite matrix with trace one, by L-BFGS.
 
@@ -167,7 +164,7 @@ def normalize_factor(factor: np.ndarray) -> np.ndarray:
 
 
 def evaluate_factor(
-    problem: Problem, factor: np.ndarray
+    problem: Objective, factor: np.ndarray
 ) -> tuple[float, np.ndarray, Callable[[], float]]:
     """Return the objective, its gradient with respect to F, and a function that bounds its rise."""
     B = normalize_factor(factor)

@@ -7,12 +7,11 @@ short vectors.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from dempster._errors import InvalidInputError
 from dempster._native import kernel
+from dempster._types import Objective
 from dempster.optimize.descent import Run
 
 _EVALUATE = 0
@@ -37,7 +36,7 @@ _advance = kernel("""lbfgs_advance(
 
 
 def minimize_lbfgs(
-    evaluate: Callable[[np.ndarray], tuple[float, np.ndarray]],
+    evaluate: Objective,
     start: np.ndarray,
     *,
     max_iter: int,
@@ -86,9 +85,7 @@ class LBFGS:
         self._values = np.zeros(max_iter + 1)
         self._status = np.array(_EVALUATE)
 
-    def iterate(
-        self, evaluate: Callable[[np.ndarray], tuple[float, np.ndarray]]
-    ) -> bool:
+    def iterate(self, evaluate: Objective) -> bool:
         """Run one iteration; return whether another iteration is required."""
         done = self._counts[_ITERATIONS]
         while not self.ended and self._counts[_ITERATIONS] == done:

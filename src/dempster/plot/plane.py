@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +14,7 @@ from sklearn.utils import check_array
 
 from dempster._arrays import is_graph
 from dempster._errors import InvalidParameterError
+from dempster._types import ArrayFunction
 from dempster._validation import check_missing, check_scale, validating
 from dempster.dissimilarity.graphs import read_graph
 from dempster.dissimilarity.partial import impute_missing
@@ -32,7 +32,7 @@ class Plane:
     points: np.ndarray  # (n, 2)
     axis_names: tuple[str, str]
     n_attributes: int
-    project: Callable[[np.ndarray], np.ndarray]
+    project: ArrayFunction
     edges: np.ndarray | None = None  # (m, 2), nodes of the edges of a graph
 
 

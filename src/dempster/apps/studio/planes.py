@@ -5,13 +5,13 @@ The axes are two attributes or principal components.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.neighbors import kneighbors_graph
 
+from dempster._types import ArrayFunction
 from dempster.data.blocks import sample_rows
 from dempster.dissimilarity.partial import impute_missing
 from dempster.plot.plane import fit_components, place_on_strip
@@ -65,7 +65,7 @@ class MapPlane:
     axes: tuple[str, str]  # names of the axes
     distortion: dict[str, Any] | None
     # function from points of the plane to clustered values; None for a strip
-    to_values: Callable[[np.ndarray], np.ndarray] | None = None
+    to_values: ArrayFunction | None = None
 
 
 def attribute_plane(
