@@ -9,7 +9,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from dempster import _validation as rule
-from dempster._types import ArrayLike, Objective, Seed
+from dempster._types import ArrayLike, ArrayPair, Objective, Seed
 from dempster.classify._prototype_network import (
     NETWORK_RULES,
     Problem,
@@ -243,9 +243,7 @@ def network_cost(
     return cost, np.concatenate([d_prototypes.ravel(), d_gamma, d_weights.ravel()])
 
 
-def _softmax(
-    scores: np.ndarray, weights: np.ndarray | float = 1.0
-) -> tuple[np.ndarray, np.ndarray]:
+def _softmax(scores: np.ndarray, weights: np.ndarray | float = 1.0) -> ArrayPair:
     """Return the weighted exponentials, normalized to sum 1 in each row, and the log of the sum."""
     largest = scores.max(axis=1, keepdims=True)
     terms = weights * np.exp(scores - largest)

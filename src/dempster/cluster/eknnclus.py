@@ -14,7 +14,15 @@ from dempster import _validation as rule
 from dempster._arrays import is_graph
 from dempster._errors import InvalidParameterError
 from dempster._random import as_generator
-from dempster._types import ArrayLike, Index, MaybeUnset, Metric, Seed, TableLike
+from dempster._types import (
+    ArrayLike,
+    ArrayPair,
+    Index,
+    MaybeUnset,
+    Metric,
+    Seed,
+    TableLike,
+)
 from dempster._validation import as_labels, reorder_like
 from dempster.belief import FocalSets
 from dempster.cluster._base import (
@@ -304,7 +312,7 @@ def find_equal_rows(source: Source, references: References) -> np.ndarray:
     return first
 
 
-def _smallest_stored(matrix: sparse.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
+def _smallest_stored(matrix: sparse.csr_matrix) -> ArrayPair:
     """Return the column of the smallest stored entry of each row, and the entry.
 
     The entry is infinite for a row without entries.

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._types import TableLike
+from dempster._types import ArrayPair, TableLike
 from dempster._validation import to_supported_type, validating_table
 from dempster.dissimilarity.gower import MISSING, GowerEncoder
 
@@ -149,9 +149,7 @@ def _validate_table(estimator: Any, X: TableLike, *, reset: bool) -> TableLike:
     )
 
 
-def find_distinct_rows(
-    codes: np.ndarray, offsets: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def find_distinct_rows(codes: np.ndarray, offsets: np.ndarray) -> ArrayPair:
     """Return the distinct rows in lexicographic order, and for each row the index of its copy."""
     sizes = np.diff(offsets) + 1  # including the number -1
     if np.log2(sizes.astype(float)).sum() >= 62:

@@ -29,7 +29,7 @@ from dempster._arrays import (
     to_host,
 )
 from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._types import Metric
+from dempster._types import ArrayPair, Metric
 from dempster._validation import SMALLEST, SQUARED_METRICS, check_size, has_missing
 from dempster.dissimilarity.gower import (
     MISSING,
@@ -534,9 +534,7 @@ class References:
         """Whether all training objects are references, so that a matrix need not be copied."""
         return np.array_equal(self.positions, np.arange(self.n_training))
 
-    def nearest(
-        self, values: Any, D: np.ndarray | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def nearest(self, values: Any, D: np.ndarray | None = None) -> ArrayPair:
         """Return the index of the reference nearest to each object, and the dissimilarity to it.
 
         ``D`` contains the dissimilarities of the objects to the references, if they are known. A

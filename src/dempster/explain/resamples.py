@@ -15,7 +15,7 @@ from sklearn.utils.validation import _num_samples
 
 from dempster import _validation as rule
 from dempster._errors import InvalidParameterError
-from dempster._random import as_generator, as_integer_seed
+from dempster._random import as_integer_seed
 from dempster._text import join_some, printable
 from dempster._types import Seed, TableLike
 from dempster.constraints import Constraints
@@ -430,7 +430,7 @@ def stability(
     if n * (n - 1) // 2 <= MAX_PAIRS:
         pairs = np.column_stack(np.triu_indices(n, 1))
     else:
-        pairs = sample_pairs(n, MAX_PAIRS, as_generator(seed))
+        pairs = sample_pairs(n, MAX_PAIRS, seed)
     reference = method.fit_reference(seed)
     refits = method.refits(n_resamples, size, seed, n_jobs)
     return _compare_refits(reference, pairs, refits)

@@ -16,7 +16,7 @@ from dempster._arrays import decompress
 from dempster._errors import InvalidParameterError
 from dempster._random import as_generator
 from dempster._text import printable
-from dempster._types import ArrayLike, Metric, Seed, TableLike
+from dempster._types import ArrayLike, ArrayPair, Metric, Seed, TableLike
 from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput
 from dempster.dissimilarity.sources import DissimilaritySource, SparseSource
 from dempster.dissimilarity.views import joined_views
@@ -378,7 +378,7 @@ def _silhouettes_of_set(distances: np.ndarray, members: np.ndarray) -> np.ndarra
 
 def _sample_clusters(
     labels: np.ndarray, n_clusters: int, size: int, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
+) -> ArrayPair:
     """Sample equally from each cluster.
 
     Return the positions, and how many objects each of them represents.

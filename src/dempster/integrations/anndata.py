@@ -16,7 +16,7 @@ from dempster import _validation as rule
 from dempster._errors import InvalidParameterError, MissingExtraError
 from dempster._random import as_generator
 from dempster._text import quote_names
-from dempster._types import Seed
+from dempster._types import ArrayPair, Seed
 from dempster.apps.methods import METHODS, methods_that
 from dempster.cluster import CredalClustering
 
@@ -353,7 +353,7 @@ def _resolve_representation(adata: anndata.AnnData, use_rep: str) -> str:
 
 def _path_lengths(
     adata: anndata.AnnData, neighbors_key: str, random_state: Seed
-) -> tuple[np.ndarray, np.ndarray]:
+) -> ArrayPair:
     """Return the lengths of the shortest paths to some cells, and the positions of these cells.
 
     The lengths have the shape (n_cells, n_landmarks), and the positions the shape (n_landmarks,).

@@ -12,7 +12,7 @@ from dempster import _validation as rule
 from dempster._arrays import row_mean
 from dempster._errors import InvalidParameterError
 from dempster._native import interruptible
-from dempster._types import Seed
+from dempster._types import ArrayPair, Seed
 from dempster.metric._base import (
     METRIC_RULES,
     KernelMetricLearner,
@@ -369,7 +369,7 @@ class KPCCA(PairMetricLearner, KernelMetricLearner):
         return run
 
 
-def _kernel_coordinates(gram: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _kernel_coordinates(gram: np.ndarray) -> ArrayPair:
     """Return coordinates R of the objects in the feature space, with R R' = K, and a matrix Q.
 
     In these coordinates the problem is the same as for linear PCCA. A linear map M of the
