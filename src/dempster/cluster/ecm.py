@@ -766,8 +766,8 @@ class ECM(PrototypeClusterer, OnlineClusterer):
     max_iter : int, default=500
         Maximum number of iterations.
     tol : float, default=1e-6
-        Relative change of the objective at which the iterations stop; at least 1e-4 with more than
-        50 clusters, ``focal_sets="auto"`` and more than 20,000 objects.
+        Relative change of the objective at which the iterations stop. It is at least 1e-4 with more
+        than 50 clusters, ``focal_sets="auto"`` and more than 20,000 objects.
     checkpoint : path or None, default=None
         For X in blocks: file from which an interrupted fit resumes, with the same result. It stores
         the result of each pass over X. A file written for other data or parameters raises an error.

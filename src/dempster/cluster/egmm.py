@@ -959,8 +959,8 @@ class EGMM(OnlineClusterer):
     max_iter : int, default=500
         Maximum number of iterations.
     tol : float, default=1e-7
-        Relative change of the log-likelihood at which the iterations stop; at least 1e-5 with more
-        than 50 clusters, ``focal_sets="auto"``, one covariance and more than 20,000 objects.
+        Relative change of the log-likelihood at which the iterations stop. It is at least 1e-5 with
+        more than 50 clusters, ``focal_sets="auto"``, one covariance and more than 20,000 objects.
     checkpoint : path or None, default=None
         For X in blocks: file from which an interrupted fit resumes, with the same result, as in
         `ECM`.
