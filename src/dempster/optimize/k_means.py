@@ -22,7 +22,7 @@ MAX_RESTARTED_CLUSTERS = 25
 # number of clusters divided by the number of centers that are exchanged at once, and its minimum
 _EXCHANGED_SHARE = 20
 _MIN_EXCHANGED = 5
-_EXCHANGE_ITERATIONS = 4  # number of iterations after centers are added or removed
+_EXCHANGE_ITERATIONS = 4  # number of iterations between the exchanges
 # smallest gain of an exchanged center, divided by the mean cost of a cluster
 _MIN_GAIN = 0.1
 # distance from an added center to the center of its cluster, in standard deviations
@@ -54,13 +54,17 @@ def k_means(
     tol = _TOLERANCE * float(data.var(axis=0).mean())
     is_short = data.size * n_clusters * _MAX_ITER < _MAX_UNINTERRUPTIBLE_OPERATIONS
     call = _k_means if is_short else partial(interruptible, _k_means)
+    max_iter = _MAX_ITER
     exchanges = n_runs > 1 and n_clusters > MAX_RESTARTED_CLUSTERS
+    if exchanges:
+        max_iter = _EXCHANGE_ITERATIONS
+        n_runs = 1
     runs = []
-    for _ in range(1 if exchanges else n_runs):
+    for _ in range(n_runs):
         draws = rng.random_sample((n_clusters, trials))
         centers = np.empty((n_clusters, data.shape[1]))
         labels = np.empty(len(data), np.int64)
-        call(data, w, draws, _MAX_ITER, tol, centers, labels)
+        call(data, w, draws, max_iter, tol, centers, labels)
         runs.append((centers, labels))
     if exchanges:
         return exchange_centers(data, w, runs[0][0], rng)
