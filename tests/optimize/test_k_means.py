@@ -147,3 +147,24 @@ def test_only_changed_centers_are_compared():
         np.testing.assert_allclose(clusters.squares, D.min(axis=1) ** 2, rtol=1e-9)
         clusters.iterate(1)
     assert clusters.cost == pytest.approx(weights @ clusters.squares)
+
+
+def test_steps_of_k_means_against_weighted_means():
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(500, 4))
+    weights = generator.integers(1, 4, len(X)).astype(float)
+    far = np.full((1, 4), 50.0)  # a center that is nearest to no row
+    expected = np.concatenate([X[:7], far])
+    clusters = NearestCenters(X, weights, expected)
+    clusters.iterate(3)
+    for _ in range(3):
+        nearest = cdist(X, expected).argmin(axis=1)
+        expected = np.array(
+            [
+                np.average(X[nearest == k], axis=0, weights=weights[nearest == k])
+                if (nearest == k).any()
+                else center
+                for k, center in enumerate(expected)
+            ]
+        )
+    np.testing.assert_allclose(clusters.centers, expected, atol=1e-12)

@@ -244,6 +244,18 @@ def outlier_distance(distances: np.ndarray, weights: np.ndarray) -> float:
     return float(high + _FENCE * (high - low)) or float(distances.max()) or 1.0
 
 
+def k_means_distances(
+    X: np.ndarray, weights: np.ndarray, n_clusters: int, rng: np.random.RandomState
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the squared distances from up to 2,000 rows to k-means centers, and the rows."""
+    which = np.arange(len(X))
+    if len(X) > _SAMPLE_SIZE:
+        which = np.unique(systematic_draw(weights, _SAMPLE_SIZE, rng))
+    data = np.ascontiguousarray(X[which], float)
+    best = k_means(data, n_clusters, rng, weights[which], n_runs=_STARTS)
+    return squared_distances(data, *best), which
+
+
 def outlier_cost(
     X: np.ndarray,
     weights: np.ndarray,
@@ -251,16 +263,11 @@ def outlier_cost(
     rng: np.random.RandomState,
     added: np.ndarray | float = 0.0,
 ) -> float:
-    """Return the square of the value of delta="auto", estimated by k-means of up to 2,000 rows.
+    """Return the square of the value of delta="auto", estimated by k-means.
 
     ``added`` contains terms of the squared distances that k-means does not use.
     """
-    which = np.arange(len(X))
-    if len(X) > _SAMPLE_SIZE:
-        which = np.unique(systematic_draw(weights, _SAMPLE_SIZE, rng))
-    data = np.ascontiguousarray(X[which], float)
-    best = k_means(data, n_clusters, rng, weights[which], n_runs=_STARTS)
-    squares = squared_distances(data, *best)
+    squares, which = k_means_distances(X, weights, n_clusters, rng)
     squares += np.broadcast_to(added, len(X))[which]
     return outlier_distance(np.sqrt(squares), weights[which]) ** 2
 
