@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from dempster.cluster import ECM, EGMM, EVCLUS
-from dempster.cluster._boundaries import count_boundaries, neighbor_family
+from dempster.posterior.boundaries import count_boundaries, neighbor_family
 
 
 def naive_counts(costs, weights):

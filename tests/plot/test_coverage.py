@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 
-from dempster import MassFunctions
+from dempster import CredalPartition, MassFunctions
 from dempster._errors import InvalidInputError
-from dempster.plot import CoverageDisplay
+from dempster.plot import CalibrationDisplay, CoverageDisplay
 
 
 class RandomClassifier(BaseEstimator):
@@ -49,3 +49,53 @@ def test_invalid_arguments():
     for y in (["a"] * 29, ["z"] * 30):
         with pytest.raises(InvalidInputError, match="^y must contain"):
             CoverageDisplay.from_estimator(RandomClassifier(), None, y)
+
+
+# ---- reliability of the probabilities of clusters ------------------------------------------------
+
+
+def test_reliability_of_true_posteriors():
+    """Of the pairs with a posterior probability of about p, a share of p belongs to the cluster."""
+    for seed, centers in enumerate(([0.0, 2.0], [0.0, 2.5, 6.0])):
+        rng = np.random.default_rng(seed)
+        y = rng.integers(0, len(centers), 20_000)
+        x = np.array(centers)[y] + rng.normal(size=len(y))
+        density = np.exp(-((x[:, None] - centers) ** 2) / 2)
+        posterior = density / density.sum(axis=1, keepdims=True)
+        partition = CredalPartition.from_fuzzy(posterior)
+        order = rng.permutation(
+            len(centers)
+        )  # names in another order than the clusters
+        display = CalibrationDisplay.from_partition(partition, order[y])
+        np.testing.assert_allclose(display.frequency, display.probability, atol=0.06)
+        assert display.error < 0.01
+        assert display.counts.sum() == len(y) * len(centers)
+        sharp = posterior**3 / (posterior**3).sum(axis=1, keepdims=True)
+        sharp = CalibrationDisplay.from_partition(
+            CredalPartition.from_fuzzy(sharp), order[y]
+        )
+        assert sharp.error > 3 * display.error
+        assert sharp.frequency[-2] < sharp.probability[-2]
+
+
+def test_reliability_bins():
+    partition = CredalPartition.from_fuzzy(
+        [[1.0, 0.0], [0.7, 0.3], [0.7, 0.3], [0.1, 0.9]]
+    )
+    display = CalibrationDisplay.from_partition(
+        partition, ["a", "a", "b", "b"], n_bins=4
+    )
+    np.testing.assert_array_equal(display.counts, [2, 2, 2, 2])
+    np.testing.assert_allclose(display.probability, [0.05, 0.3, 0.7, 0.95])
+    np.testing.assert_allclose(display.frequency, [0, 0.5, 0.5, 1])
+    assert display.error == pytest.approx((0.05 + 0.2 + 0.2 + 0.05) / 4)
+    assert [bar.get_height() for bar in display.bars_] == [2, 2, 2, 2]
+    # a cluster without a class, and a class without a cluster
+    alone = CalibrationDisplay.from_partition(partition, list("aaaa"), n_bins=1)
+    assert alone.frequency[0] == 0.5
+    more = CalibrationDisplay.from_partition(partition, list("abcd"), n_bins=1)
+    assert more.frequency[0] == 0.25
+    with pytest.raises(InvalidInputError, match="^y must"):
+        CalibrationDisplay.from_partition(partition, [0, 1])
+    with pytest.raises(InvalidInputError, match="^n_bins must"):
+        CalibrationDisplay.from_partition(partition, [0, 1, 0, 1], n_bins=0)

@@ -28,6 +28,7 @@ from dempster.plot._canvas import (
     draw_legend,
     finish_axes,
     validate_estimator,
+    write_note,
 )
 from dempster.plot.credal_partition import MIN_RASTER_OBJECTS
 from dempster.plot.palette import GREY, INK
@@ -375,6 +376,113 @@ def _share_above(plausibilities: np.ndarray) -> np.ndarray:
     """Return the share of plausibilities above 1 - confidence, for each confidence."""
     n_below = np.searchsorted(np.sort(plausibilities), 1 - _LEVELS + 1e-9, "right")
     return 1 - n_below / len(plausibilities)
+
+
+class ReliabilityDisplay(Display):
+    """Display of the probabilities of clusters against the frequencies of the matched classes.
+
+    `CalibrationDisplay.from_partition` computes the data. Each pair of an object and a cluster
+    counts once. The pairs are divided into bins of equal width by the pignistic probability. The
+    points of calibrated probabilities are near the diagonal: of the pairs with a probability of
+    about 0.8, eight in ten belong to the cluster. Below the diagonal, the probabilities are too
+    large. Bars show the number of pairs in each bin.
+
+    Parameters
+    ----------
+    probability : array-like of shape (b,)
+        Mean probability in each bin, NaN for empty bins.
+    frequency : array-like of shape (b,)
+        Share of the pairs in each bin whose object has the class of the cluster, NaN for empty
+        bins.
+    counts : array-like of shape (b,)
+        Number of pairs in each bin.
+
+    Attributes
+    ----------
+    error : float
+        Mean absolute difference between probability and frequency, weighted by the counts (the
+        expected calibration error).
+    axes_, figure_ : list of Matplotlib axes, and figure
+        Axes of the frequencies and of the counts.
+    line_ : line
+        Points of the bins.
+    bars_ : container of bars
+
+    References
+    ----------
+    A. Niculescu-Mizil and R. Caruana (2005). Predicting good probabilities with supervised
+    learning. ICML.
+
+    Examples
+    --------
+    >>> from dempster.cluster import ECM
+    >>> from dempster.datasets import load_iris
+    >>> from dempster.plot import CalibrationDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> partition = ECM(3, random_state=0).fit(X).credal_partition_
+    >>> display = CalibrationDisplay.from_partition(partition, y)
+    >>> int(display.counts.sum())  # 150 objects, 3 clusters
+    450
+    """
+
+    def __init__(self, *, probability: Any, frequency: Any, counts: Any):
+        self.probability = np.asarray(probability, float)
+        self.frequency = np.asarray(frequency, float)
+        self.counts = np.asarray(counts)
+        gaps = np.abs(self.probability - self.frequency)
+        filled = self.counts > 0
+        self.error = float(np.average(gaps[filled], weights=self.counts[filled]))
+
+    def plot(self, *, axes: Any = None, title: str | None = None) -> Self:
+        """Draw the frequencies on the left and the counts on the right.
+
+        Parameters
+        ----------
+        axes : sequence of two Matplotlib axes, optional
+            By default the axes of a new figure.
+        title : str, optional
+            Title of the left panel.
+
+        Returns
+        -------
+        self
+        """
+        self._open_panels(axes, 2, 2, (4.4, 3.8))
+        left, right = self.axes_
+        left.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle="--", zorder=1)
+        filled = self.counts > 0
+        (self.line_,) = left.plot(
+            self.probability[filled],
+            self.frequency[filled],
+            color=INK,
+            linewidth=1.4,
+            marker="o",
+            markersize=4,
+        )
+        finish_axes(
+            left,
+            "pignistic probability",
+            "frequency of the class",
+            title=title,
+            grid=True,
+        )
+        left.set_xlim(-0.03, 1.03)
+        left.set_ylim(-0.03, 1.03)
+        write_note(left, f"mean error {self.error:.3f}")
+        edges = np.linspace(0, 1, len(self.counts) + 1)
+        self.bars_ = right.bar(
+            edges[:-1],
+            self.counts,
+            np.diff(edges),
+            align="edge",
+            color=GREY,
+            linewidth=0,
+        )
+        right.set_yscale("log", nonpositive="clip")
+        right.set_xlim(-0.03, 1.03)
+        right.set_ylim(bottom=0.7)  # A bar for a single pair is visible.
+        finish_axes(right, "pignistic probability", "pairs of an object and a cluster")
+        return self
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
+from dempster._arrays import scale_rows
 from dempster.belief import FocalSets
 
 _MAX_PARTNERS = 8  # number of neighbors that each cluster selects
@@ -27,7 +28,7 @@ def count_boundaries(
     nearest = sparse.csr_array(costs <= two[:, :1])
     near = sparse.csr_array((costs <= two[:, -1:]) & np.isfinite(costs))
     if weights is not None and len(weights):
-        nearest = sparse.diags_array(weights) @ nearest
+        nearest = scale_rows(nearest, weights)
     counts = nearest.T.astype(float) @ near.astype(float)
     return counts.toarray()
 
