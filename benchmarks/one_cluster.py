@@ -13,7 +13,7 @@ from concurrent.futures import ProcessPoolExecutor
 import numpy as np
 
 from benchmarks.other import write_table
-from dempster.cluster._separation import is_separated
+from dempster.model_selection import number_of_clusters
 
 N_SAMPLES = 100
 SHAPES = (40, 2), (150, 4), (300, 2), (300, 30), (1000, 10)
@@ -49,8 +49,8 @@ def share_of_one(kind: str, shape: tuple[int, int]) -> float:
     found = []
     for seed in range(N_SAMPLES):
         X = draw(kind, *shape, np.random.default_rng([seed, *shape]))
-        found.append(is_separated(X, np.random.RandomState(seed)))
-    return 1 - float(np.mean(found))
+        found.append(number_of_clusters(X, random_state=seed, n_jobs=1).best == 1)
+    return float(np.mean(found))
 
 
 def main() -> None:

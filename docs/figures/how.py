@@ -9,7 +9,7 @@ from matplotlib.patches import Ellipse
 from scipy.spatial.distance import pdist
 from sklearn.mixture import GaussianMixture
 
-from dempster.cluster import ECM, EGMM, EVCLUS, NNEVCLUS, BootClus, CredalClustering
+from dempster.cluster import ECM, EVCLUS, NNEVCLUS, BootClus, CredalClustering
 from dempster.dissimilarity import to_conflict
 from dempster.explain.scores import count_pairs, match_one_to_one
 
@@ -76,36 +76,29 @@ def bars(ax, names, heights, colors, title):
 long = generate(4, 2.6, 0.6, 3.6, 110)
 
 
-def compact_panel(ax):
-    labels = EVCLUS(N_CLUSTERS, random_state=0).fit(long).labels_
-    points(ax, "compact clusters", long, color=COLORS[ordered(labels)])
+model = CredalClustering(N_CLUSTERS, random_state=0).fit(long)
 
 
-def mixture_panel(covariance, title):
-    """Return a panel with the clusters of a mixture, their covariances and the criterion."""
-    mixture = EGMM(
-        N_CLUSTERS, distribution="t", covariance=covariance, random_state=0
-    ).fit(long)
+def candidate_panel(shape):
+    """Return a panel with the best candidate of a shape."""
+    table = model.candidates_
+    best = table[(table["shape"] == shape) & (table["n_clusters"] == N_CLUSTERS)]
+    agreement = best["expected_agreement"].iloc[0]
+    labels = model.candidate_labels_[best.index[0]]
+    counts = count_pairs(model.candidate_labels_[0], labels, N_CLUSTERS, N_CLUSTERS)
+    places = np.argsort(match_one_to_one(counts))
 
     def panel(ax):
-        points(
-            ax,
-            f"elongated clusters,\n{title}: BIC {mixture.ebic_:.0f}",
-            long,
-            color=COLORS[ordered(mixture.labels_)],
-        )
-        shape = (N_CLUSTERS, 2, 2)
-        ellipses(ax, mixture.means_, np.broadcast_to(mixture.covariance_, shape))
+        title = f"{shape} clusters,\nexpected agreement {agreement:.2f}"
+        points(ax, title, model.candidate_points_, color=COLORS[places[labels]])
 
     return panel
 
 
 row(
     "how-credalclustering",
-    compact_panel,
-    mixture_panel("tied", "one covariance"),
-    mixture_panel("own", "own covariances"),
-    result(CredalClustering(N_CLUSTERS, random_state=0).fit(long), "result", long),
+    *map(candidate_panel, ("compact", "elongated", "connected")),
+    result(model, "result", long),
     width=2.5,
     height=2.8,
 )

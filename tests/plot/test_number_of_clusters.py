@@ -1,5 +1,7 @@
 """Displays of the number of clusters and of the nonspecificity."""
 
+from dataclasses import replace
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -10,34 +12,36 @@ from dempster.model_selection import NClustersCurve, NumberOfClusters
 @pytest.fixture
 def numbers():
     return NumberOfClusters(
-        n_clusters=np.array([2, 3, 4]),
-        silhouette=np.array([0.4, 0.6, 0.5]),
-        likelihood_round=np.array([-3.0, -1, -2]),
-        likelihood_elongated=np.array([-3.0, -2, -1]),
-        n_peaks=3,
+        n_clusters=np.array([1, 2, 3, 4]),
+        plausibility=np.array([0.05, 0.3, 1.0, 0.6]),
+        expected_agreement=np.array([0.1, 0.5, 0.8, 0.7]),
+        best=3,
+        low_agreement=0.6,
         n_objects=90,
     )
 
 
-def test_support_and_criteria(numbers):
+def test_plausibility_and_expected_agreement(numbers):
     _, ax = plt.subplots()
     display = numbers.plot(ax=ax, title="three")
     assert display.ax_ is ax
-    assert numbers.best == 3
-    assert [bar.get_height() for bar in display.bars_] == pytest.approx(numbers.support)
+    heights = [bar.get_height() for bar in display.bars_]
+    assert heights == pytest.approx(numbers.plausibility)
     strongest = max(display.bars_, key=lambda bar: bar.get_alpha())
     assert strongest.get_x() + strongest.get_width() / 2 == pytest.approx(3)
-    assert [line.get_label() for line in display.criterion_lines_] == list(
-        numbers.criteria
+    np.testing.assert_array_equal(
+        display.line_.get_xydata(),
+        np.column_stack([numbers.n_clusters, numbers.expected_agreement]),
     )
-    for line, values in zip(
-        display.criterion_lines_, numbers.criteria.values(), strict=True
-    ):
-        np.testing.assert_array_equal(line.get_ydata(), values)
     words = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert words == ["support", *numbers.criteria]
+    assert words == ["plausibility", "expected agreement"]
     assert display.best_text_.get_text() == "3 clusters"
     assert ax.get_title() == "three"
+
+
+def test_one_cluster_is_written_in_the_singular(numbers):
+    display = replace(numbers, best=1).plot()
+    assert display.best_text_.get_text() == "1 cluster"
 
 
 # ---- nonspecificity ------------------------------------------------------------------------------

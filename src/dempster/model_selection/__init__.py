@@ -1,6 +1,6 @@
 """Selection of the number of clusters."""
 
-from dempster.cluster.number_of_clusters import NumberOfClusters
+from dempster.cluster.choice.number import NumberOfClusters
 from dempster.model_selection.n_clusters import (
     NClustersCurve,
     n_clusters_curve,

@@ -1,4 +1,4 @@
-"""Selection of the number of clusters, by four criteria or by nonspecificity."""
+"""Selection of the number of clusters, by expected agreement or by nonspecificity."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sklearn.utils.validation import _num_samples
 
 from dempster import _validation as rule
 from dempster._errors import InvalidParameterError
-from dempster._random import as_integer_seed
+from dempster._random import as_integer_seed, as_random_state
 from dempster._types import ArrayLike, Metric, Seed, TableLike
 from dempster._validation import (
     as_list,
@@ -24,7 +24,8 @@ from dempster._validation import (
     validating_table,
 )
 from dempster.belief import FocalSets
-from dempster.cluster.number_of_clusters import NumberOfClusters, compare_numbers
+from dempster.cluster.choice.decision import choose
+from dempster.cluster.choice.number import NumberOfClusters
 from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput
 from dempster.dissimilarity.sources import SparseSource
 from dempster.optimize.blocks import block_map, n_threads, run_fits_in_threads
@@ -191,7 +192,7 @@ def n_clusters_curve(
 
     See Also
     --------
-    number_of_clusters : Four criteria that do not depend on an estimator and are correct more
+    number_of_clusters : Expected agreement, which does not depend on an estimator and is right more
         often.
 
     Notes
@@ -295,41 +296,29 @@ def number_of_clusters(
     random_state: Seed = None,
     n_jobs: int | None = -1,
 ) -> NumberOfClusters:
-    """Estimate the number of clusters by the mean of four criteria.
+    """Estimate the number of clusters by the expected agreement with the true clusters.
 
-    The criteria are the silhouette, the penalized likelihoods of spherical clusters with equal and
-    with different sizes, and the number of belief peaks. They are computed on at most 1,500
-    randomly drawn objects and scaled to [0, 1]. The best number of clusters has the largest mean of
-    the four criteria. Clusterers with ``n_clusters="auto"`` use this function, and store the result
-    in ``number_``.
+    Partitions into many numbers of clusters, made by several families of methods, are compared on
+    at most 1,000 rows, or 3,000 rows if these form many clusters. The number of the partition with
+    the largest expected agreement with the true clusters is the best one. The expectation is
+    learned from generated data (`dempster.cluster.choice`). `dempster.cluster.CredalClustering` and
+    clusterers with ``n_clusters="auto"`` use the same law, and store the result in ``number_``.
 
-    Limitations:
-
-    - The estimate is reliable for compact clusters, also with unequal sizes or noise. The criteria
-      then rarely fail together; examine the plot, and the mean criterion (support) of the second
-      best number.
-    - One cluster is the answer of a test, not of the criteria: if neither a valley between two
-      groups of objects nor the likelihood of a mixture shows several clusters on objects that are
-      left out, ``best`` is 1. Few objects (less than about 40) must be far apart to pass the test.
-      It is not used with given ``candidates``.
-    - Rings, spirals and other clusters without a center are divided into compact parts, and the
-      parts are counted.
-    - Classes are not clusters. On labeled public data the estimate is the number of classes less
-      than half of the time, like that of all methods without labels (``benchmarks/DEFAULTS.md``).
-      If you know the number, use it.
+    Classes are not clusters. On labeled public data the estimate is the number of classes less than
+    half of the time, like that of all methods without labels (``benchmarks/DEFAULTS.md``). If you
+    know the number, use it.
 
     Parameters
     ----------
     X : table, array or square matrix of dissimilarities
-        Data. Scale the attributes first if their units differ.
+        Data. Attributes whose spreads differ clearly are compared with and without scaling.
     metric : str or callable, default="euclidean"
         A metric of scikit-learn, a function of two rows, "gower" for a table of numbers and
         categories, or "precomputed" if X contains dissimilarities.
     candidates : iterable of int or None, default=None
-        Distinct numbers of clusters to compare, at least 2. By default 2 to 25, and the numbers
-        within 20 % of the number of belief peaks; for more than 5,000 objects, numbers up to some
-        hundreds if the silhouette is then larger. Numbers above a third of the number of different
-        objects are ignored.
+        Distinct numbers of clusters to compare, at least 2. By default 1 to 40 and, if there are
+        many rows that form many clusters, up to 250; at most a sixth of the number of different
+        rows.
     sample_weight : array-like of shape (n,), optional
         Weights of the objects.
     random_state : int, RandomState, Generator or None
@@ -347,19 +336,6 @@ def number_of_clusters(
     --------
     n_clusters_curve : Nonspecificity of the partitions of an estimator for each number of clusters.
 
-    References
-    ----------
-    P. J. Rousseeuw (1987). Silhouettes: a graphical aid to the interpretation and validation of
-    cluster analysis. J. Computational and Applied Mathematics 20.
-
-    G. Schwarz (1978). Estimating the dimension of a model. Annals of Statistics 6.
-
-    D. Peel and G. J. McLachlan (2000). Robust mixture modelling using the t distribution.
-    Statistics and Computing 10.
-
-    Z. Su and T. Denoeux (2019). BPEC: belief-peaks evidential clustering. IEEE Trans. Fuzzy Systems
-    27.
-
     Examples
     --------
     >>> import numpy as np
@@ -369,8 +345,6 @@ def number_of_clusters(
     >>> numbers = number_of_clusters(X, candidates=range(2, 9), random_state=0)
     >>> numbers.best
     4
-    >>> numbers.to_frame()["support"].round(2).tolist()
-    [0.07, 0.32, 1.0, 0.8, 0.6, 0.41, 0.37]
     """
     reader = _Reader(metric, random_state, n_jobs)
     rule.check_parameters(reader, _RULES)
@@ -384,9 +358,13 @@ def number_of_clusters(
         raise InvalidParameterError("X", must=must)
     weights = validate_weights(reorder_like(sample_weight, row_index(X)), len(source))
     with block_map(n_jobs) as apply:
-        result = compare_numbers(source, weights, numbers, random_state, apply)
-    if numbers is not None and not np.isin(result.n_clusters, numbers).all():
-        expected = f"contain a number of at most a third of the {result.n_objects} sampled objects"
+        rng = as_random_state(random_state)
+        choice = choose(source, weights, rng, apply, numbers=numbers)
+    result = choice.number
+    if numbers is not None and not np.isin(result.n_clusters, numbers).any():
+        expected = (
+            f"contain a number below that of the {result.n_objects} different objects"
+        )
         raise InvalidParameterError("candidates", must=expected, value=numbers)
     return result
 

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from dempster._text import format_count
 from dempster.explain.scores import count_pairs, match_one_to_one
 from dempster.plot._canvas import (
     MARKERS,
@@ -31,52 +32,48 @@ class NumberOfClustersDisplay(Display):
         self.numbers = numbers
 
     def plot(self, *, ax: Any = None, title: str | None = None) -> Self:
-        """Draw the support as bars, and the criteria as lines."""
+        """Draw the plausibility as bars, and the expected agreement as a line."""
         found = self.numbers
-        best = int(found.n_clusters[found.support.argmax()])
         ax = self._open_axes(ax, (7.2, 4))
         self.bars_ = ax.bar(
             found.n_clusters,
-            found.support,
+            found.plausibility,
             width=0.8,
             color=PALETTE[0],
-            label="support",
+            label="plausibility",
         )
         for bar, number in zip(self.bars_, found.n_clusters, strict=True):
-            bar.set_alpha(0.85 if number == best else 0.3)
-        self.criterion_lines_ = []
-        for i, (name, values) in enumerate(found.criteria.items()):
-            self.criterion_lines_ += ax.plot(
-                found.n_clusters,
-                values,
-                label=name,
-                color=PALETTE[1 + i % (len(PALETTE) - 1)],
-                linewidth=0.9,
-                alpha=0.9,
-                # Different markers distinguish lines that overlap.
-                marker=MARKERS[i % len(MARKERS)],
-                markersize=4,
-                markerfacecolor="white",
-            )
-        self.best_text_ = _write_number(ax, best, 1.0)
+            bar.set_alpha(0.85 if number == found.best else 0.3)
+        (self.line_,) = ax.plot(
+            found.n_clusters,
+            found.expected_agreement,
+            label="expected agreement",
+            color=PALETTE[1],
+            linewidth=1.2,
+            marker=MARKERS[0],
+            markersize=4,
+            markerfacecolor="white",
+        )
+        self.best_text_ = _write_number(ax, found.best, 1.0)
         finish_axes(
             ax,
             "number of clusters",
-            "support",
+            "",
             title=title,
             grid=True,
             integer_ticks=True,
         )
-        ax.set_ylim(0, 1.12)  # Leave space for the text above the best bar.
+        # Leave space for the text above the best bar.
+        ax.set_ylim(0, 1.12)
         ax.set_yticks([0, 0.25, 0.5, 0.75, 1])
-        draw_outside_legend(ax, [self.bars_, *self.criterion_lines_])
+        draw_outside_legend(ax, [self.bars_, self.line_])
         return self
 
 
 def _write_number(ax: Any, n_clusters: int, y: float, *, above: bool = True) -> Any:
     """Write a number of clusters above or below a point."""
     return ax.annotate(
-        f"{n_clusters} clusters",
+        format_count(n_clusters, "cluster"),
         (n_clusters, y),
         xytext=(0, 8 if above else -8),
         textcoords="offset points",
@@ -187,7 +184,7 @@ class CandidatesDisplay(Display):
     >>> X, moon = make_moons(200, noise=0.1, random_state=3)
     >>> display = CandidatesDisplay.from_estimator(CredalClustering(2, random_state=0).fit(X))
     >>> display.names[display.selected.argmax()]
-    'EVCLUS, path distances (weight 1.00)'
+    'merged t mixture (expected agreement 0.52)'
     """
 
     def __init__(
@@ -274,12 +271,8 @@ class CandidatesDisplay(Display):
 
 
 def _describe(candidate: Any) -> str:
-    """Return the method, reproducibility and weight of a row of the table of candidates."""
-    parts = []
-    if not np.isnan(candidate["reproducibility"]):
-        parts.append(f"reproducibility {candidate['reproducibility']:.2f}")
-    parts.append(f"weight {candidate['weight']:.2f}")
-    return f"{candidate['method']} ({', '.join(parts)})"
+    """Return the method and the expected agreement of a row of the table of candidates."""
+    return f"{candidate['method']} (expected agreement {candidate['expected_agreement']:.2f})"
 
 
 _MAX_POINTS = 5_000  # More points are drawn as an image, because a vector file would be too large.
