@@ -10,7 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from dempster import CredalPartition, FocalSets
-from dempster.cluster import CECM, ECM, BeliefPeaks
+from dempster.cluster import CECM, ECM, BeliefPeaks, cecm
+from dempster.cluster._revision import improvement
 from dempster.cluster.cecm import LinkCosts, LinkedObjects
 from dempster.cluster.ecm import Statistics, _squared_distances
 from dempster.constraints import Constraints
@@ -273,7 +274,8 @@ def test_units_have_no_effect():
         np.testing.assert_allclose(
             other.credal_partition_.masses, as_given.credal_partition_.masses, atol=1e-8
         )
-    program = CECM(3, convention="program", random_state=0)
+    as_given = CECM(3, focal_sets="pairs", random_state=0).fit(X, constraints=known)
+    program = CECM(3, focal_sets="pairs", convention="program", random_state=0)
     np.testing.assert_allclose(
         program.fit(X, constraints=known).credal_partition_.masses,
         as_given.credal_partition_.masses,
@@ -344,6 +346,44 @@ def test_constraints_improve_the_labels():
             known = Constraints.from_labels(y, 100, random_state=seed)
             model = CECM(3, **chosen).fit(X, constraints=known)
             assert adjusted_rand_score(y, model.labels_) > without + 0.1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_few_constraints_do_not_change_other_objects(seed):
+    """Clusters of very different sizes, where a constraint would select another start."""
+    X, y = make_blobs(
+        [90, 60, 12, 6, 4], 3, centers=None, cluster_std=1.8, random_state=seed
+    )
+    free = CECM(5, random_state=0).fit(X)
+    for n in (1, 3):
+        rng = np.random.default_rng(seed)
+        pairs = rng.permutation(len(y))[: 2 * n].reshape(-1, 2)
+        is_same = y[pairs[:, 0]] == y[pairs[:, 1]]
+        known = Constraints(pairs[is_same], pairs[~is_same])
+        model = CECM(5, random_state=0).fit(X, constraints=known)
+        rest = np.setdiff1d(np.arange(len(y)), pairs)
+        assert adjusted_rand_score(free.labels_[rest], model.labels_[rest]) > 0.9
+        assert len(known.violations(model.credal_partition_)) == 0
+
+
+def test_constraints_that_contradict_the_clusters_move_the_prototypes():
+    """Two clusters along the longer axis, and constraints along the other one."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 100)
+    X = np.column_stack([rng.normal(size=200) * 4, rng.normal(size=200) + 4 * y])
+    assert adjusted_rand_score(y, CECM(2, random_state=0).fit_predict(X)) < 0.2
+    known = Constraints.from_labels(y, 300, random_state=0)
+    model = CECM(2, random_state=0).fit(X, constraints=known)
+    assert adjusted_rand_score(y, model.labels_) > 0.8
+    new = np.column_stack([rng.normal(size=200) * 4, rng.normal(size=200) + 4 * y])
+    assert adjusted_rand_score(y, model.predict(new)) > 0.4
+
+
+def test_improvement_that_moves_the_prototypes():
+    """Three more constraints may hold by chance, with a probability of 1/8; five with 1/32."""
+    before = np.zeros(5, bool)
+    assert improvement(before, np.arange(5) < 3) <= cecm._CONFIRMING
+    assert improvement(before, ~before) > cecm._CONFIRMING
 
 
 def test_all_objects_linked():

@@ -1,11 +1,11 @@
-"""The masses of the default focal sets follow the formulas on the pages of EVCLUS, EGMM and CredalClustering."""
+"""The masses of the default focal sets follow the formulas on the pages of EVCLUS and EGMM."""
 
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 from scipy.stats import multivariate_normal
 
-from dempster.cluster import EGMM, EVCLUS, CredalClustering
+from dempster.cluster import EGMM, EVCLUS
 
 rng = np.random.default_rng(3)
 CENTERS = np.array([[0, 0], [4, 0], [8, 0.5], [3, 5]])
@@ -62,6 +62,25 @@ def assert_masses(partition, expected):
     )
 
 
+def exponent(between, labels, scales):
+    """Return 1 + h^2 / v of the clusters, with the unbiased distance variance."""
+    above = below = 0
+    for k in range(labels.max() + 1):
+        mine = np.flatnonzero(labels == k)
+        n = len(mine)
+        D = between[np.ix_(mine, mine)] ** 2
+        sums = D.sum(axis=1)
+        centered = D - (sums[:, None] + sums) / (n - 2)
+        centered += D.sum() / ((n - 1) * (n - 2))
+        np.fill_diagonal(centered, 0)
+        trace = D.sum() / (n * (n - 1)) / 2
+        trace_of_square = np.square(centered).sum() / (n * (n - 3)) / 4
+        bandwidth = scales[mine].mean() ** 2 / (2 * np.log(20) / 1.5**2)
+        above += n * trace / bandwidth
+        below += n * trace_of_square / bandwidth**2
+    return 1 + above / below
+
+
 def evclus_masses(objects, references, labels, c, is_training):
     """Return the masses by the formula of docs/methods/evclus.md.
 
@@ -84,6 +103,15 @@ def evclus_masses(objects, references, labels, c, is_training):
     )
     means = [np.mean(between[:, labels == k] ** 2, axis=1) for k in range(c)]
     neighbors = neighbors_by_objects(np.transpose(means) - np.diag(square) / 2)
+    power = exponent(between, labels, scales)
+    mutual = np.exp(-np.log(20) / 1.5**2 * between**2 / (scales[:, None] * scales)) * (
+        1 - np.eye(r)
+    )
+    within = []
+    for k in range(c):
+        mine = np.flatnonzero(labels == k)
+        n = len(mine)
+        within.append(mutual[np.ix_(mine, mine)].sum() / (n * (n - 1)))
     for i, d in enumerate(D):
         if is_training:
             compared = np.arange(r) != i
@@ -93,10 +121,11 @@ def evclus_masses(objects, references, labels, c, is_training):
         scale = max(nearest[q - 1], scales.min())
         alike = np.exp(-np.log(20) / 1.5**2 * d**2 / (scale * scales))
         members = [compared & (labels == k) for k in range(c)]
-        affinity = np.array([alike[who].sum() / np.sqrt(who.sum()) for who in members])
+        affinity = np.array([alike[who].mean() for who in members])
+        plausibility = (affinity / np.sqrt(within)) ** power
         above = (np.log(nearest[4] / third) - 2 * width) / (width / 8)
         yield consonant_masses(
-            affinity, neighbors, 1 / (1 + np.exp(-np.clip(above, -50, 50)))
+            plausibility, neighbors, 1 / (1 + np.exp(-np.clip(above, -50, 50)))
         )
 
 
@@ -139,35 +168,3 @@ def test_egmm(covariance):
         model.predict_mass(NEW),
         [consonant_masses(p, neighbors, 0.0) for p in np.transpose(densities(NEW))],
     )
-
-
-def test_credal_clustering():
-    model = CredalClustering(4, random_state=0, n_jobs=1).fit(X)
-    pool = model._model
-    assert len(pool.models) == 2
-    parts = [
-        one.masses(NEW, lambda function, tasks: [function(*task) for task in tasks])
-        for one in pool.models
-    ]
-    contours = [
-        part @ one.family.membership[:, order]
-        for part, one, order in zip(parts, pool.models, pool.orders, strict=True)
-    ]
-    pooled = sum(
-        w * (pl / np.maximum(pl.max(axis=1, keepdims=True), 1e-30)) ** a
-        for w, a, pl in zip(pool.weights, (1, 1 / 4), contours, strict=True)
-    )
-    sets = [np.flatnonzero(row) for one, order in zip(pool.models, pool.orders, strict=True)
-            for row in one.family.membership[:, order] if row.sum() == 2]  # fmt: skip
-    neighbors = [tuple(pair) for k, m in sets for pair in ((k, m), (m, k))]
-    empty = np.max([part[:, 0] for part in parts], axis=0)
-    assert_masses(
-        model.predict_mass(NEW),
-        [consonant_masses(p, neighbors, e) for p, e in zip(pooled, empty, strict=True)],
-    )
-    shown = [
-        one["weight"]
-        for one in model.candidates_.to_dict("records")
-        if one["weight"] > 0
-    ]
-    np.testing.assert_allclose(pool.weights, shown)

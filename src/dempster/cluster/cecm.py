@@ -16,6 +16,7 @@ from dempster._types import ArrayLike, Seed, TableLike
 from dempster._validation import has_missing
 from dempster.belief import FocalSets
 from dempster.cluster._base import COMMON_RULES, FitRequest
+from dempster.cluster._revision import ConstrainedModel, improvement
 from dempster.cluster._search import FitResult, Method, Sample
 from dempster.cluster.belief_peaks import INIT_RULE, Init
 from dempster.cluster.ecm import (
@@ -25,14 +26,11 @@ from dempster.cluster.ecm import (
     Statistics,
     sum_present,
 )
-from dempster.cluster.explanation import ClusterEvidence
 from dempster.constraints import Constraints
 from dempster.constraints.constraints import links
 from dempster.data.rows import Rows
-from dempster.dissimilarity.sources import AttributeSource, References, separations
-from dempster.optimize.blocks import Apply
+from dempster.dissimilarity.sources import AttributeSource
 from dempster.optimize.descent import Run
-from dempster.optimize.projection import approach_known_masses, approach_radii
 from dempster.partition import CredalPartition
 
 # maximum number of sweeps over the linked objects before each update of the prototypes
@@ -138,41 +136,19 @@ class LinkedObjects:
 # value has the largest mean adjusted Rand index if single clusters are fitted, and is within 0.01
 # of the largest if pairs are fitted too.
 _SQUARED_UNIT = 0.25
+# improvement (in standard deviations of a sign test) above which constraints move the prototypes,
+# as for the metric that EVCLUS fits to constraints
+_CONFIRMING = 2.0
 
 
 @dataclass(frozen=True)
 class LinkedPrototypes(PrototypeModel):
-    """Prototypes, and the masses of the linked objects in the previous iteration, if any."""
+    """Prototypes, and the masses of the linked objects in the previous iteration.
+
+    The constraints have no effect if these masses are None.
+    """
 
     linked_masses: Annotated[np.ndarray, "q f"] | None = None
-
-
-@dataclass(frozen=True)
-class ConstrainedModel:
-    """Model for new objects: masses of ECM, which approach those of the linked objects."""
-
-    prototypes: PrototypeModel
-    linked: References  # linked objects
-    linked_masses: Annotated[np.ndarray, "q f"]  # masses of the linked objects
-    radii: Annotated[np.ndarray, "q"]  # see `approach_known_masses`
-
-    @property
-    def family(self) -> FocalSets:
-        return self.prototypes.family
-
-    def masses(self, X: np.ndarray, apply: Apply) -> np.ndarray:
-        """Return the masses of the rows of X, shape (n, f)."""
-        masses = to_host(self.prototypes.masses(X, apply))
-        if len(self.linked):
-            nearest, distance = self.linked.astype(X.dtype).nearest(X)
-            approach_known_masses(
-                masses, self.linked_masses, nearest, distance, self.radii
-            )
-        return masses
-
-    def evidence(self, X: np.ndarray, itself: int) -> ClusterEvidence:
-        """Return the evidence for each cluster, which does not include the constraints."""
-        return self.prototypes.evidence(X, itself)
 
 
 class ConstrainedMethod(PrototypeMethod):
@@ -192,6 +168,9 @@ class ConstrainedMethod(PrototypeMethod):
         w = sample.weights
         if w is not None:
             self.constraints = _select_weighted(self.constraints, w)
+        # whether the constraints revise a fit without constraints
+        is_scaled = estimator.convention == "scaled"
+        self.revises = is_scaled and estimator.focal_sets == "auto"
         self.linked = LinkedObjects(X, self.constraints, estimator.empty_penalty)
         places = self.linked.places
         self.linked_data = np.ascontiguousarray(X[places], float)
@@ -202,6 +181,7 @@ class ConstrainedMethod(PrototypeMethod):
             self.linked_weights = w[places]
             free = free[w[free] > 0]
             free_weights = w[free]
+        self._starts: list[PrototypeModel] = []
         self.free = Rows(X[free], free_weights, self.apply)
         self.free_sample = self.free
         if len(free):
@@ -212,22 +192,81 @@ class ConstrainedMethod(PrototypeMethod):
     def select_run(
         self, runs: Iterable[Run[PrototypeModel]], tol: float
     ) -> Run[PrototypeModel]:
-        if len(self.linked):  # The objective includes the constraints.
+        if len(self.linked) and not self.revises:
+            # The objective includes the constraints.
             return Method.select_run(self, runs, tol)
         return super().select_run(runs, tol)
+
+    def run_start(self, start: PrototypeModel) -> Run[PrototypeModel]:
+        if not self.revises:
+            start = self._add_constraints(start)
+        return super().run_start(start)
+
+    def refine(self, best: Run[PrototypeModel]) -> Run[PrototypeModel]:
+        best = super().refine(best)
+        return self._revise(best) if self.revises else best
+
+    def extend(
+        self, run: Run[PrototypeModel], family: FocalSets
+    ) -> Run[PrototypeModel]:
+        model = self._model(family, run.model.centers, run.model.metrics)
+        return self._run(self._add_constraints(model), on_sample=False)
+
+    def _add_constraints(self, model: PrototypeModel) -> PrototypeModel:
+        """Return the model with masses of the linked objects, if there are any."""
+        if len(self.linked) == 0:
+            return model
+        assert isinstance(model, LinkedPrototypes)
+        masses = to_host(model.masses(self.linked_data, self.apply))
+        return replace(model, linked_masses=masses)
+
+    def draw_starts(self, family: FocalSets) -> list[PrototypeModel]:
+        self._starts = super().draw_starts(family)
+        return self._starts
+
+    def _revise(self, free: Run[PrototypeModel]) -> Run[PrototypeModel]:
+        """Return a run with the constraints, given a run without them.
+
+        A constraint has as much weight as the distances of all objects, so that few constraints
+        could move all prototypes. They move only if the constraints confirm it: the nearest
+        prototypes of the linked objects must satisfy more constraints than before. Otherwise the
+        constraints revise only the masses of the linked objects (`result`).
+        """
+        if len(self.linked) == 0:
+            return free
+        constrained = map(self._add_constraints, self._starts)
+        runs = [self._run(start, on_sample=True) for start in constrained]
+        best = Method.select_run(self, runs, self.estimator.tol)
+        fitted = super().refine(best)
+        gain = improvement(self._satisfied(free.model), self._satisfied(fitted.model))
+        if gain > _CONFIRMING:
+            return fitted
+        return free
+
+    def _satisfied(self, model: PrototypeModel) -> np.ndarray:
+        """Return whether the nearest prototypes of the linked objects satisfy each constraint."""
+        labels = np.empty(len(self.rows.values), np.int64)
+        squares = model.squared_distances(self.linked_data)
+        labels[self.linked.places] = squares.argmin(axis=1)
+        must = self.constraints.must_link
+        cannot = self.constraints.cannot_link
+        together = labels[must[:, 0]] == labels[must[:, 1]]
+        apart = labels[cannot[:, 0]] != labels[cannot[:, 1]]
+        return np.concatenate([together, apart])
 
     def _step(
         self, model: PrototypeModel, *, on_sample: bool
     ) -> tuple[float, PrototypeModel]:
-        free = self.free_sample if on_sample else self.free
+        assert isinstance(model, LinkedPrototypes)
         family = model.family
-        if len(self.linked) == 0:
-            statistics = model.statistics(free.values, free.weights, self.apply)
-            return self._share(family) * statistics.objective, model.update(statistics)
+        if model.linked_masses is None:
+            objective, updated = super()._step(model, on_sample=on_sample)
+            return self._share(family) * objective, updated
+        free = self.free_sample if on_sample else self.free
         squared_costs = self._squared_costs(model)
         link_costs = self._link_costs(family)
         linked = self.linked.improve_masses(
-            self._previous_masses(model), squared_costs, link_costs
+            model.linked_masses, squared_costs, link_costs
         )
         statistics = self._linked_statistics(model, linked)
         if len(free.values):
@@ -237,7 +276,6 @@ class ConstrainedMethod(PrototypeMethod):
         objective = self._share(family) * statistics.objective
         objective += float(np.sum(squared_costs * linked**2))
         objective += self.linked.constraint_cost(linked, link_costs)
-        assert isinstance(model, LinkedPrototypes)
         return objective, replace(model, linked_masses=linked).update(statistics)
 
     def add_neighbor_pairs(self, run: Run[PrototypeModel]) -> Run[PrototypeModel]:
@@ -252,13 +290,6 @@ class ConstrainedMethod(PrototypeMethod):
         return replace(wider, model=replace(model, linked_masses=masses))
 
     # ---- linked objects --------------------------------------------------------------------------
-
-    def _previous_masses(self, model: PrototypeModel) -> np.ndarray:
-        """Return the masses of the linked objects in the previous iteration."""
-        assert isinstance(model, LinkedPrototypes)
-        if model.linked_masses is None:
-            return to_host(model.masses(self.linked_data, self.apply))
-        return model.linked_masses
 
     def _link_costs(self, family: FocalSets) -> LinkCosts:
         xi = self.estimator.xi
@@ -309,18 +340,25 @@ class ConstrainedMethod(PrototypeMethod):
         centers = model.centers if self.origin is None else model.centers + self.origin
         prototypes = PrototypeModel(model.step, centers, model.metrics, self.within)
         X = self.original.values
-        masses = to_host(prototypes.masses(X, self.apply))
-        # The initial values are the masses of the previous iteration.
-        masses[self.linked.places] = self.linked.improve_masses(
-            self._previous_masses(model),
-            self._squared_costs(model),
-            self._link_costs(model.family),
-        )
-        places = np.sort(self.linked.places)
         source = AttributeSource(X)
-        linked = References.from_source(source, places)
-        radii = approach_radii(separations(source, places))
-        fitted = ConstrainedModel(prototypes, linked, masses[places], radii)
+        masses = to_host(prototypes.masses(X, self.apply))
+        assert isinstance(model, LinkedPrototypes)
+        if len(self.linked) and model.linked_masses is None:
+            fitted, masses = ConstrainedModel.revise(
+                prototypes, masses, source, self.constraints, self.estimator.xi
+            )
+            return FitResult(run, fitted, masses)
+        if model.linked_masses is not None:
+            # The initial values are the masses of the previous iteration.
+            masses[self.linked.places] = self.linked.improve_masses(
+                model.linked_masses,
+                self._squared_costs(model),
+                self._link_costs(model.family),
+            )
+        places = np.sort(self.linked.places)
+        fitted = ConstrainedModel.from_source(
+            prototypes, source, places, masses[places]
+        )
         return FitResult(run, fitted, masses)
 
 
@@ -375,11 +413,13 @@ class CECM(PrototypeClusterer):
     xi : float in [0, 1), default=0.5
         Weight of the constraints.
     convention : {"scaled", "program", "paper"}, default="scaled"
-        Weighting of the constraints; "scaled" does not depend on the units of X. "scaled" averages
-        must-links and cannot-links separately, and each must-link adds a cost of 2 per unit of mass
-        on the empty set, which in practice prevents such mass. "program" does the same with s = 1,
-        like the published programs; the results then depend on the units of X. "paper" uses the
-        objective above with s = 1.
+        Effect of the constraints; that of "scaled" does not depend on the units of X. "scaled"
+        averages must-links and cannot-links separately, and each must-link adds a cost of 2 per
+        unit of mass on the empty set, which in practice prevents such mass. With
+        ``focal_sets="auto"``, the constraints of "scaled" revise the result of a fit without
+        constraints (see Notes). "program" averages like "scaled" with s = 1, like the published
+        programs; the results then depend on the units of X. "paper" uses the objective above with s
+        = 1.
     empty_penalty : float >= 0, default=0
         Cost of a unit of mass on the empty set for each linked object, added to the objective.
     alpha : float >= 0, default=1
@@ -397,10 +437,11 @@ class CECM(PrototypeClusterer):
         weights. An array contains the prototypes, shape (n_clusters, n_features). A deterministic
         start is used once, whatever ``n_init``.
     n_init : int, default=10
-        Number of starts; the result with the smallest objective is kept. Without constraints the
-        starts are compared as in `ECM`. With more than 20,000 objects the starts are compared on a
-        sample of that size plus all linked objects, and the best one is continued with all objects.
-        More than 25 clusters have one start, as in `ECM`.
+        Number of starts; the result with the smallest objective is kept. Without constraints, and
+        if the constraints revise a fit without them, the starts are compared as in `ECM`. With more
+        than 20,000 objects the starts are compared on a sample of that size plus all linked
+        objects, and the best one is continued with all objects. More than 25 clusters have one
+        start, as in `ECM`.
     max_iter : int, default=500
         Maximum number of iterations.
     tol : float, default=1e-6
@@ -430,9 +471,24 @@ class CECM(PrototypeClusterer):
     history_ : ndarray
         Objective after every iteration.
     n_iter_ : int
+    n_starts_ : int
+        Number of starts that were run, which may differ from ``n_init``.
+    tol_ : float
+        Tolerance that was used, which may be larger than ``tol``.
     converged_ : bool
     n_clusters_ : int
     n_features_in_ : int
+
+    Notes
+    -----
+    Each kind of constraints has as much weight as the distances of all objects, so that a single
+    constraint can select other clusters for all objects. With the default ``convention`` and
+    ``focal_sets="auto"``, the prototypes are therefore fitted without and with the constraints. The
+    latter prototypes are used only if they satisfy significantly more constraints (by a sign test),
+    where an object belongs to the nearest prototype. Otherwise the prototypes are those without
+    constraints, and only the masses of linked objects change: each moves to the most plausible
+    cluster that satisfies the constraints, as in `EVCLUS`. Smaller values of ``xi`` let the data
+    outweigh constraints that contradict them.
 
     References
     ----------
@@ -532,4 +588,4 @@ class CECM(PrototypeClusterer):
     def _fitted_attributes(
         self, method: ConstrainedMethod, model: ConstrainedModel
     ) -> dict[str, Any]:
-        return super()._fitted_attributes(method, model.prototypes)
+        return super()._fitted_attributes(method, model.free)

@@ -7,7 +7,6 @@ the same component.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -17,8 +16,9 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster._fitting import warn_user
 from dempster._random import as_generator
-from dempster._text import format_count
+from dempster._text import format_count, quote_names
 from dempster._validation import (
     as_list,
     check,
@@ -35,6 +35,7 @@ from dempster.partition.relational import read_pairs
 UNLABELLED = -1
 # The kernels use int32 indices, and the codes i * n + j of pairs fit in int64.
 _MAX_OBJECT = np.iinfo(np.int32).max
+_MAX_STARTS = 1000  # objects from which sets of mutual cannot-links are searched
 
 
 # ---- pairs of objects as arrays ------------------------------------------------------------------
@@ -544,9 +545,8 @@ class Constraints:
         cannot = pairs_between(indices, self._cannot_link, n)
         return Constraints(must, cannot, n_objects=len(indices))
 
-    __iter__ = (
-        None  # Indexing selects objects, so an iteration would not yield constraints.
-    )
+    # Indexing selects objects, so an iteration would not yield constraints.
+    __iter__ = None
 
     def __len__(self) -> int:
         return len(self._must_link) + len(self._cannot_link)
@@ -796,10 +796,38 @@ def validate_constraints(
             f"constraints contradict each other: {direct[0].describe(names)}"
         )
     if contradictions:
-        warnings.warn(
+        warn_user(
             f"constraints contradict each other in {format_count(len(contradictions), 'case')}: "
             f"{contradictions[0].describe(names)}",
             ContradictionWarning,
-            stacklevel=5,
         )
     return constraints
+
+
+def warn_about_number(
+    constraints: Constraints, n_clusters: int, names: Sequence[Any] | None = None
+) -> None:
+    """Warn if more objects than clusters have cannot-links to each other.
+
+    Such objects are searched greedily, beginning with the objects with the most cannot-links.
+    """
+    neighbors: dict[int, set[int]] = {}
+    for i, j in constraints.cannot_link.tolist():
+        neighbors.setdefault(i, set()).add(j)
+        neighbors.setdefault(j, set()).add(i)
+    starts = [i for i in neighbors if len(neighbors[i]) >= n_clusters]
+    starts.sort(key=lambda i: -len(neighbors[i]))
+    for start in starts[:_MAX_STARTS]:
+        apart = [start]
+        others = neighbors[start]
+        while others and len(apart) <= n_clusters:
+            apart.append(max(others, key=lambda i: len(neighbors[i] & others)))
+            others = others & neighbors[apart[-1]]
+        if len(apart) > n_clusters:
+            found = quote_names(apart if names is None else [names[i] for i in apart])
+            message = f"the objects {found} have cannot-links to each other"
+            warn_user(
+                f"{message}, but n_clusters={n_clusters}; some constraints cannot be satisfied",
+                ContradictionWarning,
+            )
+            return

@@ -5,6 +5,7 @@ import pytest
 from sklearn.datasets import load_iris, make_blobs
 
 from dempster.cluster import EVCLUS
+from tests.conftest import find_shared_folder
 
 SAMPLINGS = {"all": {}, "random": {"n_partners": 30}, "landmarks": {"n_landmarks": 60}}
 sampled = pytest.mark.parametrize("sampling", SAMPLINGS)
@@ -35,9 +36,10 @@ def masses_of(model):
     return model.credal_partition_.masses
 
 
-def ecoli(shared):
+def ecoli():
     """Return the classes cp, im with imU, and pp, with five features (Denoeux, 2021)."""
-    with np.load(shared / "data" / "ecoli.npz", allow_pickle=False) as data:
+    file = find_shared_folder() / "data" / "ecoli.npz"
+    with np.load(file, allow_pickle=False) as data:
         names = [str(name) for name in data["names"]]
         y = data["y"].copy()
         X = data["X"][:, [0, 1, 4, 5, 6]]

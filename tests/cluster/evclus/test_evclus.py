@@ -164,8 +164,8 @@ def test_quality(shared_data, name, n_clusters, standardise, least, seed):
     )
 
 
-def test_quality_ecoli(shared):
-    X, y = ecoli(shared)
+def test_quality_ecoli():
+    X, y = ecoli()
     for seed in range(2):
         assert (
             adjusted_rand_score(y, EVCLUS(3, random_state=seed).fit_predict(X)) >= 0.79
@@ -304,7 +304,7 @@ def test_selected_sets_continue_simple_fit(sampling):
     for known in (None, constraints):
         simple = evclus(4, sampling, focal_sets="simple").fit(X, constraints=known)
         selected = evclus(4, sampling, focal_sets="selected").fit(X, constraints=known)
-        assert selected.objective_ <= simple.objective_
+        assert selected.objective_ <= simple.objective_ * (1 + 1e-9)
         assert selected.history_[: simple.n_iter_].tolist() == simple.history_.tolist()
         assert len(selected.focal_sets_) > len(simple.focal_sets_)
     wide = evclus(4, sampling, focal_sets="selected", n_neighbor_clusters=3).fit(X)

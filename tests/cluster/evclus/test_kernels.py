@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dempster.cluster.evclus._model import Affinity, reach
+from dempster.cluster.evclus._model import Affinity, Contrast, reach
 
 TYPES = pytest.mark.parametrize(
     ("dtype", "tolerance"), [(np.float64, 1e-12), (np.float32, 2e-5)]
@@ -97,7 +97,7 @@ def naive_affinity(d, own_scale, scales, w, labels, n_clusters, own, unit, rate)
                 left[j] * np.exp(-rate * others[j] ** 2 / (own_scale * scales[j]))
                 for j in members
             ]
-            out[k] = np.sum(likeness) / np.sqrt(total)
+            out[k] = np.sum(likeness) / total
     return out
 
 
@@ -125,7 +125,14 @@ def test_affinity_against_loops(r, c, kind, weights, itself, dtype, tolerance):
     rate = 1.3
     near, far = reach(D, w, who, unit, *amounts_of(w))
     found, found_near = Affinity(
-        scales, w.astype(float), labels, c, unit, rate, *amounts_of(w)
+        scales,
+        w.astype(float),
+        labels,
+        c,
+        unit,
+        rate,
+        *amounts_of(w),
+        Contrast.neutral(c),
     ).by_distances(D, who)
     assert found.dtype == dtype
     np.testing.assert_array_equal(found_near, near)
@@ -154,7 +161,14 @@ def test_affinity_of_points(r, c, d, weights, dtype, tolerance):
     D = np.sqrt(((A[:, None].astype(float) - B) ** 2).sum(axis=2))
     labels = rng.integers(0, c, r)
     affinity = Affinity(
-        rng.uniform(0.2, 2.0, r), w, labels, c, w.mean(), 1.3, *amounts_of(w)
+        rng.uniform(0.2, 2.0, r),
+        w,
+        labels,
+        c,
+        w.mean(),
+        1.3,
+        *amounts_of(w),
+        Contrast.neutral(c),
     )
     found, near, nearest, distance = affinity.by_points(A, B)
     wanted, wanted_near = affinity.by_distances(D)
@@ -170,7 +184,7 @@ def test_affinity_of_distant_objects(dtype, tolerance):
     D = np.array([[0.0, 1e3], [1e3, 1e3]], dtype=dtype)
     ones = np.ones(2)
     found, _ = Affinity(
-        ones, ones, np.array([0, 2]), 3, 1.0, 1e3, 1.0, 1.0
+        ones, ones, np.array([0, 2]), 3, 1.0, 1e3, 1.0, 1.0, Contrast.neutral(3)
     ).by_distances(D)
     np.testing.assert_allclose(found, [[1, 0, 0], [0, 0, 0]], atol=tolerance)
 
@@ -180,6 +194,8 @@ def test_object_alone_in_its_cluster():
     ones = np.ones(3)
     for w in (ones, np.array([4.0, 4.0, 0.5])):
         labels = np.array([0, 0, 1])
-        affinity = Affinity(ones, w, labels, 2, w.mean(), 1.0, *amounts_of(w))
+        affinity = Affinity(
+            ones, w, labels, 2, w.mean(), 1.0, *amounts_of(w), Contrast.neutral(2)
+        )
         found, _ = affinity.by_distances(D, np.arange(3))
         assert found.argmax(axis=1).tolist() == [0, 0, 1]

@@ -1,5 +1,8 @@
+import inspect
+
 import numpy as np
 import pytest
+from scipy.spatial.distance import pdist
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.metrics import adjusted_rand_score
@@ -95,7 +98,7 @@ def test_initial_sample(blobs, monkeypatch):
     assert 40 <= n <= 43
     assert (model.labels_ == np.array([2, 0, 1])[y]).mean() > 0.9
     bound = Constraints(must_link=[known[:2]])
-    assert len(quick(3).fit(X, constraints=bound).evclus_.labels_) == len(X)
+    assert len(quick(3, xi=0.5).fit(X, constraints=bound).evclus_.labels_) == len(X)
 
 
 def test_labels_define_numbers_of_clusters(blobs):
@@ -113,7 +116,7 @@ def test_constraints(solver):
     X, y = load_iris(return_X_y=True)
     constraints = Constraints.from_labels(y, 200, random_state=0)
     free = quick(3, training=Training(solver)).fit(X)
-    bound = quick(3, training=Training(solver)).fit(X, constraints=constraints)
+    bound = quick(3, xi=0.5, training=Training(solver)).fit(X, constraints=constraints)
     assert len(constraints.violations(bound.credal_partition_)) < len(
         constraints.violations(free.credal_partition_)
     )
@@ -425,3 +428,20 @@ def test_invalid_labels_and_constraints(blobs):
         quick(3).fit(X, constraints=Constraints(must_link=[(0, 500)]))
     with pytest.raises(TypeError, match="must be a Constraints"):
         quick(3).fit(X, constraints=[(0, 1)])
+
+
+def test_parameters_of_the_scale_are_those_of_evclus():
+    names = "d0", "d0_quantile"
+    defaults = [
+        [inspect.signature(method).parameters[name].default for name in names]
+        for method in (EVCLUS, NNEVCLUS)
+    ]
+    assert defaults == [["auto", None]] * 2
+    X = np.vstack([np.zeros((20, 2)), np.full((20, 2), 9.0)])
+    X += np.random.default_rng(0).normal(size=X.shape)
+    settings = {"network": 3, "max_iter": 3, "random_state": 0}
+    assert NNEVCLUS(2, d0=7.0, **settings).fit(X).d0_ == 7
+    half = NNEVCLUS(2, d0_quantile=0.5, **settings).fit(X)
+    assert half.d0_ == pytest.approx(np.median(pdist(X)), rel=0.05)
+    with pytest.raises(ValueError, match="d0 must be 'auto' or"):
+        NNEVCLUS(2, d0=None).fit(X)

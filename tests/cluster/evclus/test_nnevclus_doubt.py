@@ -41,7 +41,7 @@ def test_ambiguous_between_neighbors(row, fitted):
     assert fitted.focal_sets_.empty_index is not None
     assert (fitted.focal_sets_.cardinality == 2).sum() == 3
     partition = fitted.credal_partition_
-    assert 0.02 < len(partition.ambiguous) / len(X) < 0.25
+    assert 0.01 < len(partition.ambiguous) / len(X) < 0.25
     assert len(partition.outliers) <= 0.03 * len(X)
     for i in partition.ambiguous:
         ends = np.sort(

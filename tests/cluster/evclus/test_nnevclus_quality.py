@@ -143,13 +143,13 @@ def drybean(shared_data, seed):
         ("drybean", 7, 0.60),
     ],
 )
-def test_mean_agreement_over_five_seeds(shared, shared_data, name, c, bar):
+def test_mean_agreement_over_five_seeds(shared_data, name, c, bar):
     scores = []
     for seed in range(5):
         if name == "drybean":
             X, y = drybean(shared_data, seed)
         elif name == "ecoli":
-            X, y = ecoli(shared)
+            X, y = ecoli()
         else:
             X, y = shared_data(name, standardise=name != "iris")
         scores.append(
@@ -187,13 +187,13 @@ def test_constraints_with_learnt_metric(shared_data, name, features):
         for seed in range(5):
             pairs = Constraints.from_labels(y, n, random_state=seed)
             settings = {"d0_quantile": 0.9, "random_state": seed}
-            network = NNEVCLUS(c, **settings).fit(X, constraints=pairs)
+            network = NNEVCLUS(c, xi=0.5, **settings).fit(X, constraints=pairs)
             masses = EVCLUS(c, **settings).fit(X, constraints=pairs)
             plain.append(adjusted_rand_score(y, network.labels_))
             free.append(adjusted_rand_score(y, masses.labels_))
             if n == 200:
                 in_space = NNEVCLUS(
-                    c, metric=PCCA(features, random_state=0), **settings
+                    c, xi=0.5, metric=PCCA(features, random_state=0), **settings
                 ).fit(X, constraints=pairs)
                 adapted.append(adjusted_rand_score(y, in_space.labels_))
     assert np.mean(plain) > np.mean(free)

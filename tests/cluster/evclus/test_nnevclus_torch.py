@@ -88,7 +88,12 @@ def test_labels_constraints_and_penalties(torch, blobs, solver):
     # The device "cpu:0" trains layer sizes with torch.
     for network, device in ((20, "cpu:0"), (layers(torch, 2, 20, 5), "cpu")):
         model = quick(
-            3, network=network, regularization=1e-3, solver=solver, device=device
+            3,
+            network=network,
+            regularization=1e-3,
+            xi=0.5,
+            solver=solver,
+            device=device,
         ).fit(X, partial, constraints=known)
         assert (model.labels_ == y).mean() > 0.95
         np.testing.assert_allclose(

@@ -5,13 +5,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dempster.cluster.evclus._pairs import Links
-from dempster.cluster.evclus._revision import (
-    adapted_metrics,
-    improvement,
-    pooled_covariance,
-    revise_plausibilities,
-)
+from dempster.cluster._revision import Links, improvement, revise_plausibilities
+from dempster.cluster.evclus._revision import adapted_metrics, pooled_covariance
 from dempster.constraints import Constraints
 
 TREES = [

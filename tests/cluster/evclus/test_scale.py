@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.metrics import pairwise_distances
+from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score, pairwise_distances
 
 from dempster.cluster import EVCLUS
 from dempster.cluster.evclus._pairs import WeightedPairs
@@ -136,3 +137,29 @@ def test_scales_of_sparse_matrices_and_equal_objects():
         pairwise_distances(repeated_rows)
     )
     assert tried.d0_ > 0
+
+
+@pytest.mark.parametrize("size", [600, 1600])
+def test_small_distant_cluster(size):
+    """At some scales, the objective prefers two halves of the large cluster."""
+    for seed in (11, 12, 13):
+        X, y = make_blobs(
+            [size, size // 80], centers=[[0, 0], [9, 9]], random_state=seed
+        )
+        assert adjusted_rand_score(y, EVCLUS(2, random_state=0).fit(X).labels_) > 0.9
+
+
+def test_outliers_are_no_clusters():
+    y = np.repeat(range(4), (50, 25, 30, 20))
+    centers = np.array([[0, 0], [5, 0], [9, 1], [3, 6]])
+    for seed in range(20, 26):
+        X = centers[y] + np.random.default_rng(seed).normal(size=(125, 2))
+        plain = EVCLUS(4, random_state=0).fit(X).labels_
+        X = np.concatenate([X, [[22.0, 18.0], [-12.0, 9.0], [-15.0, -12.0]]])
+        labels = EVCLUS(4, random_state=0).fit(X).labels_[:125]
+        assert adjusted_rand_score(plain, labels) > 0.85
+
+
+def test_likely_clusters_are_kept_to_the_final_tolerance():
+    X, y = make_blobs([2000, 200], centers=[[0, 0], [8, 0]], random_state=0)
+    assert adjusted_rand_score(y, EVCLUS(2, random_state=0).fit(X).labels_) > 0.95

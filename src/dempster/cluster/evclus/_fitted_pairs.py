@@ -14,12 +14,13 @@ from scipy import sparse
 from dempster._arrays import to_host
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._random import as_random_state
+from dempster.cluster._revision import Links
 from dempster.cluster._search import Sample
+from dempster.cluster._starts import without_isolated
 from dempster.cluster.evclus._pairs import (
     MAX_ALL_PAIRS_ROWS,
     AllPairs,
     ConflictProblem,
-    Links,
     SomePairs,
     WeightedPairs,
 )
@@ -41,16 +42,18 @@ from dempster.dissimilarity.transform import (
     random_pairs,
 )
 from dempster.optimize.blocks import row_blocks
+from dempster.optimize.k_means import MAX_RESTARTED_CLUSTERS
 from dempster.optimize.nearest import find_nearest_clusters, find_smallest
 
 # maximum number of landmarks with constraints, and of reference objects of k-EVCLUS
 MAX_REFERENCES = 5000
 ASSESSMENT_PAIRS = 50_000
 _ASSESSMENT_PAIRS_OF_SLOW_METRICS = 5000
+# A thin cluster needs more landmarks.
 _MIN_LANDMARKS = {
     "compact": 600,
     "connected": 1500,
-}  # A thin cluster needs more landmarks.
+}
 _LANDMARKS_PER_CLUSTER = 30
 # With so many landmarks, further clusters have fewer landmarks each.
 _MAX_DENSE_LANDMARKS = 1500
@@ -77,12 +80,10 @@ class DistinctObjects:
 
     # (n,), indices of all objects, in an order that does not depend on the order of the rows of X
     order: np.ndarray
-    rows: (
-        np.ndarray
-    )  # indices of the objects with positive weight, sorted like ``order``
-    row_weights: (
-        np.ndarray | None
-    )  # (n,), weights of all objects; None if all weights are 1
+    # indices of the objects with positive weight, sorted like ``order``
+    rows: np.ndarray
+    # (n,), weights of all objects; None if all weights are 1
+    row_weights: np.ndarray | None
     # indices of the distinct objects (the first of each group), sorted like ``order``
     positions: np.ndarray
     # (n,), at ``positions`` total weights of the groups, at most 1; None if all are equal
@@ -288,7 +289,7 @@ def select_pairs(
         )
         raise InvalidParameterError("sample_weight", must=must)
     fitted = distinct.positions
-    if len(fitted) < 2:
+    if len(fitted) < min(2, n_clusters):
         raise InvalidInputError(ALL_ZERO)
     counts = None
     if distinct.weights is not None:
@@ -305,8 +306,9 @@ def select_pairs(
     if sampling == "landmarks":
         number = _resolve_landmarks(n_landmarks, n_clusters, shape)
         fitted, counts = _draw_landmarks(distinct, links, number, rng)
+        fitted, counts = _drop_isolated(objects, links, n_clusters, fitted, counts)
     source = objects
-    if shape == "connected":
+    if shape == "connected" and len(fitted) > 1:
         source = PathSource(objects, fitted)
     places = np.arange(len(fitted))
     if sampling == "random":
@@ -438,6 +440,28 @@ def _draw_landmarks(
     weights = np.ones(len(distinct.order))
     weights[others] = times
     return landmarks, weights[landmarks]
+
+
+def _drop_isolated(
+    objects: DissimilaritySource,
+    links: Links,
+    n_clusters: int,
+    landmarks: np.ndarray,
+    counts: np.ndarray | None,
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return the landmarks that have constraints or are not isolated, and their weights.
+
+    An isolated landmark would become one of many clusters. With few clusters, or without Euclidean
+    distances, return all landmarks.
+    """
+    if n_clusters <= MAX_RESTARTED_CLUSTERS or not objects.is_euclidean:
+        return landmarks, counts
+    points = to_host(objects.rows(landmarks))
+    kept = without_isolated(points, np.ones(len(points)), n_clusters) > 0
+    kept |= np.isin(landmarks, links.objects)
+    if counts is not None:
+        counts = counts[kept]
+    return landmarks[kept], counts
 
 
 def _select_stored_pairs(

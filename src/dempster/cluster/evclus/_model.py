@@ -10,18 +10,35 @@ fits the conflicts better than mass on the pair. A large ``d0`` has the opposite
 `EvclusModel` first finds the clusters, with masses on single clusters. In `DoubtModel`, the
 plausibility of cluster k for object i is proportional to
 
-    S_ik = sum_{j in k} exp(-gamma_ij d_ij^2) / sqrt(n_k),
+    (A_ik / sqrt(A_kk))^b,    A_ik = mean_{j in k} exp(-gamma_ij d_ij^2),
 
-where the sum is over the n_k reference objects of cluster k. The factor gamma_ij is such that the
-target conflict 1 - exp(-gamma_ij d_ij^2) is 0.95 at d_ij = 1.5 sqrt(s_i s_j). The local scale s_i
-is the distance within which object i has sqrt(r) of the r reference objects, or half of the mean
-number of reference objects per cluster if this is less (see self-tuning spectral clustering,
-Zelnik-Manor and Perona, 2004), so that dense and sparse clusters are treated alike. Without the
-divisor, large clusters would be favored; the divisor n_k would favor small clusters. The square
-root was the best choice on many data sets. In many dimensions, the nearest object is hardly nearer
-than the local scale. With many clusters, gamma_ij is therefore divided by 1 - q^2, where q is the
-mean of the squared ratio of these two distances. An object is an outlier if it is much farther from
-its nearest reference objects than usual (beyond the fence of a box plot).
+where the mean is over the reference objects of cluster k, and A_kk is the mean of A_ik over them.
+The factor gamma_ij is such that the target conflict 1 - exp(-gamma_ij d_ij^2) is 0.95 at d_ij = 1.5
+sqrt(s_i s_j). The local scale s_i is the distance within which object i has sqrt(r) of the r
+reference objects, or half of the mean number of reference objects per cluster if this is less (see
+self-tuning spectral clustering, Zelnik-Manor and Perona, 2004), so that dense and sparse clusters
+are treated alike. The divisor removes what two objects of one cluster have in common anyway: A_ik /
+sqrt(A_kk) is the length of the projection of object i on the mean of cluster k in the feature space
+of the kernel, and its logarithm is the counterpart of a_ik - a_kk / 2, the squared distance to the
+mean of a cluster. Without the divisor, small clusters would be favored.
+
+The exponent b makes the doubt independent of the number of dimensions. A_ik smooths the density of
+a cluster with variance v by a kernel with variance h^2 = s_i s_j / (2 gamma), where gamma = ln 20 /
+1.5^2. For a spherical normal cluster with mean mu in p dimensions,
+
+    log A_ik = -|x_i - mu|^2 / (2 (v + h^2)) + constant,
+
+whereas the log-density is -|x_i - mu|^2 / (2 v). The ratio is b = 1 + h^2 / v. In two dimensions,
+h^2 is much smaller than v. As s_i^2 includes the distance 2 p v that two objects of a cluster have
+on average, h^2 increases like p v, and log A_ik decreases to a difference of this order. v is
+estimated by tr(C^2) / tr(C), where C is the covariance matrix of a cluster, which is v for
+spherical clusters and nearly the largest variance for long ones. Dissimilarities are sufficient for
+it: the mean of d_ij^2 is 2 tr(C), and the distance variance of d_ij^2 is 4 tr(C^2), of which
+Szekely and Rizzo (2014, Partial distance correlation with methods for dissimilarities) give an
+unbiased estimate.
+
+An object is an outlier if it is much farther from its nearest reference objects than usual (beyond
+the fence of a box plot).
 """
 
 from __future__ import annotations
@@ -40,6 +57,7 @@ from sklearn.utils.validation import check_is_fitted
 from dempster._arrays import (
     Array,
     concatenate_rows,
+    divide,
     is_sparse,
     is_tensor,
     precision_of,
@@ -53,18 +71,11 @@ from dempster._types import Seed
 from dempster._validation import check, choice, integer
 from dempster.belief import FocalSets
 from dempster.belief.focal_sets import MAX_DENSE_CLUSTERS, has_many_clusters
-from dempster.cluster._boundaries import (
-    count_boundaries,
-    count_nearest,
-    neighbor_family,
-)
 from dempster.cluster._mass_step import (
-    collect_masses,
     masses_from_plausibilities,
     nearest_doubt,
 )
 from dempster.cluster.evclus._pairs import WeightedPairs
-from dempster.cluster.explanation import ClusterEvidence
 from dempster.dissimilarity.sources import AttributeSource, References, rounding
 from dempster.dissimilarity.transform import conflicts_at, decay, scale_at
 from dempster.optimize.blocks import Apply, row_blocks
@@ -86,6 +97,13 @@ from dempster.optimize.projection import (
 from dempster.optimize.row_fit import conflicts_of_pairs
 from dempster.optimize.simplex_qp import solve_simplex_qp
 from dempster.partition import CredalPartition
+from dempster.posterior.boundaries import (
+    count_boundaries,
+    count_nearest,
+    neighbor_family,
+)
+from dempster.posterior.collection import collect_masses
+from dempster.posterior.evidence import ClusterEvidence
 
 RowBlocks = Callable[[], Iterable[tuple[np.ndarray, np.ndarray, np.ndarray]]]
 """Function that returns blocks of dissimilarities between reference objects.
@@ -110,13 +128,40 @@ _affinity_of_points = kernel("""affinity_of_points(
 
 
 @dataclass(frozen=True)
+class Contrast:
+    """Conversion of the affinities to c clusters to plausibilities, as the module describes."""
+
+    within: Annotated[np.ndarray, "c"]  # mean affinity of the members of each cluster
+    exponent: float
+
+    @classmethod
+    def neutral(cls, n_clusters: int) -> Contrast:
+        """Return the conversion that leaves the ratios of affinities as they are."""
+        return cls(np.ones(n_clusters), 1.0)
+
+    def select(self, clusters: np.ndarray) -> Contrast:
+        """Return the conversion for some of the clusters."""
+        return replace(self, within=self.within[clusters])
+
+    def plausibilities(self, affinities: np.ndarray) -> np.ndarray:
+        """Return the plausibilities of the clusters; the largest one of a row is 1.
+
+        The plausibilities of an object without any affinity are zero.
+        """
+        relative = affinities / np.sqrt(self.within).astype(affinities.dtype)
+        largest = relative.max(axis=1, keepdims=True)
+        largest[largest == 0] = 1
+        return (relative / largest) ** affinities.dtype.type(self.exponent)
+
+
+@dataclass(frozen=True)
 class Affinity:
     """Affinity of objects to clusters, computed from their distances to r reference objects.
 
-    The affinity of object i to cluster k is the weighted sum of exp(-rate d_ij^2 / (s_i s_j)) over
-    the reference objects j of the cluster, divided by the square root of their total weight. It is
-    zero for an empty cluster. The local scale s_i is the distance within which the reference
-    objects have the total weight ``far``. It is at least the smallest scale of a reference object.
+    The affinity of object i to cluster k is the weighted mean of exp(-rate d_ij^2 / (s_i s_j)) over
+    the reference objects j of the cluster. It is zero for an empty cluster. The local scale s_i is
+    the distance within which the reference objects have the total weight ``far``. It is at least
+    the smallest scale of a reference object.
     """
 
     scales: np.ndarray  # (r,), local scales of the reference objects
@@ -126,9 +171,9 @@ class Affinity:
     unit: float  # weight of one object
     rate: float
     near: float  # total weight of the nearest reference objects that identify outliers
-    far: (
-        float  # total weight of the nearest reference objects that define a local scale
-    )
+    # total weight of the nearest reference objects that define a local scale
+    far: float
+    contrast: Contrast
 
     def by_distances(
         self, D: np.ndarray, itself: np.ndarray | None = None
@@ -168,6 +213,7 @@ class Affinity:
             weights=self.weights[which],
             labels=np.searchsorted(clusters, self.labels[which]),
             n_clusters=len(clusters),
+            contrast=self.contrast.select(clusters),
         )
 
     def _references(self, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -205,10 +251,9 @@ def reach(
 
 # distance, divided by sqrt(s_i s_j), at which two objects should be in different clusters
 _WIDTH = 1.5
-_MIN_CONTRAST = 0.1  # smallest divisor of the rate with many clusters
-_NEAR = (
-    5  # number of nearest reference objects that decide whether an object is an outlier
-)
+_RATE = decay(_WIDTH)  # factor of the scaled squared distances
+# number of nearest reference objects that decide whether an object is an outlier
+_NEAR = 5
 _FENCE = 2.0  # number of interquartile ranges from the third quartile to the fence
 _MIN_RANGE = 0.1  # smallest interquartile range of the logarithms of the distances
 # The mass on the empty set is 0.27 and 0.73 at this number of interquartile ranges from the fence.
@@ -231,7 +276,6 @@ class Surroundings:
     usual: float
     fence: float  # log(distance / usual) at which the mass on the empty set is 1/2
     softness: float  # width of the transition at the fence
-    rate: float = decay(_WIDTH)  # factor of the scaled squared distances
 
     @classmethod
     def from_dissimilarities(
@@ -247,25 +291,20 @@ class Surroundings:
         per_cluster = round(r / (2 * n_clusters))
         n_neighbors = max(min(round(np.sqrt(r)), per_cluster), _NEAR)
         amounts = _neighbor_weights(unit, r, n_neighbors)
-        nearest, near, far = np.empty((3, r))
+        near, far = np.empty((2, r))
         for rows, columns, D in blocks():
             others = w[columns], np.searchsorted(columns, rows), unit
             near[rows], far[rows] = reach(D, *others, *amounts)
-            nearest[rows], _ = reach(D, *others, unit / 2, unit / 2)
         scales = _replace_zeros(far, blocks)
         near = _replace_zeros(near, blocks)
         low = scale_at(near, 0.25, w)
         high = scale_at(near, 0.75, w)
         width = max(float(np.log(high / low)), _MIN_RANGE)
-        around = cls(
+        return cls(
             w, unit, n_neighbors, scales, high, _FENCE * width, _SOFTNESS * width
         )
-        if n_clusters <= MAX_DENSE_CLUSTERS:
-            return around
-        share = np.average(np.square(nearest / scales), weights=w)
-        return replace(around, rate=around.rate / max(1 - share**2, _MIN_CONTRAST))
 
-    def affinity(self, labels: np.ndarray, n_clusters: int) -> Affinity:
+    def affinity(self, labels: np.ndarray, contrast: Contrast) -> Affinity:
         """Return the object that computes affinities.
 
         ``labels`` contains the clusters of the reference objects.
@@ -274,11 +313,45 @@ class Surroundings:
             self.scales,
             self.weights,
             labels,
-            n_clusters,
+            len(contrast.within),
             self.unit,
-            self.rate,
+            _RATE,
             *self.neighbor_weights,
+            contrast,
         )
+
+    def compare(
+        self, blocks: RowBlocks, labels: np.ndarray, n_clusters: int
+    ) -> ReferenceAffinities:
+        """Return the affinities of the reference objects to the clusters ``labels``."""
+        affinity = self.affinity(labels, Contrast.neutral(n_clusters))
+        r = len(labels)
+        own, squares, fourths = np.empty((3, r))
+        length = self.scales.mean()
+        v = self.weights / self.unit
+        parts = []
+        for rows, columns, D in blocks():
+            clusters = np.unique(labels[columns])
+            affinities, near = affinity.select(columns, clusters).by_distances(
+                D, np.searchsorted(columns, rows)
+            )
+            parts.append((rows, clusters, affinities, near))
+            place = np.searchsorted(clusters, labels[rows])
+            own[rows] = affinities[np.arange(len(rows)), place]
+            same = labels[rows, None] == labels[columns]
+            inside = np.where(same, np.square(D / length), 0)
+            squares[rows] = inside @ v[columns]
+            fourths[rows] = np.square(inside) @ v[columns]
+        n = np.bincount(labels, v, n_clusters)
+        within = divide(np.bincount(labels, v * own, n_clusters), n, 1.0)
+        # An object is alike at least to itself.
+        within = np.maximum(within, 1 / np.maximum(n, 1))
+        sums = [
+            np.bincount(labels, v * values, n_clusters)
+            for values in (squares, np.square(squares), fourths, self.scales / length)
+        ]
+        exponent = _contrast_exponent(n, *sums)
+        return ReferenceAffinities(parts, Contrast(within, exponent))
 
     @property
     def neighbor_weights(self) -> tuple[float, float]:
@@ -293,6 +366,45 @@ class Surroundings:
         far = np.maximum(near / self.usual, np.exp(self.fence - 50 * self.softness))
         above = (np.log(far) - self.fence) / self.softness
         return 1 / (1 + np.exp(-np.minimum(above, 50)))
+
+
+class ReferenceAffinities(NamedTuple):
+    """Affinities of reference objects to clusters, and their conversion to plausibilities."""
+
+    # indices of some reference objects, the clusters that they are compared with, the affinities,
+    # and the distances within which they have 5 neighbors
+    parts: list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]
+    contrast: Contrast
+
+
+def _contrast_exponent(
+    n: np.ndarray,
+    squares: np.ndarray,
+    squared_sums: np.ndarray,
+    fourths: np.ndarray,
+    scales: np.ndarray,
+) -> float:
+    """Return 1 + h^2 / v, pooled over the clusters.
+
+    For each cluster, ``n`` is its size, ``squares`` and ``fourths`` are the sums of d_ij^2 and
+    d_ij^4 over all pairs of its objects, ``squared_sums`` is the sum over the objects i of the
+    square of sum_j d_ij^2, and ``scales`` is the sum of the local scales. Smaller clusters than of
+    four objects have no distance variance.
+    """
+    is_measurable = n > 3
+    if not is_measurable.any():
+        return 1.0
+    n, squares, squared_sums, fourths, scales = (
+        values[is_measurable] for values in (n, squares, squared_sums, fourths, scales)
+    )
+    trace = squares / (2 * n * (n - 1))
+    centered = fourths - 2 / (n - 2) * squared_sums + squares**2 / ((n - 1) * (n - 2))
+    trace_of_square = np.maximum(centered, 0) / (4 * n * (n - 3))
+    bandwidth = np.square(scales / n) / (2 * _RATE)
+    variance = n @ (trace_of_square / bandwidth**2)
+    if not variance > 0:
+        return 1.0
+    return float(1 + n @ (trace / bandwidth) / variance)
 
 
 def _neighbor_weights(unit: float, r: int, n_neighbors: int) -> tuple[float, float]:
@@ -581,11 +693,11 @@ class DoubtModel:
     """
 
     family: FocalSets  # empty set, single clusters and pairs of neighboring clusters
-    fit: (
-        EvclusModel  # model with masses on single clusters, which determined the labels
-    )
+    # model with masses on single clusters, which determined the labels
+    fit: EvclusModel
     labels: Annotated[np.ndarray, "r:int64"]  # clusters of the reference objects
     surroundings: Surroundings
+    contrast: Contrast
     # masses of the reference objects, compressed rows if there are many clusters
     reference_masses: Annotated[np.ndarray, "r f"] | sparse.csr_array
 
@@ -643,22 +755,21 @@ class DoubtModel:
         if around is None:
             weights = fit.counts
             around = Surroundings.from_dissimilarities(blocks, len(labels), weights, c)
-        affinity = around.affinity(labels, c)
+        compared = around.compare(blocks, labels, c)
         order = []
         parts = []
-        for rows, columns, D in blocks():
-            clusters = np.unique(labels[columns]) if is_compressed else np.arange(c)
-            contour, near = affinity.select(columns, clusters).by_distances(
-                D, np.searchsorted(columns, rows)
-            )
+        for rows, clusters, affinities, near in compared.parts:
+            contour = compared.contrast.select(clusters).plausibilities(affinities)
             outlying = around.outlying(near)
             order.append(rows)
             if is_compressed:
                 parts.append(_compress_doubt(contour, clusters, family, outlying))
             else:
-                parts.append(masses_from_plausibilities(contour, family, outlying))
+                every = np.zeros((len(rows), c))
+                every[:, clusters] = contour
+                parts.append(masses_from_plausibilities(every, family, outlying))
         masses = concatenate_rows(parts)[np.argsort(np.concatenate(order))]
-        model = cls(family, fit, labels, around, masses)
+        model = cls(family, fit, labels, around, compared.contrast, masses)
         if kept is not None and len(kept):
             model.keep(masses, kept, fit.reference_masses[kept])
         return model
@@ -666,6 +777,11 @@ class DoubtModel:
     def keep(self, masses: np.ndarray, rows: np.ndarray, fitted: np.ndarray) -> None:
         """Replace the masses of rows in place by masses of the `EvclusModel` without the frame."""
         replace_masses(masses, self.family, rows, fitted, self.fit.family)
+
+    @property
+    def affinity(self) -> Affinity:
+        """Affinity of objects to the clusters of the references."""
+        return self.surroundings.affinity(self.labels, self.contrast)
 
     @property
     def references(self) -> References:
@@ -690,7 +806,7 @@ class DoubtModel:
         dtype = fit.precision(values)
         references = fit.references.astype(dtype)
         family = self.family
-        affinity = self.surroundings.affinity(self.labels, family.n_clusters)
+        affinity = self.affinity
         if fit.uses_torch(values) and references.are_points(values):
             from dempster.cluster._device import reference_masses
 
@@ -722,11 +838,13 @@ class DoubtModel:
                 D = np.ascontiguousarray(
                     references.dissimilarities(values, start, stop)
                 )
-                contour, near = affinity.by_distances(D)
+                affinities, near = affinity.by_distances(D)
+                contour = self.contrast.plausibilities(affinities)
                 nearest, distance = fit.nearest(D, references, block)
             else:
                 points = cast(AttributeSource, references.source).objects
-                contour, near, nearest, distance = affinity.by_points(block, points)
+                affinities, near, nearest, distance = affinity.by_points(block, points)
+                contour = self.contrast.plausibilities(affinities)
             outlying = self.surroundings.outlying(near)
             known = self.reference_masses, nearest, distance, fit.radii
             if nearby is not None:
@@ -756,7 +874,7 @@ class DoubtModel:
         )
 
     def evidence(self, values: Any, itself: int) -> ClusterEvidence:
-        """Return the evidence for each cluster, the logarithm of the affinity to its members."""
+        """Return the evidence for each cluster, the logarithm of its plausibility."""
         if sparse.issparse(values):
             return self._as_fit().evidence(values, itself)
         around = self.surroundings
@@ -769,18 +887,23 @@ class DoubtModel:
             D, w, own if len(own) else np.array([-1]), unit, *around.neighbor_weights
         )
         scale = np.maximum(far[0], around.scales.min())
-        energies = around.rate * D[0] ** 2 / (scale * around.scales)
+        energies = _RATE * D[0] ** 2 / (scale * around.scales)
         if len(own) and w[self.labels == self.labels[own[0]]].sum() > unit:
             # An object is not evidence for its own cluster, unless it is alone.
             w[own] = max(w[own[0]] - unit, 0)
         logs = np.full((len(w), self.family.n_clusters), -np.inf)
         sizes = np.bincount(self.labels, w)[self.labels]
         with np.errstate(divide="ignore"):
-            own_logs = np.log(w) - np.log(np.where(sizes > 0, sizes, 1)) / 2 - energies
+            own_logs = np.log(w) - np.log(np.where(sizes > 0, sizes, 1)) - energies
         logs[np.arange(len(w)), self.labels] = own_logs
+        logs -= np.log(self.contrast.within) / 2
+        totals = np.logaddexp.reduce(logs, axis=0)
+        exponent = self.contrast.exponent
+        # The terms of a cluster are multiplied by the same factor, so that their sum is the power.
+        logs += np.where(np.isfinite(totals), (exponent - 1) * totals, 0)
         quantity = "logarithm of the affinity to the members of the cluster"
         return ClusterEvidence.from_strengths(
-            quantity, logs, energies, references, values
+            quantity, logs, exponent * energies, references, values
         )
 
     def without(self, position: int) -> DoubtModel:
@@ -800,9 +923,8 @@ class DoubtModel:
 # ---- comparison with references of near clusters -------------------------------------------------
 
 _ROWS_PER_CLUSTER = 64  # number of rows in a block, divided by the number of clusters
-_NEAR_CLUSTERS = (
-    16  # number of clusters with which a point is compared, without neighbors
-)
+# number of clusters with which a point is compared, without neighbors
+_NEAR_CLUSTERS = 16
 
 
 class NearbyReferences:
@@ -846,7 +968,7 @@ class NearbyReferences:
             yield rows, columns, D
 
     def compare(self, A: np.ndarray, affinity: Affinity) -> tuple[np.ndarray, ...]:
-        """Return the largest affinities of points A, in decreasing order, and their clusters.
+        """Return the largest plausibilities of clusters for points A, and these clusters.
 
         The other results are those of `Affinity.by_points`.
         """
@@ -862,10 +984,11 @@ class NearbyReferences:
             some = self.owners[self.near[k]]
             which = self.references(k)
             points = self.points[which].astype(A.dtype, copy=False)
-            found = affinity.select(which, some).by_points(A[rows], points)
-            similar, near[rows], closest, distance[rows] = found
+            nearby = affinity.select(which, some)
+            found = nearby.by_points(A[rows], points)
+            affinities, near[rows], closest, distance[rows] = found
             nearest[rows] = which[closest]
-            best, plausible = _find_largest(similar)
+            best, plausible = _find_largest(nearby.contrast.plausibilities(affinities))
             contour[rows, : len(best.T)] = plausible
             clusters[rows, : len(best.T)] = some[best]
         return contour, clusters, near, nearest, distance
@@ -1043,8 +1166,9 @@ def assess(
     kappa = conflicts_of_pairs(masses, np.array(family.conflict), i, j)
     delta = conflicts_at(d, d0)
     squares = float(np.sum(weight * (kappa - delta) ** 2))
-    stress = squares / float(np.sum(weight * delta**2))
-    loss = squares / float(np.sum(weight))
+    # The sums are zero if all objects are equal.
+    stress = squares / (float(np.sum(weight * delta**2)) or 1.0)
+    loss = squares / (float(np.sum(weight)) or 1.0)
     shepard = ShepardData(np.asarray(d, float), np.asarray(delta, float), kappa)
     if len(i) > _MAX_SHEPARD_PAIRS:
         kept = rng.choice(len(i), _MAX_SHEPARD_PAIRS, replace=False)

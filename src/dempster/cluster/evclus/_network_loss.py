@@ -314,13 +314,14 @@ class NetworkObjective:
         self.d0 = d0
         self.inputs = inputs
         self.arrays = arrays
-        self.xi = LINK_FACTORS[params.convention] * params.xi
+        self.xi = 0.0
         self.regularization = params.regularization
         self.labelled = np.flatnonzero(targets.labels >= 0)
         self.nu = params.nu if len(self.labelled) else 0.0
         self.linked = np.empty((0, 2), np.int64)
         self.signs = np.empty(0)
         if targets.constraints is not None:
+            self.xi = LINK_FACTORS[params.convention] * params.xi
             must = targets.constraints.must_link
             cannot = targets.constraints.cannot_link
             self.linked = np.concatenate([must, cannot])

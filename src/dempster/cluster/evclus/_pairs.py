@@ -1,13 +1,12 @@
 """Optimization problem of EVCLUS: conflicts between pairs of objects match target conflicts.
 
-`AllPairs` and `SomePairs` minimize the stress from initial masses, with or without constraints
-(`Links`). `WeightedPairs` contains the dissimilarities of pairs of objects.
+`AllPairs` and `SomePairs` minimize the stress from initial masses, with or without constraints.
+`WeightedPairs` contains the dissimilarities of pairs of objects.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -15,8 +14,7 @@ from scipy import sparse
 
 from dempster._native import Kernel
 from dempster.belief import FocalSets
-from dempster.constraints import Constraints
-from dempster.constraints.constraints import links as linked_pairs
+from dempster.cluster._revision import Links
 from dempster.dissimilarity.sources import DissimilaritySource
 from dempster.dissimilarity.transform import sample_pairs
 from dempster.optimize.row_fit import (
@@ -29,61 +27,10 @@ from dempster.optimize.row_fit import (
     symmetric_pairs,
 )
 
-MAX_ALL_PAIRS_ROWS = (
-    1000  # maximum number of objects for which all pairs are used by default
-)
+# maximum number of objects for which all pairs are used by default
+MAX_ALL_PAIRS_ROWS = 1000
 
 # ---- constraints ---------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Links:
-    """Constraints between objects, as a symmetric sparse matrix (CSR).
-
-    The entries are +1 for must-link and -1 for cannot-link constraints.
-    """
-
-    indptr: np.ndarray
-    indices: np.ndarray
-    signs: np.ndarray
-
-    def __len__(self) -> int:
-        return len(self.signs) // 2
-
-    @classmethod
-    def from_constraints(cls, constraints: Constraints | None, n: int) -> Links:
-        """Create the matrix of constraints between n objects."""
-        if constraints is None:
-            return cls(
-                np.zeros(n + 1, np.int64),
-                np.empty(0, np.int32),
-                np.empty(0),
-            )
-        return cls(*linked_pairs(constraints, n))
-
-    def among(self, which: np.ndarray) -> Links:
-        """Return the constraints between the objects in ``which``, as indices into ``which``."""
-        n = len(self.indptr) - 1
-        matrix = sparse.csr_matrix(
-            (self.signs, self.indices, self.indptr), shape=(n, n)
-        )
-        part = matrix[which][:, which].tocsr()
-        part.sort_indices()
-        return Links(
-            part.indptr.astype(np.int64), part.indices.astype(np.int32), part.data
-        )
-
-    @property
-    def pairs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Objects i and j of each constraint, and whether it is a must-link."""
-        i = np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
-        is_first = i < self.indices  # The matrix contains each constraint twice.
-        return i[is_first], self.indices[is_first], self.signs[is_first] > 0
-
-    @property
-    def objects(self) -> np.ndarray:
-        """Indices of the objects that have constraints."""
-        return np.flatnonzero(np.diff(self.indptr) > 0)
 
 
 def link_form(family: FocalSets) -> np.ndarray:
@@ -105,9 +52,8 @@ def link_form(family: FocalSets) -> np.ndarray:
 _MAX_CLUSTERS_PER_ROW = 100
 _FAR = 0.95  # Objects with at least this target conflict are distant.
 _CLEAR = 0.05  # Sets with a smaller mass are not offered to near objects.
-_ROWS_PER_BLOCK = (
-    1024  # number of objects whose conflicts with all objects are computed at once
-)
+# number of objects whose conflicts with all objects are computed at once
+_ROWS_PER_BLOCK = 1024
 
 
 class ConflictProblem(ABC):
@@ -115,7 +61,7 @@ class ConflictProblem(ABC):
 
     kernel: Kernel  # compiled function that minimizes the objective
     arrays: tuple[np.ndarray, ...]  # arguments of the kernel
-    total: float  # sum of w delta^2 over the pairs
+    total: float  # sum of w delta^2 over the pairs; 1 if all objects are equal
 
     @abstractmethod
     def squares(self, masses: np.ndarray, family: FocalSets) -> float:
@@ -174,16 +120,14 @@ class AllPairs(ConflictProblem):
         self.delta = np.ascontiguousarray(delta, float)
         self.weights = np.asarray(weights, float)
         self.arrays = self.delta, self.weights
-        self.total = (
-            float(np.sum(self.delta**2 * self.weights, axis=1) @ self.weights) / 2
-        )
+        total = float(np.sum(self.delta**2 * self.weights, axis=1) @ self.weights) / 2
+        self.total = total or 1.0
 
     def squares(self, masses: np.ndarray, family: FocalSets) -> float:
         image = masses @ family.conflict
         own = self.weights * np.einsum("ia,ia->i", image, masses)
-        total = -float(
-            own @ own
-        )  # The sum below includes the pairs of each object with itself.
+        # The sum below includes the pairs of each object with itself.
+        total = -float(own @ own)
         for start in range(0, len(masses), _ROWS_PER_BLOCK):
             rows = slice(start, start + _ROWS_PER_BLOCK)
             gap = image[rows] @ masses.T - self.delta[rows]
@@ -206,7 +150,7 @@ class SomePairs(ConflictProblem):
     ):
         *adjacency, which = symmetric_pairs(n, pairs, weights)
         self.arrays = *adjacency, np.asarray(delta, float)[which]
-        self.total = float(np.sum(weights * delta**2))
+        self.total = float(np.sum(weights * delta**2)) or 1.0
 
     def descend(
         self,

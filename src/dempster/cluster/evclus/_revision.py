@@ -1,8 +1,8 @@
-"""Revision of the plausibilities of clusters by must-link and cannot-link constraints.
+"""Revision of EVCLUS by must-link and cannot-link constraints.
 
 The clusters are those of a fit without constraints. The constraints revise the plausibilities of
-their objects (`revise_plausibilities`). If other constraints confirm it, the changes are extended
-to neighboring objects (`extend_changes`), or the metric is replaced (`adapted_metrics`).
+their objects (`dempster.cluster._revision`). If other constraints confirm it, the changes are
+extended to neighboring objects (`extend_changes`), or the metric is replaced (`adapted_metrics`).
 """
 
 from __future__ import annotations
@@ -12,21 +12,18 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import linalg
 
 from dempster.cluster._mass_step import masses_from_plausibilities
+from dempster.cluster._revision import (
+    Links,
+    are_satisfied,
+    improvement,
+    revise_plausibilities,
+)
 from dempster.cluster.evclus._model import DoubtModel
-from dempster.cluster.evclus._pairs import Links
 from dempster.dissimilarity.transform import decay
 
-# With the default xi = 0.5, the cost of a violated constraint is larger than the maximum cost of a
-# cluster, so that constraints are satisfied even if they contradict the dissimilarities.
-_COST_OF_VIOLATION = 10.0  # divided by xi; minus a log-plausibility
-_MAX_COST = 4.6  # minus the log-plausibility 0.01
-_TIE_BREAK = 1e-4  # relative difference between the costs of two objects with equal plausibilities
-_MAX_ROUNDS = 100
-_DAMPING = 0.5
-_TOLERANCE = 1e-10
 # distances, divided by the geometric mean of two local scales, at which the weight of a change is
 # 0.05
 _WIDTHS = (0.7, 1.0, 1.5)
@@ -35,89 +32,6 @@ _SHRINKAGE = 0.02  # weight of a spherical covariance matrix
 # constraints
 _SELECTING = 1.0, 2.0
 _LEAST_WEIGHT = 0.01  # weight of directions in which classes do not differ
-
-
-def revise_plausibilities(
-    contour: np.ndarray, links: Links, xi: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the plausibilities of clusters before and after a revision by constraints.
-
-    ``contour`` contains the plausibilities of c clusters for q objects up to a factor, shape (q,
-    c). The revised plausibility of cluster k for object i is the maximum of
-
-        prod_j pl_j(k_j) exp(-10 xi v)
-
-    over the clusters k_j of all other objects, where k_i = k and v is the number of violated
-    constraints. It is computed by max-product message passing, which is exact if the graph of the
-    constraints has no cycle. The factors are at least 0.01, so that constraints are satisfied even
-    between objects that are far from the border of their cluster. Objects that remain in their
-    cluster keep smaller plausibilities of other clusters. The rows of both results sum to one.
-    """
-    relative = contour / contour.max(axis=1, keepdims=True)
-    with np.errstate(divide="ignore"):
-        costs = -np.log(relative)
-    costs = np.minimum(np.nan_to_num(costs), 1e3)
-    # Objects with equal plausibilities must be separable.
-    rank = np.arange(len(costs)) / len(costs)
-    bounded = costs * _MAX_COST / (costs + _MAX_COST)
-    bounded *= (1 + _TIE_BREAK * rank)[:, None]
-    revised = _pass_messages(bounded, links, _COST_OF_VIOLATION * xi)
-    stays = revised.argmin(axis=1) == costs.argmin(axis=1)
-    revised[stays] += (costs - bounded)[stays]
-    return _normalize(np.exp(-costs)), _normalize(np.exp(-revised))
-
-
-def _normalize(plausibilities: np.ndarray) -> np.ndarray:
-    return plausibilities / plausibilities.sum(axis=1, keepdims=True)
-
-
-def _pass_messages(costs: np.ndarray, links: Links, violation: float) -> np.ndarray:
-    """Return the smallest total cost for each object and cluster, up to a constant per object."""
-    q, c = costs.shape
-    if c == 1:
-        return costs.copy()
-    n_entries = len(links.indices)
-    to = np.repeat(np.arange(q), np.diff(links.indptr))
-    # position of each pair with its ends exchanged
-    back = np.lexsort((to, links.indices))
-    cells = np.ones(n_entries), np.arange(n_entries), links.indptr
-    collect = sparse.csr_array(cells, shape=(q, n_entries))
-    is_must_link = (links.signs > 0)[:, None]
-    messages = np.zeros((n_entries, c))
-    for _ in range(_MAX_ROUNDS):
-        # Costs of the other object of each pair, without the message from this object.
-        other = (costs + collect @ messages)[links.indices] - messages[back]
-        other -= other.min(axis=1, keepdims=True)
-        second = np.partition(other, 1)[:, 1:2]
-        best = other.argmin(axis=1)
-        is_best = np.arange(c) == best[:, None]
-        # The other object is in another cluster.
-        apart = np.where(is_best, second, 0.0)
-        if_must_link = np.minimum(other, apart + violation)
-        if_cannot_link = np.minimum(other + violation, apart)
-        new = np.where(is_must_link, if_must_link, if_cannot_link)
-        new -= new.min(axis=1, keepdims=True)
-        step = new - messages
-        messages += _DAMPING * step
-        if np.abs(step).max(initial=0) < _TOLERANCE:
-            break
-    return costs + collect @ messages
-
-
-def are_satisfied(links: Links, labels: np.ndarray) -> np.ndarray:
-    """Return whether the labels of the objects satisfy each constraint."""
-    i, j, is_must_link = links.pairs
-    return (labels[i] == labels[j]) == is_must_link
-
-
-def improvement(before: np.ndarray, after: np.ndarray) -> float:
-    """Return the statistic of a sign test for the increase of the satisfied constraints.
-
-    It is the difference of their numbers, in standard deviations.
-    """
-    n_changed = np.count_nonzero(before != after)
-    gain = np.count_nonzero(after) - np.count_nonzero(before)
-    return float(gain / np.sqrt(n_changed or 1))
 
 
 def extend_changes(
@@ -188,10 +102,11 @@ class Revision(NamedTuple):
         """
         r = len(D)
         around = model.surroundings
-        affinity = around.affinity(model.labels, model.family.n_clusters)
+        affinity = model.affinity
         parts = [affinity.by_distances(D, np.arange(r))]
         parts += [affinity.by_distances(*block) for block in outside]
-        contour, near = map(np.concatenate, zip(*parts, strict=True))
+        affinities, near = map(np.concatenate, zip(*parts, strict=True))
+        contour = model.contrast.plausibilities(affinities)
         before, after = revise_plausibilities(contour, links, xi)
         among = links.among(np.arange(r))
         linked = among.objects

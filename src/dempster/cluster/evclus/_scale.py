@@ -97,16 +97,20 @@ class Scale:
 
 def candidate_scales(
     fitted: FittedPairs,
+    n_clusters: int,
     d0: float | str,
     quantile: float | None,
     rng: np.random.Generator,
 ) -> Scale:
     """Return the candidate values of ``d0``, which are quantiles of the dissimilarities."""
     pairs = fitted.weighted_pairs
-    if not np.any(pairs.dissimilarity > 0):
+    are_equal = not np.any(pairs.dissimilarity > 0)
+    if are_equal and n_clusters > 1:
         raise InvalidInputError(ALL_ZERO)
     if not isinstance(d0, str):
         return Scale((ScaleTrial(np.nan, float(d0)),))
+    if are_equal:  # Every d0 gives the same target conflicts.
+        return Scale((ScaleTrial(np.nan, 1.0),))
     distinct = fitted.distinct
     weights = fitted.counts
     if (
@@ -168,21 +172,29 @@ class ScaleSearch:
             self._problems[trial] = self.pairs.problem(self.scale.trials[trial].d0)
         return self._problems[trial]
 
-    def select(self, labelings: Iterable[np.ndarray]) -> int:
+    def select(self, labelings: Iterable[np.ndarray], trials: Sequence[int]) -> int:
         """Return the index of the labels of the fitted objects with the largest likelihood.
 
-        If no candidate is selected yet, there is one labeling for each candidate.
+        ``trials`` contains the candidate with which each labeling was found. If no candidate is
+        selected yet, there is at least one labeling for each of them.
         """
+        likelihoods = self.likelihoods(labelings)
+        if self.scale.is_open:
+            largest = np.full(len(self.scale.trials), -np.inf)
+            np.maximum.at(largest, trials, likelihoods)
+            self.scale = self.scale.with_likelihoods(largest.tolist())
+        is_selected = np.asarray(trials) == self.scale.position
+        selected = np.where(is_selected, likelihoods, -np.inf)
+        return int(find_likeliest(selected.tolist())[0])
+
+    def likelihoods(self, labelings: Iterable[np.ndarray]) -> list[float]:
+        """Return the log-likelihood per object of each labeling of the fitted objects."""
         D = self.pairs.imputed
         counts = self.pairs.counts
-        likelihoods = [
+        return [
             likelihood_of_clusters(D, labels, self._dimension, counts)
             for labels in labelings
         ]
-        if not self.scale.is_open:
-            return int(find_likeliest(likelihoods)[0])
-        self.scale = self.scale.with_likelihoods(likelihoods)
-        return self.scale.position
 
     def try_landmarks(
         self,

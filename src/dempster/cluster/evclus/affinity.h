@@ -189,7 +189,7 @@ typedef struct TYPED(Clusters) {
     const index_t *labels;
     double unit;
     double *total;   /* weight of each cluster */
-    double *root;    /* one divided by the square root of the total weight, zero for empty clusters */
+    double *share;   /* one divided by the total weight, zero for empty clusters */
     index_t *place;  /* positions of the references */
     index_t *owner;  /* clusters of the groups */
     real *rate_in_place, *scale_in_place, *weight_in_place;
@@ -201,7 +201,7 @@ static TYPED(Clusters) TYPED(prepared_clusters)(Scratch *scratch, index_t r, ind
                                                 const real *weights, const index_t *labels, double unit, double rate) {
     TYPED(Clusters) all = {.c = c, .weights = weights, .labels = labels, .unit = unit};
     all.total = take_zeros(scratch, c, sizeof *all.total);
-    all.root = take_zeros(scratch, c, sizeof *all.root);
+    all.share = take_zeros(scratch, c, sizeof *all.share);
     all.place = take(scratch, r, sizeof *all.place);
     all.sums = take(scratch, c * PARTS, sizeof *all.sums);
     index_t *next = take_zeros(scratch, c, sizeof *next);
@@ -226,13 +226,12 @@ static TYPED(Clusters) TYPED(prepared_clusters)(Scratch *scratch, index_t r, ind
         all.total[labels[j]] += weights[j];
         all.owner[place / GROUP] = labels[j];
     }
-    for (index_t k = 0; k < c; k++) all.root[k] = all.total[k] > 0 ? 1 / sqrt(all.total[k]) : 0;
+    for (index_t k = 0; k < c; k++) all.share[k] = all.total[k] > 0 ? 1 / all.total[k] : 0;
     return all;
 }
 
-/* Compute the affinity of one object to each cluster, which is the weighted sum of exp(-rate d^2 / (s_i s_j)) over the
- * references j of the cluster, divided by the square root of their total weight. s_i and s_j are the scales of the
- * object and the reference. `squares` contains the squared distances, infinite at gaps. `factor` is 1 / s_i, or 1 if
+/* Compute the affinity of one object to each cluster, which is the weighted mean of exp(-rate d^2 / (s_i s_j)) over the
+ * references j of the cluster. s_i and s_j are the scales of the object and the reference. `squares` contains the squared distances, infinite at gaps. `factor` is 1 / s_i, or 1 if
  * the squares are already divided by s_i. Groups of distant references are removed first, so that the second loop has
  * no data-dependent branches. */
 static void TYPED(affinity_of)(const TYPED(Clusters) *all, const real *squares, real factor, index_t own, real *out) {
@@ -264,12 +263,12 @@ static void TYPED(affinity_of)(const TYPED(Clusters) *all, const real *squares, 
         for (index_t lane = 0; lane < GROUP / 2; lane++) pairs[lane] = lanes[lane] + lanes[lane + GROUP / 2];
         double sum = 0;
         for (index_t lane = 0; lane < GROUP / 2; lane++) sum += pairs[lane];
-        if (own < 0 || all->labels[own] != k) out[k] = (real)(sum * all->root[k]);
+        if (own < 0 || all->labels[own] != k) out[k] = (real)(sum * all->share[k]);
         else {
             /* The weight of the object itself is reduced by one unit, unless it is alone in its cluster. */
             const real weight = all->weights[own], left = weight > all->unit ? (real)(weight - all->unit) : 0;
             const double less = all->total[k] > weight - left ? weight - left : 0, total = all->total[k] - less;
-            out[k] = total > 0 ? (real)(larger(sum - less, 0.0) / sqrt(total)) : 0;
+            out[k] = total > 0 ? (real)(larger(sum - less, 0.0) / total) : 0;
         }
     }
 }

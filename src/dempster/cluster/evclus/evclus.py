@@ -32,11 +32,14 @@ from dempster.cluster._base import (
 )
 from dempster.cluster._mass_step import project_partition
 from dempster.cluster._medoid_starts import (
+    certain_masses,
+    labelings_from_means,
     masses_from_labels,
     masses_from_medoids,
     medoid_starts,
     random_masses,
 )
+from dempster.cluster._revision import Links, are_satisfied, improvement
 from dempster.cluster._search import (
     Families,
     FitResult,
@@ -65,15 +68,9 @@ from dempster.cluster.evclus._model import (
 from dempster.cluster.evclus._pairs import (
     MAX_ALL_PAIRS_ROWS,
     AllPairs,
-    Links,
     link_form,
 )
-from dempster.cluster.evclus._revision import (
-    Revision,
-    adapted_metrics,
-    are_satisfied,
-    improvement,
-)
+from dempster.cluster.evclus._revision import Revision, adapted_metrics
 from dempster.cluster.evclus._scale import Scale, ScaleSearch, candidate_scales
 from dempster.cluster.evclus._transforms import LinearTransform, RankTransform
 from dempster.constraints import Constraints
@@ -95,7 +92,7 @@ from dempster.dissimilarity.transform import (
     scale_at,
 )
 from dempster.optimize.blocks import row_blocks
-from dempster.optimize.descent import Run
+from dempster.optimize.descent import Run, find_likeliest
 from dempster.optimize.k_means import k_means
 from dempster.optimize.projection import (
     approach_radii,
@@ -140,8 +137,9 @@ class ObjectMasses:
     family: FocalSets
     masses: np.ndarray  # masses that minimize the objective
     trial: int = 0  # index of the candidate d0
-    # whether the masses come from the clusters that selected d0 on half of the landmarks
-    is_from_trial: bool = False
+    # source of the initial masses: "drawn" or given masses, clusters around "means", or the
+    # clusters that selected d0 on half of the "landmarks"
+    origin: str = "drawn"
     # the same masses, made equal for objects of a matrix at dissimilarity zero
     equalized: np.ndarray | None = None
     # whether masses on pairs of neighboring clusters are added after the fit
@@ -225,7 +223,9 @@ class EvclusMethod(Method[Start, ObjectMasses]):
             # In few dimensions, a larger d0 would join clusters.
             dimension = self.pairs.dimension(self.rng)
             quantile = min(1 + dimension / 2, _MANY_CLUSTERS_QUANTILE) / self.n_clusters
-        scale = candidate_scales(self.pairs, params.d0, quantile, self.rng)
+        scale = candidate_scales(
+            self.pairs, self.n_clusters, params.d0, quantile, self.rng
+        )
         self.scale_search = ScaleSearch(self.pairs, scale, self.rng)
         self.has_landmarks = len(self.pairs.fitted) < len(self.distinct.positions)
         self.fitted_links = self.links.among(self.pairs.fitted)
@@ -235,9 +235,8 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         self.link_share = LINK_FACTORS[params.convention] * represented
         if params.convention == "scaled":
             self.link_share *= min(len(self.links) / len(self.distinct.positions), 1)
-        self.stages: list[
-            float
-        ] = []  # weights of the constraints in the stages after the first
+        # weights of the constraints in the stages after the first
+        self.stages: list[float] = []
         if len(self.fitted_links) and not self.revises:
             share = self.link_share * len(self.fitted_links) / len(self.links)
             if params.xi > _FIRST_XI:
@@ -249,6 +248,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         else:
             self.tol = params.tol
             self.first_tol = max(self.tol, _START_TOLERANCE)
+        self.used_tol = self.tol
 
     @property
     def d0(self) -> float:
@@ -268,10 +268,12 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         """Return the masses given by ``init``, or draw masses for the candidate values of d0."""
         search = self.scale_search
         user_masses = self._user_masses(family)
+        mean_labels = None
+        if user_masses is None and search.scale.is_open:
+            mean_labels = self._draw_mean_labels()
         if search.scale.is_open and self.has_landmarks:
-            search.try_landmarks(
-                partial(self._cluster_landmarks, family, user_masses), self.apply
-            )
+            cluster = partial(self._cluster_landmarks, family, user_masses, mean_labels)
+            search.try_landmarks(cluster, self.apply)
         if user_masses is not None and self.has_single_start:
             return [
                 (ObjectMasses(family, user_masses, search.scale.position), self.rng)
@@ -283,10 +285,14 @@ class EvclusMethod(Method[Start, ObjectMasses]):
             else:
                 drawn = [user_masses]
             starts += [ObjectMasses(family, masses, trial) for masses in drawn]
+        if mean_labels is not None:
+            masses = certain_masses(mean_labels, family)
+            for trial in search.positions:
+                starts.append(ObjectMasses(family, masses, trial, "means"))
         if search.landmark_labels is not None:
-            masses = masses_from_labels(search.landmark_labels, family)
+            masses = certain_masses(search.landmark_labels, family)
             starts.append(
-                ObjectMasses(family, masses, search.scale.position, is_from_trial=True)
+                ObjectMasses(family, masses, search.scale.position, "landmarks")
             )
         seeds = self.rng.integers(0, 2**63, len(starts))
         return list(zip(starts, map(np.random.default_rng, seeds), strict=True))
@@ -312,6 +318,29 @@ class EvclusMethod(Method[Start, ObjectMasses]):
             must = "have no mass on sets that are not in focal_sets"
             raise InvalidParameterError("init", must=must)
         return np.ascontiguousarray(start.to_family(family).masses[fitted], float)
+
+    def _draw_mean_labels(self) -> np.ndarray | None:
+        """Return the most likely clusters of the fitted objects around means.
+
+        Return None if starts are random, if not all dissimilarities are known, or if a cluster has
+        fewer than four objects.
+        """
+        D = self.pairs.imputed
+        if self.params.init == "random" or not isinstance(D, np.ndarray):
+            return None
+        counts = self.pairs.counts
+        n_init = self.params.n_init
+        labelings = labelings_from_means(D, self.n_clusters, n_init, self.rng, counts)
+        # Outliers can have a mean of their own. The variance of so few objects is not known.
+        labelings = [
+            labels
+            for labels in labelings
+            if np.bincount(labels, minlength=self.n_clusters).min() > 3
+        ]
+        if not labelings:
+            return None
+        likelihoods = self.scale_search.likelihoods(labelings)
+        return labelings[find_likeliest(likelihoods)[0]]
 
     def _draw_masses(self, family: FocalSets, trial: int) -> list[np.ndarray]:
         """Draw initial masses of the fitted objects at one candidate value of ``d0``."""
@@ -362,6 +391,7 @@ class EvclusMethod(Method[Start, ObjectMasses]):
         self,
         family: FocalSets,
         user_masses: np.ndarray | None,
+        mean_labels: np.ndarray | None,
         problem: AllPairs,
         places: np.ndarray,
         rng: np.random.Generator,
@@ -378,6 +408,8 @@ class EvclusMethod(Method[Start, ObjectMasses]):
             if counts is not None:
                 counts = counts[places]
             starts = masses_from_medoids(problem.delta, family, n_init, rng, counts)
+            if mean_labels is not None:
+                starts.append(certain_masses(mean_labels[places], family))
         max_sweeps = min(self.params.max_iter, _TRIAL_SWEEPS)
         no_links = Links.from_constraints(None, size)
         for start in starts:
@@ -399,27 +431,38 @@ class EvclusMethod(Method[Start, ObjectMasses]):
     ) -> Run[ObjectMasses]:
         """Return the most likely of the best runs for each d0.
 
-        Objectives with different d0 cannot be compared. The run from the clusters that selected d0
-        is compared with the other runs by its likelihood, too.
+        Objectives with different d0 cannot be compared. With an unsuitable d0, the objective
+        prefers wrong clusters. Therefore, runs from starts of different origins are compared by
+        their likelihoods, too.
         """
-        groups: dict[tuple[int, bool], list[Run[ObjectMasses]]] = {}
+        groups: dict[tuple[int, str], list[Run[ObjectMasses]]] = {}
         for run in runs:
-            groups.setdefault((run.model.trial, run.model.is_from_trial), []).append(
-                run
-            )
+            groups.setdefault((run.model.trial, run.model.origin), []).append(run)
         best = []
         for group in groups.values():
             best.append(super().select_run(group, tol))
         if len(best) == 1:
             return best[0]
+        labelings = [self.partition(run).labels for run in best]
         return best[
-            self.scale_search.select(self.partition(run).labels for run in best)
+            self.scale_search.select(labelings, [run.model.trial for run in best])
         ]
 
     def refine(self, best: Run[ObjectMasses]) -> Run[ObjectMasses]:
+        """Continue the best run to the final tolerance.
+
+        A run from clusters that were selected by their likelihood is not continued if this makes
+        the clusters less likely.
+        """
         if self.has_single_start or self.compares_nearest:
             return best
-        return self._converge(best)
+        refined = self._converge(best)
+        if best.model.origin == "drawn" or self.stages:
+            return refined
+        before, after = self.scale_search.likelihoods(
+            self.partition(run).labels for run in (best, refined)
+        )
+        return best if before > after else refined
 
     def _converge(self, best: Run[ObjectMasses]) -> Run[ObjectMasses]:
         """Continue a run to the final tolerance, then add the constraints in stages.
@@ -868,8 +911,9 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
     init : {"medoids", "random", "belief-peaks"}, BeliefPeaks, CredalPartition or array of masses
         Initial masses. "medoids" uses clusters around objects far from each other, or, with
         landmarks, more than 50 clusters and Euclidean distances, k-means with exchanges of centers
-        (as in `ECM`). "belief-peaks" or a `BeliefPeaks` uses its clusters, computed without
-        weights. A deterministic start is used once, whatever ``n_init``.
+        (as in `ECM`). If several values of ``d0`` are compared, each of them has one more start,
+        the most likely clusters around means. "belief-peaks" or a `BeliefPeaks` uses its clusters,
+        computed without weights. A deterministic start is used once, whatever ``n_init``.
     n_init : int, default=5
         Number of starts; the result with the smallest objective is kept. Medoids that give almost
         the same partition count as one start.
@@ -927,6 +971,10 @@ class EVCLUS(ShepardMixin, EvidentialClusterer):
         value belongs to the final masses. It can be larger than the previous value if objects at
         dissimilarity zero get equal masses.
     n_iter_ : int
+    n_starts_ : int
+        Number of starts that were run, which may differ from ``n_init``.
+    tol_ : float
+        Tolerance that was used, which may be larger than ``tol``.
     converged_ : bool
     n_clusters_ : int
     n_features_in_ : int

@@ -44,6 +44,7 @@ from dempster.cluster._base import (
     Support,
 )
 from dempster.cluster._mass_step import masses_from_plausibilities, project_partition
+from dempster.cluster._revision import ConstrainedModel
 from dempster.cluster._search import Families, FitResult, Method, Sample, Search
 from dempster.cluster._starts import check_partition
 from dempster.cluster.belief_peaks import PEAKS_RULE, BeliefPeaks, fit_source_peaks
@@ -363,7 +364,8 @@ def compute_doubt_targets(
 
     family = neighboring_clusters(blocks, reference_labels, n_clusters)
     surroundings = Surroundings.from_dissimilarities(blocks, len(D), None, n_clusters)
-    affinity = surroundings.affinity(reference_labels, n_clusters)
+    compared = surroundings.compare(blocks, reference_labels, n_clusters)
+    affinity = surroundings.affinity(reference_labels, compared.contrast)
     rows = choose_landmarks(n, max_rows, rng)
     own_reference = np.full(n, -1)
     own_reference[references] = np.arange(len(references))
@@ -372,7 +374,8 @@ def compute_doubt_targets(
     for start, stop in row_blocks(len(rows), size, most=None):
         block = rows[start:stop]
         distances = np.ascontiguousarray(source.block(block, references), float)
-        contour, near = affinity.by_distances(distances, own_reference[block])
+        affinities, near = affinity.by_distances(distances, own_reference[block])
+        contour = compared.contrast.plausibilities(affinities)
         outlying = None
         if outliers:
             outlying = surroundings.outlying(near)
@@ -445,6 +448,33 @@ class NetworkModel:
             else:
                 out[rows] = masses
         return out
+
+
+@dataclass(frozen=True)
+class ConstrainedNetwork(ConstrainedModel):
+    """Trained network, and the revised masses of the rows with constraints."""
+
+    @property
+    def network(self) -> FeedForward | Any:
+        return self.free.network
+
+    @property
+    def preparation(self) -> Preparation:
+        return self.free.preparation
+
+    @property
+    def validation(self) -> tuple[float, ...]:
+        return self.free.validation
+
+    def masses(self, values: Array, apply: Apply, device: Any = "cpu") -> Array:
+        masses = self.free.masses(values, apply, device)
+        rows = _flatten(values)
+        return to_device_of(self.approach(to_host(masses), rows), masses)
+
+
+def _flatten(values: Array) -> np.ndarray:
+    """Return the rows of X, which may be images, as vectors in main memory."""
+    return to_host(values).reshape(len(values), -1)
 
 
 # ---- the algorithm -------------------------------------------------------------------------------
@@ -594,6 +624,11 @@ class NetworkMethod(Method[Start, NetworkModel]):
         params = self.params
         c = request.n_clusters
         targets = build_targets(X, params.metric, request)
+        # constraints that revise the masses instead of changing the loss
+        self.revising: Constraints | None = None
+        if params.xi == "auto":
+            self.revising = targets.constraints
+            targets = replace(targets, constraints=None)
         self.first = params._initialize(targets, c, self.rng)
         peaks = fit_source_peaks(
             params.init, targets.source, c, params.random_state, params.n_jobs
@@ -860,7 +895,13 @@ class NetworkMethod(Method[Start, NetworkModel]):
         if self._before_pairs is None:
             self._before_pairs = run.model
         masses = run.model.masses(self.values, self.apply)
-        return FitResult(run, run.model, masses, self.targets.warnings)
+        model: NetworkModel | ConstrainedNetwork = run.model
+        if self.revising is not None:
+            source = AttributeSource(_flatten(self.values))
+            model, masses = ConstrainedNetwork.revise(
+                run.model, to_host(masses), source, self.revising
+            )
+        return FitResult(run, model, masses, self.targets.warnings)
 
     def assess(self) -> Assessment:
         """Assess the masses before pairs of clusters were added."""
@@ -933,15 +974,19 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         Metric of the rows of X; a transformer is fitted to ``constraints`` or ``y``. A name is a
         metric of scikit-learn; a transformer is, for example, `dempster.metric.PCCA`. With a
         transformer, d is the Euclidean distance between transformed rows.
-    d0 : float > 0 or None, default=None
-        Dissimilarity at which two rows are almost certainly in different clusters.
-    d0_quantile : float in (0, 1] or "auto", default="auto"
-        Quantile of the dissimilarities that is used as ``d0`` if ``d0`` is None. With
-        ``focal_sets="auto"`` and ``init="evclus"``, "auto" uses the d0 that `EVCLUS` selects.
-        Otherwise, "auto" is 0.62 for three or four clusters, because networks smooth the borders
-        between clusters, and the value of the papers for other numbers.
-    xi : float >= 0, default=0.5
-        Weight of the constraints.
+    d0 : float > 0 or "auto", default="auto"
+        Dissimilarity at which two rows are almost certainly in different clusters. "auto" is the
+        value that `EVCLUS` selects if ``focal_sets="auto"``, ``init="evclus"`` and ``d0_quantile``
+        is None. Otherwise, it is the quantile ``d0_quantile``.
+    d0_quantile : float in (0, 1] or None, default=None
+        Quantile of the dissimilarities that is used as ``d0="auto"``. None is 0.62 for three or
+        four clusters, because networks smooth the borders between clusters, and the value of the
+        papers for other numbers.
+    xi : float >= 0 or "auto", default="auto"
+        Weight of the constraints in the loss, for example 0.5. With "auto", the network is trained
+        without constraints, which then revise the masses of their objects only: they move to the
+        most plausible clusters that satisfy the constraints, as in `EVCLUS`. In the loss, the
+        weight of a few constraints is that of all pairs, so that they may change all clusters.
     nu : float in [0, 1], default=0.5
         Weight of the labels. The published program divides the term by the number of clusters c, so
         its nu corresponds to nu / (nu + c (1 - nu)) here.
@@ -1034,6 +1079,8 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         Error on the validation pairs after the same rounds; empty without validation pairs.
     n_iter_ : int
         Number of rounds.
+    n_starts_ : int
+        Number of starts that were run, which may differ from ``n_init``.
     converged_ : bool
         Whether the loss was stable, early stopping ended the training, or all epochs were
         completed.
@@ -1068,9 +1115,9 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
                 or (hasattr(v, "transform") and hasattr(v, "get_params"))
             ),
         ),
-        "d0": rule.choice(None) | rule.real(0, open_low=True),
-        "d0_quantile": rule.choice("auto") | rule.real(0, 1, open_low=True),
-        "xi": rule.real(0),
+        "d0": rule.auto | rule.real(0, open_low=True),
+        "d0_quantile": rule.none | rule.real(0, 1, open_low=True),
+        "xi": rule.auto | rule.real(0),
         "nu": rule.real(0, 1),
         "regularization": rule.real(0),
         "convention": rule.choice("program", "paper"),
@@ -1094,7 +1141,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
     _min_rows = 2
     _support = Support(blocks=True, tensors=True)
     training: Training | None
-    _model: NetworkModel
+    _model: NetworkModel | ConstrainedNetwork
     evclus_: EVCLUS | None
 
     def __init__(
@@ -1103,9 +1150,9 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         *,
         focal_sets: str | FocalSets = "auto",
         metric: Metric | Any = "euclidean",
-        d0: float | None = None,
-        d0_quantile: float | str = "auto",
-        xi: float = 0.5,
+        d0: float | str = "auto",
+        d0_quantile: float | None = None,
+        xi: float | str = "auto",
         nu: float = 0.5,
         regularization: float = 0.0,
         convention: str = "program",
@@ -1272,7 +1319,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
     ) -> InitialMasses:
         """Return the initial masses, with their focal sets and d0."""
         quantile = default_quantile(c)
-        if not isinstance(self.d0_quantile, str):
+        if self.d0_quantile is not None:
             quantile = float(self.d0_quantile)
         elif c in (3, 4):
             quantile = _QUANTILE_FOR_FEW
@@ -1294,7 +1341,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
             expected = "'evclus' or a CredalPartition if focal_sets='selected'"
             raise InvalidParameterError("init", expected, init)
         d0 = self.d0
-        if d0 is None:
+        if isinstance(d0, str):
             rows = np.arange(len(targets))
             pairs = WeightedPairs.from_source(targets.source, rows, _SCALE_PAIRS, rng)
             d0 = scale_at(pairs.dissimilarity, quantile)
@@ -1311,7 +1358,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         focal_sets = self.focal_sets
         if focal_sets == "auto":
             focal_sets = "simple"
-            if self.d0_quantile == "auto":
+            if self.d0_quantile is None:
                 quantile = None
         source = targets.source
         table = targets.table
@@ -1323,7 +1370,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
             c,
             focal_sets=focal_sets,
             metric=source.metric,
-            d0=self.d0 or "auto",
+            d0=self.d0,
             d0_quantile=quantile,
             random_state=int(rng.integers(2**31)),
             n_jobs=self.n_jobs,
@@ -1338,7 +1385,7 @@ class NNEVCLUS(ShepardMixin, EvidentialClusterer):
         return {"d0": evclus.scale_.reasons()}
 
     def _fitted_attributes(
-        self, method: NetworkMethod, model: NetworkModel
+        self, method: NetworkMethod, model: NetworkModel | ConstrainedNetwork
     ) -> dict[str, Any]:
         assessment = method.assess()
         return {
