@@ -1,8 +1,10 @@
 """Evidential machine learning: clustering and classification with Dempster-Shafer mass functions.
 
-The three types of results can be imported from this package, and estimators from its subpackages::
+The three types of results and the functions for labels of other programs can be imported from this
+package, and estimators from its subpackages::
 
     from dempster import FocalSets, MassFunctions, CredalPartition
+    from dempster import doubt, evaluate, match_clusters
     from dempster.cluster import ECM
 
 ``import dempster`` is fast, because subpackages are imported when they are first used.
@@ -13,16 +15,21 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dempster.belief import FocalSets, MassFunctions
+    from dempster.labels import doubt, evaluate, match_clusters
     from dempster.partition import CredalPartition
 
 __version__ = "0.1.0"
 
 __all__ = ["FocalSets", "MassFunctions", "CredalPartition", "__version__"]
+__all__ += ["doubt", "evaluate", "match_clusters"]
 
 _VALUES = {
     "FocalSets": "belief",
     "MassFunctions": "belief",
     "CredalPartition": "partition",
+    "doubt": "labels",
+    "evaluate": "labels",
+    "match_clusters": "labels",
 }
 _PACKAGES = (
     "belief",
@@ -38,6 +45,7 @@ _PACKAGES = (
     "nn",
     "model_selection",
     "explain",
+    "labels",
     "plot",
     "persistence",
     "onnx",

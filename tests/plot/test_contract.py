@@ -52,6 +52,7 @@ def make_displays():
     yield plot.CalibrationDisplay(
         lower=BOUNDS, upper=BOUNDS + 0.3, belief=BOUNDS, plausibility=BOUNDS + 0.2
     )
+    yield plot.CalibrationDisplay.from_partition(PARTITION, Y)
     yield plot.CoverageDisplay(
         confidence=[0.5, 0.9], coverage={"all": [0.6, 0.9]}, size={"all": [1.0, 1.5]}
     )

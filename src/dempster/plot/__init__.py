@@ -16,7 +16,12 @@ from dempster.plot.pairs import (
     PairProbabilityDisplay,
     ShepardDisplay,
 )
-from dempster.plot.quality import CoverageDisplay, RejectionCurve, RejectionCurveDisplay
+from dempster.plot.quality import (
+    CoverageDisplay,
+    RejectionCurve,
+    RejectionCurveDisplay,
+    ReliabilityDisplay,
+)
 
 __all__ = [
     "CredalPartitionDisplay",
@@ -28,6 +33,7 @@ __all__ = [
     "RejectionCurveDisplay",
     "RejectionCurve",
     "CalibrationDisplay",
+    "ReliabilityDisplay",
     "CoverageDisplay",
     "PairProbabilityDisplay",
     "CandidatesDisplay",

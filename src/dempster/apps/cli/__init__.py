@@ -17,6 +17,7 @@ COMMANDS = {
     "example": "Write an example table.",
     "cluster": "Cluster the rows of a table.",
     "select": "Compare numbers of clusters.",
+    "doubt": "Estimate how certain the clusters of another program are.",
     "predict": "Apply a saved model to new rows.",
     "explain": "Explain an object, a cluster or a pair of clusters.",
     "report": "Write an HTML report on a result.",

@@ -1,0 +1,19 @@
+"""Clusters that other programs found: doubt, evaluation and matching.
+
+`doubt` estimates how plausible each cluster is for each object, `evaluate` how good the clusters
+are, and `match_clusters` compares two labelings of the same objects.
+"""
+
+from dempster.labels.evaluation import (
+    BestPartition,
+    ClusterEvaluation,
+    DoubtfulLabel,
+    Evaluation,
+    evaluate,
+)
+from dempster.labels.labeled_partition import LabeledPartition, doubt
+from dempster.labels.matching import ClusterMatching, match_clusters
+
+__all__ = ["doubt", "LabeledPartition", "evaluate", "Evaluation"]
+__all__ += ["ClusterEvaluation", "DoubtfulLabel", "BestPartition"]
+__all__ += ["match_clusters", "ClusterMatching"]

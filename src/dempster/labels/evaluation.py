@@ -1,0 +1,470 @@
+"""How good labels are, without knowledge of the true clusters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dempster._errors import InvalidParameterError
+from dempster._random import as_random_state
+from dempster._text import format_count, printable
+from dempster._types import ArrayLike, Metric, Seed, TableLike
+from dempster._validation import row_index
+from dempster.cluster.choice.candidates import Candidate, rand_index
+from dempster.cluster.choice.decision import Choice, choose
+from dempster.cluster.choice.judge import load_judge
+from dempster.cluster.choice.measures import measure_candidates
+from dempster.cluster.choice.rows import N_NEIGHBORS, Rows
+from dempster.labels.encoding import read_labels
+from dempster.labels.labeled_partition import InputValidator, LabeledPartition, estimate
+from dempster.optimize.blocks import Apply, block_map, row_blocks
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_N_OBJECTS = 10  # objects to look at first
+_MAX_LISTED_OBJECTS = 5
+_MAX_LISTED_CLUSTERS = 15
+# Mean error of the expectation on generated data; a smaller gain is not clear.
+_CLEAR_GAIN = 0.1
+_N_PERMUTATIONS = 99  # A test of independence at the level of 1 %.
+
+
+@dataclass(frozen=True)
+class ClusterEvaluation:
+    """A cluster in an `Evaluation`.
+
+    Attributes
+    ----------
+    name : label
+    size : int
+        Number of objects with this label.
+    certain, ambiguous, outliers, other : float
+        Shares of these objects that are certain of the cluster, ambiguous, outliers, and certain of
+        another cluster.
+    not_separated_from : label or None
+        Neighboring cluster, if the partition in which both are merged has at least the same
+        expected agreement with the true clusters.
+    """
+
+    name: Any
+    size: int
+    certain: float
+    ambiguous: float
+    outliers: float
+    other: float
+    not_separated_from: Any
+
+
+@dataclass(frozen=True)
+class DoubtfulLabel:
+    """An object whose label is doubtful.
+
+    Attributes
+    ----------
+    name : label or int
+        Name of the object, or its position.
+    label, rather : label
+        Its label, and its most plausible cluster or, if this is its label, the next one.
+    doubt : float
+        One minus the pignistic probability of its label.
+    """
+
+    name: Any
+    label: Any
+    rather: Any
+    doubt: float
+
+
+@dataclass(frozen=True)
+class BestPartition:
+    """The partition that `dempster.cluster.CredalClustering` selects.
+
+    Attributes
+    ----------
+    n_clusters : int
+    shape : str
+        "compact", "elongated" or "connected".
+    method : str
+        Method that found the partition.
+    expected_agreement : float
+        Expected agreement with the true clusters.
+    with_labels : float
+        Adjusted Rand index with the evaluated labels.
+    """
+
+    n_clusters: int
+    shape: str
+    method: str
+    expected_agreement: float
+    with_labels: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation:
+    """How good labels are; ``str()`` returns a text of one screen.
+
+    Attributes
+    ----------
+    expected_agreement : float
+        Adjusted Rand index that is expected between the labels and the true clusters.
+    low_agreement : float
+        Agreement that nine of ten partitions with this expectation exceed.
+    clusters : list of ClusterEvaluation
+    n_unlabeled : int
+        Number of objects without a label.
+    objects : list of DoubtfulLabel
+        The objects with the most doubtful labels, at most ten, whose doubt exceeds one half.
+    best : BestPartition
+        The partition that `dempster.cluster.CredalClustering` selects.
+    is_best_better : bool
+        Whether its expected agreement is clearly larger, by more than 0.1.
+    partition : LabeledPartition
+        Result of `doubt` for the labels.
+    """
+
+    expected_agreement: float
+    low_agreement: float
+    clusters: list[ClusterEvaluation]
+    n_unlabeled: int
+    objects: list[DoubtfulLabel]
+    best: BestPartition
+    partition: LabeledPartition
+
+    @property
+    def is_best_better(self) -> bool:
+        """Whether the best partition has a clearly larger expected agreement."""
+        return self.best.expected_agreement > self.expected_agreement + _CLEAR_GAIN
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a DataFrame with one row for each cluster.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
+        import pandas as pd
+
+        table = pd.DataFrame([vars(one) for one in self.clusters])
+        return table.set_index("name").rename_axis("cluster")
+
+    def plot(self, *, ax: Any = None, title: str | None = None) -> Any:
+        """Draw the shares of certain, ambiguous and other objects of each cluster as bars.
+
+        Parameters
+        ----------
+        ax : Matplotlib axes, optional
+            By default the axes of a new figure.
+        title : str, optional
+            By default the expected agreement.
+
+        Returns
+        -------
+        display
+            Object with the attributes ``ax_``, ``figure_`` and ``bars_``.
+        """
+        from dempster.plot.evaluation import EvaluationDisplay
+
+        return EvaluationDisplay(self).plot(ax=ax, title=title)
+
+    def __str__(self) -> str:
+        n_objects = format_count(len(self.partition), "object")
+        n_clusters = format_count(len(self.clusters), "cluster")
+        unlabeled = ""
+        if self.n_unlabeled:
+            unlabeled = f", {self.n_unlabeled:,} without a label"
+        lines = [
+            f"expected agreement with the true clusters {self.expected_agreement:.2f}, "
+            f"above {self.low_agreement:.2f} in nine of ten such tables",
+            f"{n_clusters}, {n_objects}{unlabeled}",
+            "",
+            *self._cluster_lines(),
+        ]
+        if self.objects:
+            lines += ["", "look first at"]
+        for one in self.objects[:_MAX_LISTED_OBJECTS]:
+            label, rather = printable(one.label), printable(one.rather)
+            text = f"doubt {one.doubt:.2f} in {label}, rather {rather}"
+            lines.append(f"  {printable(one.name)}: {text}")
+        best = self.best
+        start = "better" if self.is_best_better else "nothing is clearly better; best"
+        clusters = f"{format_count(best.n_clusters, 'cluster')} ({best.method})"
+        lines += [
+            "",
+            f"{start}: {clusters}, expected agreement {best.expected_agreement:.2f}",
+            f"agreement of the labels with this partition {best.with_labels:.2f}",
+        ]
+        return "\n".join(lines)
+
+    def _cluster_lines(self) -> list[str]:
+        shown = sorted(self.clusters, key=lambda one: one.certain)[
+            :_MAX_LISTED_CLUSTERS
+        ]
+        width = max(len("cluster"), *(len(printable(one.name)) for one in shown))
+        lines = [f"{'cluster':{width}}  objects  certain  not separated from"]
+        for one in self.clusters:
+            if one in shown:
+                neighbor = one.not_separated_from
+                text = "-" if neighbor is None else printable(neighbor)
+                name = printable(one.name)
+                lines.append(
+                    f"{name:{width}}  {one.size:7d}  {one.certain:7.0%}  {text}"
+                )
+        n_others = len(self.clusters) - len(shown)
+        if n_others:
+            lines.append(f"... and {format_count(n_others, 'more certain cluster')}")
+        return lines
+
+    __repr__ = __str__
+
+
+def evaluate(
+    X: TableLike,
+    labels: ArrayLike,
+    *,
+    metric: Metric = "euclidean",
+    random_state: Seed = None,
+    n_jobs: int | None = -1,
+) -> Evaluation:
+    """Estimate how well labels agree with the true clusters, and what is wrong with them.
+
+    The labels are compared with the partitions among which `dempster.cluster.CredalClustering`
+    chooses, on the same rows and by the same measures. Their expected agreement (adjusted Rand
+    index) with the true clusters was learned from generated data; no real data were used. Columns
+    whose spreads differ clearly are compared with and without scaling.
+
+    Objects without a label (-1, None or NaN) count for their most plausible cluster.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, p), table, or (n, n) dissimilarities
+        Objects.
+    labels : array-like of shape (n,)
+        Cluster of each object: names or numbers; -1, None or NaN for noise.
+    metric : {"euclidean", "gower", "precomputed"}, str or callable, default="euclidean"
+        "gower" accepts numbers and categories; "precomputed": X contains dissimilarities.
+    random_state : int, RandomState, Generator or None
+        Seed for drawing objects and for initial values.
+    n_jobs : int or None, default=-1
+        Number of threads; -1 uses all processors. None uses one unless `joblib.parallel_config`
+        sets another number.
+
+    Returns
+    -------
+    Evaluation
+        ``print`` shows it; ``expected_agreement`` is a number.
+
+    See Also
+    --------
+    doubt : The doubt about the label of each object.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dempster import evaluate
+    >>> from dempster.datasets import load_iris
+    >>> X, species = load_iris(return_X_y=True)
+    >>> evaluate(X, species, random_state=0).expected_agreement > 0.5
+    True
+    >>> random = np.random.default_rng(0).permutation(species)
+    >>> evaluate(X, random, random_state=0).expected_agreement < 0.1
+    True
+    """
+    validator = InputValidator(metric, random_state, n_jobs)
+    source = validator.read(X)
+    index = row_index(X)
+    names, codes = read_labels(labels, "labels", len(source), index)
+    partition = estimate(validator, source, codes, names, index)
+    n_unlabeled = int((codes < 0).sum())
+    codes = np.where(codes >= 0, codes, partition.labels)
+    rng = as_random_state(random_state)
+    with block_map(n_jobs) as apply:
+        choice = choose(source, None, rng, apply)
+        if len(choice.rows) == 1:
+            raise InvalidParameterError(
+                "X", must="contain different rows, got equal ones"
+            )
+        pairs = _neighboring_pairs(partition, codes)
+        scores = _judge(choice, codes, pairs, rng, apply)
+    labels_of_rows = _renumber(codes[choice.rows.which])
+    best = choice.best
+    judge = load_judge()
+    return Evaluation(
+        expected_agreement=float(judge.expect(np.array(scores.labels))),
+        low_agreement=judge.expect_at_least(scores.labels),
+        clusters=_evaluate_clusters(partition, codes, pairs, scores),
+        n_unlabeled=n_unlabeled,
+        objects=_find_doubtful_objects(partition, codes),
+        best=BestPartition(
+            best.n_clusters,
+            best.shape,
+            best.method,
+            float(choice.expected[choice.selected]),
+            rand_index(best.labels, labels_of_rows),
+        ),
+        partition=partition,
+    )
+
+
+# ---- expected agreement --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Scores:
+    """Predicted agreements with the true clusters."""
+
+    labels: float
+    merged: list[float]  # if the clusters of a pair are merged
+
+
+def _judge(
+    choice: Choice,
+    codes: np.ndarray,
+    pairs: list[tuple[int, int]],
+    rng: np.random.RandomState,
+    apply: Apply,
+) -> _Scores:
+    """Predict the agreement of the labels, and of the labels with merged pairs."""
+    drawn = codes[choice.rows.which]
+    labelings = [drawn, *(np.where(drawn == b, a, drawn) for a, b in pairs)]
+    labelings = [_renumber(one) for one in labelings]
+    family = _find_family(choice, labelings[0])
+    units = [False] if choice.rows.in_units is None else [False, True]
+    added = [
+        Candidate(family, one, in_units=in_units)
+        for one in labelings
+        for in_units in units
+    ]
+    candidates = [*choice.candidates, *added]
+    measures = measure_candidates(choice.rows, candidates, apply)
+    predicted = choice.judge.agreement.predict(measures)
+    own = predicted[len(choice.candidates) :].reshape(-1, len(units)).max(axis=1)
+    score = float(own[0])
+    variants = [choice.rows, choice.rows.in_units]
+    if all(
+        _are_random(rows, labelings[0], rng) for rows in variants if rows is not None
+    ):
+        score = 0.0
+    return _Scores(score, own[1:].tolist())
+
+
+def _are_random(rows: Rows, labels: np.ndarray, rng: np.random.RandomState) -> bool:
+    """Return whether neighbors agree as in one of 99 permutations of the labels.
+
+    The judge was learned from partitions that methods found, none of which is random. Labels that
+    do not depend on the positions of the objects have the adjusted Rand index 0 with all clusters.
+    """
+    near = rows.nearest[:, :N_NEIGHBORS]
+    if labels.max() == 0 or near.shape[1] == len(rows) - 1:
+        return False  # All permutations are equivalent.
+    found = (labels[near] == labels[:, None]).mean()
+    for _ in range(_N_PERMUTATIONS):
+        permuted = rng.permutation(labels)
+        if (permuted[near] == permuted[:, None]).mean() >= found:
+            return True
+    return False
+
+
+def _find_family(choice: Choice, labels: np.ndarray) -> str:
+    """Return the family of the candidate that agrees most with the labels.
+
+    The agreement with candidates of other families is a measure of quality, and the program that
+    found the labels may be one of the families.
+    """
+    agreement = [rand_index(labels, one.labels) for one in choice.candidates]
+    return choice.candidates[int(np.argmax(agreement))].family
+
+
+def _renumber(codes: np.ndarray) -> np.ndarray:
+    """Return the numbers of clusters without those that do not occur."""
+    return np.unique(codes, return_inverse=True)[1]
+
+
+def _neighboring_pairs(
+    partition: LabeledPartition, codes: np.ndarray
+) -> list[tuple[int, int]]:
+    """Return the pairs of a cluster and the other one that is most probable for its objects."""
+    c = partition.n_clusters
+    shared = np.zeros((c, c))
+    for start, stop in row_blocks(len(codes)):
+        P = partition[start:stop].pignistic()
+        np.add.at(shared, codes[start:stop], P)
+    np.fill_diagonal(shared, 0)
+    pairs = {
+        (min(k, m), max(k, m))
+        for k, m in enumerate(shared.argmax(axis=1).tolist())
+        if shared[k, m] > 0
+    }
+    return sorted(pairs)
+
+
+# ---- clusters and objects ------------------------------------------------------------------------
+
+
+def _evaluate_clusters(
+    partition: LabeledPartition,
+    codes: np.ndarray,
+    pairs: list[tuple[int, int]],
+    scores: _Scores,
+) -> list[ClusterEvaluation]:
+    neighbors: dict[int, tuple[float, int]] = {}
+    for (a, b), score in zip(pairs, scores.merged, strict=True):
+        if score >= scores.labels:
+            neighbors[a] = max(neighbors.get(a, (score, b)), (score, b))
+            neighbors[b] = max(neighbors.get(b, (score, a)), (score, a))
+    family = partition.focal_sets
+    best = partition.best_set
+    states = {
+        "certain": best == family.singleton_index[codes],
+        "ambiguous": family.cardinality[best] > 1,
+        "outliers": family.cardinality[best] == 0,
+    }
+    sizes = np.bincount(codes, minlength=partition.n_clusters)
+    counts = {
+        name: np.bincount(codes, state, partition.n_clusters)
+        for name, state in states.items()
+    }
+    clusters = []
+    for k, (name, size) in enumerate(zip(partition.frame, sizes.tolist(), strict=True)):
+        shares = {state: float(count[k] / size) for state, count in counts.items()}
+        neighbor = None
+        if k in neighbors:
+            neighbor = partition.frame[neighbors[k][1]]
+        other = max(1 - sum(shares.values()), 0.0)
+        clusters.append(
+            ClusterEvaluation(
+                name, size, **shares, other=other, not_separated_from=neighbor
+            )
+        )
+    return clusters
+
+
+def _find_doubtful_objects(
+    partition: LabeledPartition, codes: np.ndarray
+) -> list[DoubtfulLabel]:
+    """Return the objects with the largest doubt in their label."""
+    doubts = np.concatenate(
+        [
+            1
+            - partition[start:stop].pignistic()[
+                np.arange(stop - start), codes[start:stop]
+            ]
+            for start, stop in row_blocks(len(codes))
+        ]
+    )
+    first = np.argsort(-doubts, kind="stable")[:_N_OBJECTS]
+    objects = []
+    for i in first[doubts[first] > 0.5].tolist():
+        P = partition[[i]].pignistic()[0]
+        P[codes[i]] = -1
+        objects.append(
+            DoubtfulLabel(
+                name=i if partition.index is None else partition.index[i],
+                label=partition.frame[codes[i]],
+                rather=partition.frame[int(P.argmax())],
+                doubt=float(doubts[i]),
+            )
+        )
+    return objects
