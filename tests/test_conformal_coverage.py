@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
-from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
 from sklearn.mixture import GaussianMixture
@@ -116,14 +116,10 @@ def test_sets_and_empty_sets(load, confidence, by_class, score):
 
 @pytest.mark.parametrize("score", SCORES)
 @pytest.mark.parametrize("name", PUBLIC)
-def test_public_data(shared, name, score):
+def test_public_data(shared_data, name, score):
     """New objects are drawn repeatedly from a finite set, so the bound allows for three binomial errors."""
-    if name == "iris":
-        X, y = load_iris(return_X_y=True)
-    else:
-        stored = np.load(shared / "data" / f"{name}.npz", allow_pickle=False)
-        X = stored["X"].astype(float)
-        y = np.unique(stored["y"], return_inverse=True)[1]
+    X, y = shared_data(name)
+    y = np.unique(y, return_inverse=True)[1]
     counts = np.bincount(y)
     X = X[counts[y] >= 20]
     y = y[counts[y] >= 20]

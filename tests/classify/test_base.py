@@ -222,7 +222,6 @@ def test_score(model):
         (None, r"\by\b"),
         (["a", "a", "a", "a"], r"^y\b"),
         (["a", "b", "a"], r"^y\b"),
-        ([0.0, 1.0, np.nan, 1.0], r"^y\b"),
         ([0.5, 1.7, 2.2, 3.1], r"^y\b"),
         (MassFunctions(np.eye(3), FocalSets.simple(2, empty=False)), r"^y\b"),
         (
@@ -241,7 +240,6 @@ def test_score(model):
         "none",
         "one class",
         "length",
-        "nan",
         "continuous",
         "soft length",
         "empty set",

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import NotFittedError
@@ -437,3 +437,80 @@ def test_index_of_masses():
     table = pd.DataFrame(NEW, index=[f"object {i}" for i in range(40)])
     model = ConformalClassifier(random_state=0).fit(pd.DataFrame(X), NAMES)
     assert list(model.predict_mass(table).index) == list(table.index)
+
+
+# ---- coverage of rare classes --------------------------------------------------------------------
+
+
+def draw_rare(rng, n, shares, centers):
+    y = rng.choice(len(shares), size=n, p=shares)
+    return rng.normal(size=(n, 2)) + np.array(centers)[y], y
+
+
+@pytest.mark.parametrize("method", ["split", "cross"])
+@pytest.mark.parametrize(
+    ("shares", "centers"),
+    [
+        ([0.9, 0.08, 0.02], [[0, 0], [2, 0], [0, 2]]),
+        ([0.06, 0.44, 0.5], [[1.5, 1], [0, 0], [5, 0]]),
+    ],
+)
+def test_summary_names_classes_with_low_coverage(method, shares, centers):
+    rng = np.random.default_rng(1)
+    X, y = draw_rare(rng, 4000, shares, centers)
+    new, y_new = draw_rare(rng, 8000, shares, centers)
+    model = ConformalClassifier(LogisticRegression(), method=method, random_state=0)
+    model.fit(X, y)
+    hits = model.predict_set(new)[np.arange(len(new)), y_new]
+    true = np.array([hits[y_new == k].mean() for k in range(3)])
+    np.testing.assert_allclose(model.class_coverage_, true, atol=0.15)
+    text = model.summary()
+    assert text.startswith("On average over all objects")
+    assert "by_class=True" in text
+    for k in range(3):
+        named = f"{k} {model.class_coverage_[k]:.2f}"
+        assert (named in text) == (true[k] < 0.75)
+    each = clone(model).set_params(by_class=True).fit(X, y)
+    assert "Low coverage" not in each.summary()
+    assert each.summary().startswith("For the objects of each class separately")
+    assert each.class_coverage_.min() >= 0.85
+
+
+def test_coverage_of_rare_classes():
+    """The mean of the smallest class over the draws has a standard deviation of 0.02."""
+    rng = np.random.default_rng(104)
+    shares = [0.9, 0.08, 0.02]
+    centers = [[0, 0], [2, 0], [0, 2]]
+    coverage = {False: [], True: []}
+    for seed in range(5):
+        X, y = draw_rare(rng, 4000, shares, centers)
+        new, y_new = draw_rare(rng, 8000, shares, centers)
+        for by_class, found in coverage.items():
+            model = ConformalClassifier(
+                LogisticRegression(), by_class=by_class, random_state=seed
+            ).fit(X, y)
+            hits = model.predict_set(new)[np.arange(len(new)), y_new]
+            found.append([hits[y_new == k].mean() for k in range(3)])
+    assert np.mean(coverage[False], axis=0).min() < 0.4
+    assert np.mean(coverage[True], axis=0).min() >= 0.87
+
+
+class ReadsProbabilities(ClassifierMixin, BaseEstimator):
+    """Classifier whose probability of class 1 is the attribute."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X):
+        return np.column_stack([1 - X[:, 0], X[:, 0]])
+
+
+@pytest.mark.parametrize(("n", "n_low", "is_named"), [(16, 5, True), (31, 7, False)])
+def test_chance_does_not_explain_a_low_coverage(n, n_low, is_named):
+    """The chance of so many uncovered objects is .017 or .031, and the limit .05 by 2 classes."""
+    model = ConformalClassifier(ReadsProbabilities(), random_state=0)
+    model.fit(np.linspace(0, 1, 100)[:, None], np.arange(100) % 2)
+    model.calibration_classes_ = np.repeat([0, 1], [80, n])
+    model.class_coverage_ = np.array([0.95, 1 - n_low / n])
+    assert ("Low coverage" in model.summary()) == is_named

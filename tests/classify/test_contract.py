@@ -123,6 +123,45 @@ def test_single_precision(kind):
     )
 
 
+# ---- unlabelled objects ---------------------------------------------------------------------------
+
+LABELLED = np.arange(len(X)) % 3 == 0
+NO_LABELS = {
+    "integers, -1": np.where(LABELLED, CODES[::2], -1),
+    "numbers, NaN": np.where(LABELLED, CODES[::2], np.nan),
+    "text, None": np.where(LABELLED, y, None),
+    "list of text, NaN": [a if b else np.nan for a, b in zip(y, LABELLED, strict=True)],
+    "list of text, -1": [a if b else -1 for a, b in zip(y, LABELLED, strict=True)],
+    "nullable": pd.Series(CODES[::2]).where(LABELLED).astype("Int64"),
+    "category": pd.Series(y).where(LABELLED).astype("category"),
+}
+
+
+@pytest.mark.parametrize("labels", NO_LABELS.values(), ids=NO_LABELS)
+def test_unlabelled_objects_carry_no_evidence(kind, labels):
+    known = np.asarray(labels, object)[LABELLED]
+    alone = make(kind).fit(X[LABELLED], np.array(known.tolist()))
+    model = make(kind).fit(X, labels)
+    assert model.classes_.tolist() == alone.classes_.tolist()
+    np.testing.assert_array_equal(masses(model), masses(alone))
+    assert model.score(X, labels) == alone.score(X[LABELLED], known.tolist())
+
+
+def test_unlabelled_objects_with_weights_in_score(kind):
+    labels = NO_LABELS["integers, -1"]
+    model = make(kind).fit(X, labels)
+    weights = np.arange(1, len(X) + 1)
+    expected = model.score(X[LABELLED], labels[LABELLED], weights[LABELLED])
+    assert model.score(X, labels, weights) == expected
+
+
+def test_minus_one_is_a_class_if_there_is_one_other(kind):
+    signs = np.where(CODES[::2] == 0, -1, 1)
+    model = make(kind).fit(X, signs)
+    assert model.classes_.tolist() == [-1, 1]
+    assert model.score(X, signs) == np.mean(model.predict(X) == signs)
+
+
 # ---- seeds, threads, order -----------------------------------------------------------------------
 
 
@@ -223,7 +262,9 @@ def test_data_are_neither_changed_nor_shared(kind):
         (X, None, r"\by\b"),
         (X, np.full(len(y), "a"), "class"),
         (X, np.linspace(0, 1, len(y)), "continuous|classes"),
-        (X, np.where(np.arange(len(y)) == 3, np.nan, 1.0), "NaN"),
+        (X, np.where(np.arange(len(y)) == 3, np.nan, 1.0), "two classes.*unlabelled"),
+        (X, np.full(len(y), -1), "unlabelled"),
+        (X, np.full(len(y), None), "unlabelled"),
     ],
     ids=[
         "NaN",
@@ -235,7 +276,9 @@ def test_data_are_neither_changed_nor_shared(kind):
         "no labels",
         "one class",
         "numbers",
-        "NaN label",
+        "one class and NaN",
+        "only -1",
+        "only None",
     ],
 )
 def test_invalid_data(kind, objects, labels, match):

@@ -8,6 +8,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from dempster import FocalSets, MassFunctions
+from dempster._errors import InvalidInputError
 from dempster.classify import ContextualDiscounting, EKNNClassifier
 from tests.strategies import random_masses
 
@@ -107,3 +108,24 @@ def test_invalid_input(source):
         with pytest.raises((ValueError, TypeError), match=match):
             build()
     assert model.rates_.shape == (3,)
+
+
+@pytest.mark.parametrize("mark", [None, np.nan, -1])
+def test_unlabelled_objects_are_left_out(mark):
+    frame = ["plane", "rocket"]
+    reports = [{"plane": 1}, {"plane": 1}, {"plane": 1}, {"rocket": 1}, {"rocket": 1}]
+    radar = MassFunctions.from_dict(reports, frame=frame)
+    truth = ["plane", "plane", "rocket", "rocket", mark]
+    weights = [1, 2, 3, 4, 5]
+    model = ContextualDiscounting().fit(radar, truth, weights)
+    alone = ContextualDiscounting().fit(radar[:4], truth[:4], weights[:4])
+    np.testing.assert_array_equal(model.rates_, alone.rates_)
+    assert model.objective_ == alone.objective_
+    with pytest.raises(InvalidInputError, match="non-zero weight of a labelled object"):
+        ContextualDiscounting().fit(radar, truth, [0, 0, 0, 0, 5])
+
+
+def test_minus_one_is_a_class_of_the_frame():
+    masses = MassFunctions.from_dict([{-1: 1}, {1: 1}, {1: 1}], frame=[-1, 0, 1])
+    rates = ContextualDiscounting("frame").fit(masses, [-1, 0, 1]).rates_
+    assert rates > 0

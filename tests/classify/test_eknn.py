@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.optimize import check_grad
-from sklearn.datasets import load_iris, make_blobs
+from scipy.spatial.distance import cdist
+from sklearn.datasets import load_iris, load_wine, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import confusion_matrix, pairwise_distances
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -19,6 +20,7 @@ from dempster import FocalSets, MassFunctions
 from dempster._errors import InvalidInputError
 from dempster.classify import EKNNClassifier
 from dempster.classify.eknn import combine_neighbors, cost_and_gradient
+from dempster.persistence import load, save
 
 CASES = ["eknn_ionosphere_k5", "eknn_iris_k9", "eknn_vehicles_k7"]
 
@@ -496,3 +498,53 @@ def test_threads_do_not_change_mahalanobis_distances():
         for jobs in (1, 4)
     )
     np.testing.assert_array_equal(np.asarray(alone), np.asarray(together))
+
+
+# ---- unlabelled objects --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def some_labels():
+    X, y = load_wine(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    is_labelled = np.random.default_rng(4).random(len(y)) < 0.1
+    return X, y, np.where(is_labelled, y, -1)
+
+
+def test_unlabelled_objects_are_no_neighbors(some_labels):
+    X, y, labels = some_labels
+    is_labelled = labels >= 0
+    model = EKNNClassifier().fit(X, labels)
+    alone = EKNNClassifier().fit(X[is_labelled], y[is_labelled])
+    assert model.score(X, y) == alone.score(X, y) > 0.9
+    found = model.leave_one_out_masses_.masses
+    np.testing.assert_array_equal(
+        found[is_labelled], alone.leave_one_out_masses_.masses
+    )
+    np.testing.assert_array_equal(
+        found[~is_labelled], alone.predict_mass(X[~is_labelled]).masses
+    )
+
+
+def test_unlabelled_objects_with_precomputed_distances(some_labels, tmp_path):
+    X, _, labels = some_labels
+    distances = cdist(X, X)
+    model = EKNNClassifier(metric="precomputed").fit(distances, labels)
+    expected = EKNNClassifier().fit(X, labels)
+    np.testing.assert_allclose(
+        model.predict_mass(distances[:20]).masses,
+        expected.predict_mass(X[:20]).masses,
+        atol=1e-12,
+    )
+    save(model, tmp_path / "model.dempster")
+    restored = load(tmp_path / "model.dempster")
+    np.testing.assert_array_equal(
+        restored.predict_mass(distances).masses, model.predict_mass(distances).masses
+    )
+
+
+def test_number_of_neighbors_and_of_labelled_objects(some_labels):
+    X, y, _ = some_labels
+    labels = np.where(np.arange(len(y)) % 40 == 0, y, -1)
+    with pytest.raises(InvalidInputError, match="labelled objects, 5, got 5"):
+        EKNNClassifier().fit(X, labels)

@@ -118,11 +118,20 @@ def test_evidential_clusterers(clusterer):
     assert model.predict_set(table).mean() < 0.7
 
 
+def test_default_clusterer_selects_the_number_of_clusters():
+    clear, _ = make_blobs(400, centers=2 * np.array(CENTERS), random_state=0)
+    model = ConformalClustering(n_refits=1, random_state=0).fit(clear)
+    assert isinstance(model.clusterer_, EGMM)
+    assert model.n_clusters_ == 3
+    again = clone(model).fit(clear)
+    np.testing.assert_array_equal(model.sets_, again.sets_)
+
+
 @pytest.mark.parametrize(
     ("model", "message"),
     [
         (ConformalClustering(KMeans(2)), "^clusterer must be a clusterer with"),
-        (ConformalClustering("ECM"), "^clusterer must be an estimator"),
+        (ConformalClustering("ECM"), "^clusterer must be None or an estimator"),
         (
             ConformalClustering(GaussianMixture(1)),
             "^clusterer must find at least two clusters, got 1",
@@ -290,3 +299,66 @@ def test_fitted_detector():
 def test_invalid_detectors(model, message):
     with pytest.raises(InvalidInputError, match=message):
         model.fit(X)
+
+
+def test_coverage_of_small_clusters():
+    """The mean of the smallest cluster over the draws has a standard deviation of 0.04."""
+    rng = np.random.default_rng(204)
+    shares = [0.9, 0.08, 0.02]
+    centers = np.array([[0, 0], [2.5, 0], [0, 2.5]])
+    mixture = GaussianMixture(
+        3,
+        weights_init=shares,
+        means_init=centers,
+        covariance_type="tied",
+        random_state=0,
+    )
+    coverage = {False: [], True: []}
+    for seed in range(2):
+        y = rng.choice(3, size=8000, p=shares)
+        X = rng.normal(size=(8000, 2)) + centers[y]
+        for by_class, found in coverage.items():
+            model = ConformalClustering(
+                mixture, n_refits=0, by_class=by_class, random_state=seed
+            ).fit(X[:4000])
+            sets = model.predict_set(X[4000:])
+            hits = sets[np.arange(4000), y[4000:]]
+            found.append([hits[y[4000:] == k].mean() for k in range(3)])
+    assert np.mean(coverage[False], axis=0).min() < 0.6
+    assert np.mean(coverage[True], axis=0).min() >= 0.87
+
+
+def test_summary_and_small_clusters():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 2))
+    X[:30] += [2.5, 0]
+    mixture = GaussianMixture(
+        2,
+        weights_init=[0.95, 0.05],
+        means_init=[[0, 0], [2.5, 0]],
+        covariance_type="tied",
+        random_state=0,
+    )
+    model = ConformalClustering(mixture, n_refits=2, random_state=0).fit(X)
+    assert model.summary().startswith("On average over all objects")
+    assert "by_class=True" in model.summary()
+    low = model.classifier_.class_coverage_ < 0.6
+    assert low.any() == ("Low coverage" in model.summary())
+    each = ConformalClustering(mixture, n_refits=2, by_class=True, random_state=0)
+    each.fit(X)
+    assert each.summary().startswith("For the objects of each cluster separately")
+    far = clone(mixture).set_params(means_init=[[0, 0], [20, 20]])
+    few = clone(each).set_params(clusterer=far, n_refits=0)
+    with pytest.warns(UserWarning, match="two clusters need at least|by_class=True"):
+        few.fit(np.concatenate([X[30:], X[:3] + 20]))
+    assert "All sets contain all clusters" in few.summary()
+    # A third cluster is too small for a calibration of its own.
+    mixture = GaussianMixture(
+        3, means_init=[[0, 0], [8, 0], [20, 20]], covariance_type="tied"
+    )
+    third = np.concatenate([X[30:330], X[330:] + [8, 0], X[:3] + 20])
+    all_clusters = ConformalClustering(
+        mixture, n_refits=0, by_class=True, random_state=0
+    )
+    with pytest.warns(UserWarning, match="by_class=True needs at least 10 objects"):
+        all_clusters.fit(third)

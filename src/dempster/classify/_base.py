@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import Annotated, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import get_tags
+from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     check_consistent_length,
@@ -32,12 +32,13 @@ CAUTIOUS = "partial_assignment"
 
 @dataclass(frozen=True)
 class Targets:
-    """Labels of n training objects for M classes: hard (classes) or soft (mass functions)."""
+    """Labels of n labelled objects for M classes: hard (classes) or soft (mass functions)."""
 
     names: np.ndarray  # names of the classes, shape (M,)
     # position of the class of each object in names, shape (n,); None for soft labels
     codes: np.ndarray | None
     soft: MassFunctions | None  # normalized mass functions; None for hard labels
+    rows: np.ndarray | None = None  # labelled rows of X; None if all rows are labelled
 
     @property
     def hard_codes(self) -> np.ndarray:
@@ -99,6 +100,8 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
             Training objects, or the distances between them if the metric is precomputed.
         y : array-like of shape (n_samples,), or MassFunctions
             Class of each object, or a mass function on the set of classes for each object.
+            Unlabelled objects have the label None, NaN or -1, and carry no evidence. With a single
+            other label, as in {-1, 1}, -1 is a class.
 
         Returns
         -------
@@ -123,20 +126,24 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
     def _validate_training(
         self, X: Any, y: Any, **options: Any
     ) -> tuple[np.ndarray, Targets]:
-        """Validate X and y, set ``classes_``, and return X and the labels."""
+        """Validate X and y, set ``classes_``, and return the labelled rows and their labels."""
         data, targets = self._validate_labeled(X, y, **options)
         if len(targets.names) < 2:
             (name,) = targets.names.tolist()
-            raise InvalidParameterError(
-                "y", must=f"contain at least two classes, got one class: {name!r}"
-            )
+            must = f"contain at least two classes, got one class: {name!r}"
+            if targets.rows is not None:
+                must += "; the other rows are unlabelled"
+            raise InvalidParameterError("y", must=must)
         self.classes_ = targets.names
         return data, targets
 
     def _validate_labeled(
-        self, X: Any, y: Any, **options: Any
+        self, X: Any, y: Any, classes: Iterable[Any] | None = None, **options: Any
     ) -> tuple[np.ndarray, Targets]:
-        """Validate objects and their labels."""
+        """Validate objects and their labels, and return the labelled rows and their labels.
+
+        ``classes`` contains the classes if they are known before y is read.
+        """
         if y is None:
             message = f"{type(self).__name__} requires y to be passed, but the target y is None"
             raise InvalidParameterError("y", message=message)
@@ -144,10 +151,17 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         names = validation.row_index(X)
         if is_soft(y):
             targets = _soft_targets(y, names)
+            with validation.validating_labels(y, "y"):
+                check_consistent_length(data, targets.indicators)
         else:
-            targets = hard_targets(validation.reorder_like(y, names))
-        with validation.validating_labels(y, "y"):
-            check_consistent_length(data, targets.indicators)
+            y = validation.reorder_like(y, names)
+            with validation.validating_labels(y, "y"):
+                check_consistent_length(data, y)
+            targets = hard_targets(y, classes)
+        if targets.rows is not None:
+            data = _safe_indexing(data, targets.rows)
+            if get_tags(self).input_tags.pairwise:
+                data = np.ascontiguousarray(data[:, targets.rows])
         return data, targets
 
     def _validate_objects(self, X: Any, *, reset: bool, **options: Any) -> np.ndarray:
@@ -316,7 +330,7 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
         X : array-like of shape (n_samples, n_features)
             Objects to classify.
         y : array-like of shape (n_samples,)
-            True classes.
+            True classes. Unlabelled objects, as in `fit`, are left out.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the objects.
 
@@ -329,7 +343,14 @@ class EvidentialClassifier(ClassifierMixin, DocumentedEstimator, BaseEstimator):
             raise InvalidParameterError("y", must="contain classes, got MassFunctions")
         names = validation.row_index(X)
         y = validation.reorder_like(y, names)
-        return super().score(X, y, validation.reorder_like(sample_weight, names))
+        weights = validation.reorder_like(sample_weight, names)
+        y, is_labelled = read_classes(y, self.classes_)
+        if not is_labelled.all():
+            check_consistent_length(X, is_labelled, weights)
+            X = _safe_indexing(X, is_labelled)
+            if weights is not None:
+                weights = _safe_indexing(weights, is_labelled)
+        return super().score(X, y, weights)
 
 
 def is_soft(y: Any) -> bool:
@@ -387,13 +408,56 @@ def _to_array(frame: Sequence[Hashable]) -> np.ndarray:
     return np.array(names.tolist())
 
 
-def hard_targets(y: Any) -> Targets:
-    """Validate class labels and return them as `Targets`."""
+def hard_targets(y: Any, classes: Iterable[Any] | None = None) -> Targets:
+    """Validate class labels and return those of the labelled rows as `Targets`."""
+    labels, is_labelled = read_classes(y, classes)
     with validation.validating_labels(y, "y"):
-        labels = validation.as_labels(column_or_1d(y, warn=True), "y")
         check_classification_targets(labels)
         names, codes = np.unique(labels, return_inverse=True)
-    return Targets(names, codes, None)
+    rows = None if is_labelled.all() else np.flatnonzero(is_labelled)
+    return Targets(names, codes, None, rows)
+
+
+def read_classes(
+    y: Any, classes: Iterable[Any] | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the labels of the labelled objects, and a mask of these objects, shape (n,).
+
+    None, NaN and other missing values mark unlabelled objects. So does the number -1, as in
+    scikit-learn, unless it is one of ``classes``. If the classes are not known, -1 is one of them
+    if there is a single other one: {-1, 1} is a common coding of two classes.
+    """
+    with validation.validating_labels(y, "y"):
+        values = column_or_1d(_as_objects(y), warn=True)
+        items = values.tolist()
+        is_labelled = np.array([not validation.is_missing(one) for one in items], bool)
+        is_minus_one = np.array([_is_minus_one(one) for one in items], bool)
+        others = set(values[is_labelled & ~is_minus_one].tolist())
+    is_class = len(others) == 1
+    if classes is not None:
+        is_class = any(map(_is_minus_one, classes))
+    if not is_class:
+        is_labelled &= ~is_minus_one
+    labels = values[is_labelled]
+    if not len(labels):
+        must = "contain the classes of some objects, but all objects are unlabelled"
+        raise InvalidParameterError("y", must=must)
+    if labels.dtype == object and len(labels) < len(values):
+        labels = _to_array(labels.tolist())  # Missing values made objects of numbers.
+    return validation.as_labels(labels, "y"), is_labelled
+
+
+def _as_objects(y: Any) -> Any:
+    """Return a list as objects if NumPy would convert NaN or -1 to text."""
+    if not isinstance(y, list | tuple) or np.asarray(y).dtype.kind != "U":
+        return y
+    if any(validation.is_missing(one) or _is_minus_one(one) for one in y):
+        return np.array(y, object)
+    return y
+
+
+def _is_minus_one(label: Any) -> bool:
+    return validation.is_number(label) and label == -1
 
 
 def encode_classes(

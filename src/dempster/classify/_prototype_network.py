@@ -32,9 +32,8 @@ NETWORK_RULES: Mapping[str, rule.Rule] = {
 
 _PROTOTYPES_PER_CLASS = 5  # for n_prototypes="auto"
 _MIN_UNIT = 1e-290  # smallest scale of the data, chosen so that its inverse is finite
-_N_DRAWS = (
-    8  # number of random parameter vectors; the one with the smallest cost is optimized
-)
+# number of random parameter vectors; the one with the smallest cost is optimized
+_N_DRAWS = 8
 
 
 @dataclass(frozen=True)
@@ -44,9 +43,8 @@ class Problem:
     data: np.ndarray  # centered attributes with a mean variance of 1, shape (n, p)
     # pignistic probabilities of the classes, shape (n, M); 0 or 1 for hard labels
     indicators: np.ndarray
-    belief: (
-        np.ndarray
-    )  # beliefs of the classes, shape (n, M); equal to indicators for hard labels
+    # beliefs of the classes, shape (n, M); equal to indicators for hard labels
+    belief: np.ndarray
     # plausibilities of the classes, shape (n, M); equal to indicators for hard labels
     contour: np.ndarray
 
@@ -63,15 +61,13 @@ class PrototypeNetworkClassifier(EvidentialClassifier):
     All values to optimize are in one vector, which starts with the coordinates of the prototypes.
     """
 
-    _centre: Annotated[
-        np.ndarray, "n_features"
-    ]  # The scaled attributes are (x - _centre) / _unit.
+    # The scaled attributes are (x - _centre) / _unit.
+    _centre: Annotated[np.ndarray, "n_features"]
     _unit: float
     prototypes_: Annotated[np.ndarray, "r n_features"]
     gamma_: Annotated[np.ndarray, "r"]
-    _strengths: tuple[
-        float, ...
-    ]  # regularization strengths that regularization="cv" compares
+    # regularization strengths that regularization="cv" compares
+    _strengths: tuple[float, ...]
 
     # ---- implemented by subclasses ---------------------------------------------------------------
 

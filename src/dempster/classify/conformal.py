@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import numpy as np
 from scipy.special import softmax
+from scipy.stats import binom
 from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import _safe_indexing
@@ -18,6 +19,7 @@ from dempster import _validation as rule
 from dempster._arrays import divide
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._random import as_random_state
+from dempster._text import printable
 from dempster._types import MaybeUnset, Seed
 from dempster.belief import MassFunctions
 from dempster.belief.p_values import upper_weights
@@ -29,8 +31,50 @@ _NOVELTY_SHARE = 0.1  # part of 1 - confidence for objects that are far from all
 _ROUNDING = 1e-9  # relative error of 1 - confidence, so that a p-value of 0.1 is not above 1 - 0.9
 
 
+# Probability with which a summary names a class although its coverage is not too low, for all
+# classes together.
+_FALSE_WARNING = 0.05
+
+
+def describe_coverage(
+    model: ConformalClassifier, names: Sequence[str], kind: str, sets: str
+) -> str:
+    """Return what the sets guarantee, for which objects, and the coverage of low classes.
+
+    ``kind`` is "class" or "cluster", and ``names`` are their names.
+    """
+    share = f"at least {model.confidence:.4g} of the {sets} contain the {kind}"
+    if model.method == "cross":
+        least = max(2 * model.confidence - 1, 0)
+        share = (
+            f"about {model.confidence:.4g} of the {sets} contain the {kind} "
+            f"(guaranteed: {least:.4g})"
+        )
+    if model.by_class:
+        return f"For the objects of each {kind} separately, {share}."
+    text = (
+        f"On average over all objects, {share}. Those of a rare {kind} may get less; "
+        f"by_class=True guarantees it for each {kind}."
+    )
+    n = np.bincount(model.calibration_classes_, minlength=len(names))
+    n_covered = np.rint(np.nan_to_num(model.class_coverage_, nan=1.0) * n)
+    chance = binom.cdf(n_covered, n, model.confidence)
+    low = np.flatnonzero(chance < _FALSE_WARNING / len(names)).tolist()
+    if low:
+        found = ", ".join(
+            f"{names[k]} {model.class_coverage_[k]:.2f} (of {n[k]} objects)"
+            for k in low
+        )
+        text += f" Low coverage of calibration objects: {found}."
+    return text
+
+
 class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
     """Sets of classes that contain the true class with a guaranteed probability.
+
+    **The probability is a mean over all objects.** The objects of a rare class may be covered much
+    less often, unless ``by_class=True``, which gives the guarantee to the objects of each class.
+    The method `summary` names the classes with a low coverage.
 
     A part of the training objects, the calibration objects, is withheld from the classifier. A
     score measures how badly a class fits an object. The *conformal p-value* of a class for a new
@@ -101,6 +145,10 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         the estimator is frozen.
     hulls_ : list
         Reference objects for these distances, one collection for each classifier.
+    class_coverage_ : array of shape (n_classes,)
+        Share of the calibration objects of each class whose set contains the class, if the object
+        itself is left out of the calibration; NaN for a class without calibration objects, and with
+        a ``likelihood_ratio``.
 
     Notes
     -----
@@ -185,6 +233,7 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
     calibration_weights_: Annotated[np.ndarray, "m"]
     calibration_distances_: Annotated[np.ndarray, "m"]
     hulls_: list[ClassHulls]
+    class_coverage_: Annotated[np.ndarray, "n_classes"]
 
     _rules: Mapping[str, rule.Rule] = {
         "estimator": rule.none
@@ -236,12 +285,14 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
     def _fit(self, X: Any, y: Any) -> None:
         rng = as_random_state(self.random_state)
         is_frozen = isinstance(self.estimator, FrozenEstimator)
-        validate = self._validate_labeled if is_frozen else self._validate_training
-        data, targets = validate(X, y)
-        codes = targets.hard_codes
         if is_frozen:
             check_is_fitted(self.estimator)
             self.classes_ = np.asarray(self.estimator.classes_)
+            data, targets = self._validate_labeled(X, y, self.classes_)
+        else:
+            data, targets = self._validate_training(X, y)
+        codes = targets.hard_codes
+        if is_frozen:
             expected = "classes of the fitted estimator"
             names = targets.names.tolist()
             codes = encode_classes(names, self.classes_.tolist(), expected)[codes]
@@ -266,23 +317,96 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         scores = []
         weights = []
         distances = []
+        shares = []
+        all_scores = []
         for part, reference, model in zip(
             parts, references, self.estimators_, strict=True
         ):
             rows = _safe_indexing(data, part)
             own = (np.arange(len(part)), codes[part])
-            scores.append(self._compute_scores(model, rows)[own])
+            all_scores.append(self._compute_scores(model, rows))
+            scores.append(all_scores[-1][own])
             weights.append(self._compute_weights(rows))
             values = numeric_attributes(model, _safe_indexing(data, reference))
             hulls = ClassHulls.from_objects(values, codes[reference])
             self.hulls_.append(hulls)
             attributes = numeric_attributes(model, rows)
-            distance = hulls.project(attributes, len(self.classes_))[0]
+            distance, positions = hulls.project(attributes, len(self.classes_))
+            share = self._compute_probabilities(model, rows) + positions
+            shares.append(share / share.sum(axis=1, keepdims=True))
             distance[np.isin(part, reference)] = np.nan
             distances.append(distance)
         self.calibration_scores_ = np.concatenate(scores)
         self.calibration_weights_ = np.concatenate(weights)
         self.calibration_distances_ = np.concatenate(distances)
+        is_covered = self._cover_calibration(all_scores, shares)
+        members = self.calibration_classes_ == np.arange(len(self.classes_))[:, None]
+        self.class_coverage_ = divide(
+            (members & is_covered).sum(axis=1), members.sum(axis=1), np.nan
+        )
+        if self.likelihood_ratio is not None:
+            self.class_coverage_[:] = np.nan
+
+    def _cover_calibration(
+        self, scores: Sequence[np.ndarray], shares: Sequence[np.ndarray]
+    ) -> np.ndarray:
+        """Return whether the sets of the calibration objects contain their class.
+
+        The set of an object is calibrated on the other objects of its fold.
+        """
+        level = self._novelty_level()
+        out = []
+        for fold, (values, share) in enumerate(zip(scores, shares, strict=True)):
+            rows = self.calibration_folds_ == fold
+            codes = self.calibration_classes_[rows]
+            p = self._left_out_p_values(values, self.calibration_scores_[rows], codes)
+            distances = self.calibration_distances_[rows]
+            known = ~np.isnan(distances)
+            q = np.ones_like(p)
+            q[known] = self._left_out_p_values(
+                np.repeat(distances[known, None], p.shape[1], axis=1),
+                distances[known],
+                codes[known],
+            )
+            contour = self._combine(p, q, level, share)
+            out.append(self.select_classes(contour)[np.arange(len(codes)), codes])
+        return np.concatenate(out)
+
+    def _left_out_p_values(
+        self, values: np.ndarray, calibration: np.ndarray, codes: np.ndarray
+    ) -> np.ndarray:
+        """Return the p-values of calibration objects, calibrated on the other ones.
+
+        ``values`` contains the score of each class, shape (m, n_classes), and ``calibration`` the
+        score of the true class.
+        """
+        p = np.empty_like(values)
+        for k in range(values.shape[1]):
+            is_used = np.full(len(codes), True)
+            if self.by_class:
+                is_used = codes == k
+            others = calibration[is_used]
+            tails = upper_weights(values[:, [k]], others, np.ones(len(others)))[:, 0]
+            # The object itself is among the others; the p-value counts it once.
+            counts_itself = is_used & (calibration >= values[:, k])
+            tails += ~counts_itself
+            p[:, k] = tails / (len(others) + ~is_used)
+        return p
+
+    def summary(self) -> str:
+        """Describe the guarantee, and name the classes whose own coverage is low.
+
+        A class is named if the number of its covered calibration objects would be so small with a
+        probability of at most 5% (divided by the number of classes) for a coverage of
+        ``confidence``.
+
+        Returns
+        -------
+        str
+        """
+        check_is_fitted(self, "class_coverage_")
+        names = [printable(name) for name in self.classes_.tolist()]
+        return describe_coverage(self, names, "class", "sets of new objects")
 
     def _divide(
         self, codes: np.ndarray, rng: np.random.RandomState
@@ -430,8 +554,6 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         data = self._validate_new(X)
         p = self._class_p_values(data)
         level = self._novelty_level()
-        contour = np.minimum(p + level, 1)
-        largest = contour.max(axis=1, keepdims=True)
         projections = [
             hulls.project(numeric_attributes(model, data), len(self.classes_))
             for model, hulls in zip(self.estimators_, self.hulls_, strict=True)
@@ -439,15 +561,23 @@ class ConformalClassifier(MetaEstimatorMixin, EvidentialClassifier):
         weights = np.mean([weights for _, weights in projections], axis=0)
         shares = self._mean_probabilities(data) + weights
         shares /= shares.sum(axis=1, keepdims=True)
+        distances = [
+            np.broadcast_to(distance[:, None], p.shape) for distance, _ in projections
+        ]
+        q = self._compare(data, distances, self.calibration_distances_)
+        return self._combine(p, q, level, shares)
+
+    def _combine(
+        self, p: np.ndarray, q: np.ndarray, level: np.ndarray, shares: np.ndarray
+    ) -> np.ndarray:
+        """Return the plausibilities for p-values of the classes and of novelty (see the notes)."""
+        contour = np.minimum(p + level, 1)
+        largest = contour.max(axis=1, keepdims=True)
         contour = np.where(
             self.select_classes(largest),
             np.where(contour == largest, 1, contour),
             np.maximum(contour, 1 - _more_probable(shares)),
         )
-        distances = [
-            np.broadcast_to(distance[:, None], p.shape) for distance, _ in projections
-        ]
-        q = self._compare(data, distances, self.calibration_distances_)
         is_novel = (q <= level * (1 + _ROUNDING)).all(axis=1, keepdims=True)
         return np.where(is_novel, q, contour)
 

@@ -15,15 +15,15 @@ from dempster._fitting import fit_transaction
 from dempster._site import DocumentedEstimator
 from dempster._types import ArrayLike
 from dempster._validation import (
-    as_labels,
     as_list,
+    check_weights,
     match_names,
     reorder_like,
     row_index,
     validate_weights,
 )
 from dempster.belief import MassFunctions
-from dempster.classify._base import encode_classes
+from dempster.classify._base import encode_classes, read_classes
 
 
 class ContextualDiscounting(  # type: ignore[call-arg]
@@ -112,7 +112,8 @@ class ContextualDiscounting(  # type: ignore[call-arg]
             Mass functions for n objects; the frame must contain all classes.
         y : array-like of shape (n,)
             True class of each object. A pandas Series is aligned with the index of the mass
-            functions.
+            functions. Unlabelled objects are left out: their label is None, NaN, or -1 if this is
+            no class of the frame.
         sample_weight : array-like of shape (n,), optional
             Weights of the objects in the squared error.
 
@@ -127,26 +128,29 @@ class ContextualDiscounting(  # type: ignore[call-arg]
     def _fit(
         self, masses: MassFunctions, y: ArrayLike, sample_weight: ArrayLike
     ) -> None:
-        rows = self._context_rows(masses)
-        truth = _find_classes(y, masses)
-        weights = validate_weights(
-            reorder_like(sample_weight, masses.index), len(masses)
-        )
-        if weights is None:
-            weights = np.ones(len(masses))
+        contexts = self._context_rows(masses)
+        given = validate_weights(reorder_like(sample_weight, masses.index), len(masses))
+        labelled, truth = _find_classes(y, masses)
+        masses = masses[labelled]
+        weights = np.ones(len(masses))
+        if given is not None:
+            weights = check_weights(given[labelled], len(masses))
+            if not weights.any():
+                must = "contain a non-zero weight of a labelled object"
+                raise InvalidParameterError("sample_weight", must=must)
         opposition = 1 - np.asarray(masses.contour, float)  # q
         is_wrong = 1 - np.eye(masses.n_clusters)[truth]
-        numerator = rows @ (weights @ (opposition * is_wrong))
-        denominator = rows @ (weights @ opposition**2)
+        numerator = contexts @ (weights @ (opposition * is_wrong))
+        denominator = contexts @ (weights @ opposition**2)
         # The denominator is zero if the source never opposes a class of the context.
         reliability = divide(numerator, denominator, 1)
         self.rates_ = 1 - np.clip(reliability, 0, 1)
-        factor = np.ones(masses.n_clusters) - self.rates_ @ rows
+        factor = np.ones(masses.n_clusters) - self.rates_ @ contexts
         error = ((opposition * factor - is_wrong) ** 2).sum(axis=1)
         self.objective_ = float(weights @ error / weights.sum())
         self.classes_ = np.array(list(masses.frame))
         self.contexts_ = [
-            tuple(masses.frame[k] for k in np.flatnonzero(row)) for row in rows
+            tuple(masses.frame[k] for k in np.flatnonzero(row)) for row in contexts
         ]
         self.n_features_in_ = len(masses.focal_sets)
         self._frame = masses.frame
@@ -207,16 +211,19 @@ def _validate(masses: Any) -> MassFunctions:
     return masses
 
 
-def _find_classes(y: ArrayLike, masses: MassFunctions) -> np.ndarray:
-    """Return the position of the class of each object in the frame, shape (n,)."""
-    names = as_labels(y, "y").astype(object)
-    if names.shape != (len(masses),):
-        raise InvalidParameterError(
-            "y", f"the classes of {len(masses)} objects", names.shape
-        )
+def _find_classes(y: ArrayLike, masses: MassFunctions) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows of the labelled objects, and the positions of their classes in the frame."""
+    labels, is_labelled = read_classes(y, masses.frame)
+    n = len(masses)
+    if len(is_labelled) != n:
+        must = f"the classes of {n} objects"
+        raise InvalidParameterError("y", must, is_labelled.shape)
+    codes = np.full(n, -1)
+    codes[is_labelled] = encode_classes(
+        labels.tolist(), masses.frame, f"classes of the frame {masses.frame}"
+    )
     order = match_names(row_index(y), masses.index)
     if order is not None:
-        names = names[order]
-    return encode_classes(
-        names.tolist(), masses.frame, f"classes of the frame {masses.frame}"
-    )
+        codes = codes[order]
+    rows = np.flatnonzero(codes >= 0)
+    return rows, codes[rows]

@@ -36,9 +36,8 @@ _BLOCK_CELLS = 2_000_000
 # exponents of the powers of two by which the initial gamma is multiplied
 _OCTAVES = np.arange(-2, 7)
 _GRID = range(1, 16)
-_MIN_GAMMA = (
-    0.25  # lower bound of gamma multiplied by the mean distance within the class
-)
+# lower bound of gamma multiplied by the mean distance within the class
+_MIN_GAMMA = 0.25
 # maximum number of objects of a class that are used to compute the mean distance
 MAX_PAIRED = 2_000
 MAX_PAIRED_PYTHON = 300  # the same maximum if the metric is a Python function
@@ -119,6 +118,8 @@ class EKNNClassifier(EvidentialClassifier):
 
     Notes
     -----
+    Only labelled objects are neighbors.
+
     y may contain soft labels (`MassFunctions`). The masses of a neighbor are then its label,
     discounted according to its distance. A vacuous label has no effect. If all labels are certain,
     the result is the same as for hard labels. One gamma is learned for all classes, and the squared
@@ -153,6 +154,7 @@ class EKNNClassifier(EvidentialClassifier):
     _search: Any
     _codes: np.ndarray | None
     _n_training: int
+    _labelled: np.ndarray | None  # labelled training objects; None if all are labelled
     _reliability: float
     _soft: SoftLabels | None
 
@@ -234,7 +236,12 @@ class EKNNClassifier(EvidentialClassifier):
         self.leave_one_out_error_ = self.leave_one_out_errors_[self.n_neighbors_]
         run = runs[self.n_neighbors_]
         self.gamma_ = run.model
+        self._labelled = targets.rows
         masses = self._combine(others.first(self.n_neighbors_), self.gamma_)
+        if targets.rows is not None:
+            known = masses
+            masses = self._compute_masses(self._validate_objects(X, reset=False))
+            masses[targets.rows] = known
         self.leave_one_out_masses_ = MassFunctions.unchecked(
             masses, self.focal_sets_, row_index(X), self.classes_.tolist()
         )
@@ -250,7 +257,7 @@ class EKNNClassifier(EvidentialClassifier):
                 "n_neighbors", "integers of at least 1", self.n_neighbors
             )
         if numbers[-1] >= n:
-            expected = f"smaller than n_samples = {n}"
+            expected = f"smaller than the number of labelled objects, {n}"
             raise InvalidParameterError("n_neighbors", expected, int(numbers[-1]))
         return numbers.tolist()
 
@@ -382,12 +389,21 @@ class EKNNClassifier(EvidentialClassifier):
         if self.metric == "precomputed" and X.size and X.min() < 0:
             message = "Negative values in data: X must contain distances"
             raise InvalidParameterError("X", message=message)
+        if self.metric == "precomputed" and self._labelled is not None:
+            X = np.ascontiguousarray(X[:, self._labelled])
         return self._combine(self._find_neighbors(X, self.n_neighbors_), self.gamma_)
 
     def _check_loaded(self) -> None:
         """Raise an error unless each training sample has a label, a class or a mass function."""
         codes = self._codes
         n = self._n_training
+        rows = self._labelled
+        if rows is not None and (
+            rows.shape != (n,) or rows.dtype.kind not in "iu" or rows.min() < 0
+        ):
+            raise InvalidInputError(
+                f"_labelled must contain the positions of the {n} labelled training samples"
+            )
         if (codes is None) == (self._soft is None):
             raise InvalidInputError("exactly one of _codes and _soft must be None")
         if self._soft is not None and len(self._soft.missing) != n:

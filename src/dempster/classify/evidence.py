@@ -143,7 +143,8 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
             Training objects.
         y : array-like of shape (n_samples,)
             Classes. If ``prefit=True``, y is optional and only gives the class names of a torch
-            network.
+            network. Unlabelled objects have the label None, NaN or -1, and have no effect on the
+            classifier. With a single other label, as in {-1, 1}, -1 is a class.
 
         Returns
         -------
@@ -207,7 +208,7 @@ class EvidenceFromClassifier(MetaEstimatorMixin, EvidentialClassifier):
             validate_data(estimator, X, reset=False, skip_check_array=True)
         self.classes_ = np.asarray(estimator.classes_)
         if y is not None:
-            names = hard_targets(y).names.tolist()
+            names = hard_targets(y, self.classes_).names.tolist()
             expected = "classes of the fitted estimator"
             encode_classes(names, self.classes_.tolist(), expected)
         return data
@@ -305,9 +306,8 @@ class LinearLayer:
 
     coefficients: np.ndarray  # shape (J, M)
     intercepts: np.ndarray  # shape (M,)
-    features: Callable[
-        [Any], np.ndarray
-    ]  # computes the features of n objects, shape (n, J)
+    # computes the features of n objects, shape (n, J)
+    features: Callable[[Any], np.ndarray]
     # computes the probabilities of n objects, shape (n, M), or the outputs of a network
     outputs: Callable[[Any], np.ndarray]
 

@@ -16,11 +16,16 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from dempster import _validation as rule
 from dempster._errors import InvalidParameterError
 from dempster._fitting import fit_transaction
-from dempster._random import as_random_state
+from dempster._random import as_integer_seed, as_random_state
 from dempster._site import DocumentedEstimator
 from dempster._types import Seed, TableLike
 from dempster.belief.p_values import conformal_p_values
-from dempster.classify.conformal import ConformalClassifier, count_needed_objects
+from dempster.classify.conformal import (
+    ConformalClassifier,
+    count_needed_objects,
+    describe_coverage,
+)
+from dempster.cluster.egmm import EGMM
 from dempster.partition import CredalPartition
 from dempster.partition.credal_partition import Deferred
 
@@ -28,13 +33,16 @@ _ESTIMATOR_RULE = rule.Rule("an estimator (an instance)", rule.is_estimator)
 # Below this stability, soft labels are cautious, and the coverage of sets is doubtful.
 MIN_STABILITY = 0.9
 _N_FOLDS = 5  # folds of the cross-fitting for the objects of the fit
-_MIN_MEMBERS = (
-    10  # Smaller clusters may be absent from the training part of a classifier.
-)
+# Smaller clusters may be absent from the training part of a classifier.
+_MIN_MEMBERS = 10
 
 
 class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator):
     """Sets of clusters with a calibrated coverage, and mass functions, for any soft clustering.
+
+    **The coverage is a mean over all objects.** The objects of a small cluster may be covered much
+    less often, unless ``by_class=True``. The method `summary` names the clusters with a low
+    coverage.
 
     `fit` computes probabilities of the clusters for each object (*soft labels*), draws a label for
     each object from them, and fits a `ConformalClassifier` to these labels: a classifier is fitted
@@ -68,9 +76,10 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
 
     Parameters
     ----------
-    clusterer : clusterer
+    clusterer : clusterer, optional
         Clusterer of this package, whose probabilities are the normalized plausibilities, another
         clusterer with ``predict_proba``, such as scikit-learn's `GaussianMixture`, or a pipeline.
+        By default `EGMM`, a Gaussian mixture, which selects the number of clusters.
     classifier : classifier, optional
         Classifier for labels drawn from the soft labels; `LogisticRegression` by default.
     confidence : float in (0, 1), default=0.9
@@ -78,8 +87,12 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
     n_refits : int, default=12
         Number of refits to bootstrap samples of the objects. With 0, the soft labels are those of a
         single fit, as in the published method, and the stability is unknown.
+    by_class : bool, default=False
+        Whether the coverage holds for the objects of each cluster separately, as in
+        `ConformalClassifier`.
     random_state : int, RandomState, Generator or None, default=None
-        Seed for the labels, refits and divisions of the objects. The clusterer has its own seed.
+        Seed for the labels, refits and divisions of the objects, and of the default clusterer.
+        Another clusterer has its own seed.
 
     Attributes
     ----------
@@ -126,26 +139,29 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
     stability_: float
 
     _rules = {
-        "clusterer": _ESTIMATOR_RULE,
+        "clusterer": rule.none | _ESTIMATOR_RULE,
         "classifier": rule.none | _ESTIMATOR_RULE,
         "confidence": rule.proper_share,
         "n_refits": rule.repetitions(0),
+        "by_class": rule.flag,
         "random_state": rule.seed,
     }
 
     def __init__(
         self,
-        clusterer: Any,
+        clusterer: Any = None,
         classifier: Any = None,
         *,
         confidence: float = 0.9,
         n_refits: int = 12,
+        by_class: bool = False,
         random_state: Seed = None,
     ):
         self.clusterer = clusterer
         self.classifier = classifier
         self.confidence = confidence
         self.n_refits = n_refits
+        self.by_class = by_class
         self.random_state = random_state
 
     def fit(self, X: TableLike, y: Any = None) -> Self:
@@ -168,16 +184,19 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
 
     def _fit(self, X: TableLike) -> None:
         rule.check_parameters(self, self._rules)
-        rule.validate_wrapped(self, X, self.clusterer, reset=True)
         rng = as_random_state(self.random_state)
-        self.clusterer_ = clone(self.clusterer).fit(X)
+        clusterer = self.clusterer
+        if clusterer is None:
+            clusterer = EGMM("auto", random_state=as_integer_seed(rng))
+        rule.validate_wrapped(self, X, clusterer, reset=True)
+        self.clusterer_ = clone(clusterer).fit(X)
         single = _predict_soft_labels(self.clusterer_, X)
         self.labels_ = single.argmax(axis=1)
         self.n_clusters_ = single.shape[1]
         if self.n_clusters_ < 2:
             must = f"find at least two clusters, got {self.n_clusters_}"
             raise InvalidParameterError("clusterer", must=must)
-        self.soft_labels_ = self._refit(X, single, rng)
+        self.soft_labels_ = self._refit(clusterer, X, single, rng)
         uniform = rng.random_sample((len(single), 1))
         drawn = (self.soft_labels_.cumsum(axis=1) > uniform).argmax(axis=1)
         for k in np.setdiff1d(np.arange(self.n_clusters_), drawn):  # a tiny cluster
@@ -217,6 +236,11 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
                 f"two clusters need at least {_MIN_MEMBERS} objects, "
                 f"got sizes {sizes.tolist()}"
             )
+        if self.by_class and sizes.min() < _MIN_MEMBERS:
+            return (
+                f"by_class=True needs at least {_MIN_MEMBERS} objects in every cluster, "
+                f"got sizes {sizes.tolist()}"
+            )
         return ""
 
     def _cross_fit(
@@ -243,11 +267,18 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
         if classifier is None:
             classifier = LogisticRegression(max_iter=1000)
         return ConformalClassifier(
-            classifier, confidence=self.confidence, random_state=rng
+            classifier,
+            confidence=self.confidence,
+            by_class=self.by_class,
+            random_state=rng,
         )
 
     def _refit(
-        self, X: TableLike, single: np.ndarray, rng: np.random.RandomState
+        self,
+        clusterer: Any,
+        X: TableLike,
+        single: np.ndarray,
+        rng: np.random.RandomState,
     ) -> np.ndarray:
         """Set ``stability_`` and return the soft labels, from those of the fit to all objects."""
         total = single.copy()
@@ -255,7 +286,7 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
         agreements = []
         for _ in range(self.n_refits):
             rows = np.sort(rng.choice(len(single), len(single)))  # a bootstrap sample
-            model = clone(self.clusterer).fit(_safe_indexing(X, rows))
+            model = clone(clusterer).fit(_safe_indexing(X, rows))
             found = _predict_soft_labels(model, X)
             overlap = np.array(
                 [np.minimum(single, column[:, None]).sum(axis=0) for column in found.T]
@@ -269,6 +300,23 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
         if self.stability_ < MIN_STABILITY:
             chosen = largest
         return chosen / chosen.sum(axis=1, keepdims=True)
+
+    def summary(self) -> str:
+        """Describe the coverage, and name the clusters whose own coverage is low.
+
+        The coverage is that of labels drawn from ``soft_labels_``; see
+        `ConformalClassifier.summary`.
+
+        Returns
+        -------
+        str
+        """
+        check_is_fitted(self, "classifier_")
+        if self.classifier_ is None:
+            return "All sets contain all clusters, because no cluster can be excluded."
+        names = [str(name) for name in self.classifier_.classes_.tolist()]
+        sets = "sets (with clusters drawn from the estimated probabilities)"
+        return describe_coverage(self.classifier_, names, "cluster", sets)
 
     def predict_set(self, X: TableLike) -> np.ndarray:
         """Predict the set of clusters of each new object.
