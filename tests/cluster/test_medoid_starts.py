@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import make_blobs
 from sklearn.metrics import pairwise_distances
 
-from dempster.cluster._medoid_starts import medoid_starts
+from dempster.cluster._medoid_starts import labelings_from_means, medoid_starts
 from dempster.data.sampling import sample_in_order
 
 
@@ -51,3 +51,28 @@ def test_samples_are_sorted():
         assert counts.sum() == 3
         total[positions] += counts
     np.testing.assert_allclose(total / total.sum(), weights / weights.sum(), atol=0.03)
+
+
+def test_clusters_around_means_include_a_small_distant_one():
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(606, 2))
+    X[600:, 0] += 11
+    D = pairwise_distances(X)
+    labelings = labelings_from_means(D, 2, 5, rng)
+    sizes = [np.bincount(labels, minlength=2).min() for labels in labelings]
+    assert 6 in sizes
+
+
+def test_clusters_around_means_are_those_of_k_means():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(150, 30))
+    X[:70, 0] += 6
+    X[140:, 1] += 8
+    weights = rng.integers(1, 4, 150).astype(float)
+    for labels in labelings_from_means(pairwise_distances(X), 3, 2, rng, weights):
+        means = [
+            np.average(X[labels == k], axis=0, weights=weights[labels == k])
+            for k in range(3)
+        ]
+        nearest = pairwise_distances(X, means).argmin(axis=1)
+        np.testing.assert_array_equal(labels, nearest)

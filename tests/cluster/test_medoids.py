@@ -170,6 +170,38 @@ def test_starts(method, blobs):
     assert many.objective_ <= one.objective_ * (1 + 1e-6)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_random_starts(method, blobs, seed):
+    X, y = blobs
+    weights = np.random.default_rng(seed).integers(0, 3, len(X)).astype(float)
+    model = method(4, init="random", n_init=20, random_state=seed)
+    model.fit(X, sample_weight=weights)
+    assert adjusted_rand_score(y, model.labels_) > 0.95
+    repeated = np.repeat(X, weights.astype(int), axis=0)
+    same = method(4, init="random", n_init=20, random_state=seed).fit(repeated)
+    assert same.objective_ == pytest.approx(model.objective_, rel=1e-6)
+
+    one, many = (
+        method(4, init="random", n_init=n, random_state=seed, delta=5.0).fit(X)
+        for n in (1, 20)
+    )
+    assert many.objective_ <= one.objective_ * (1 + 1e-6)
+    order = np.random.default_rng(seed).permutation(len(X))
+    permuted = method(4, init="random", n_init=20, random_state=seed, delta=5.0)
+    permuted.fit(X[order])
+    np.testing.assert_array_equal(permuted.labels_, many.labels_[order])
+
+
+def test_random_starts_are_different_objects(method):
+    """Also if most objects are equal, or the objects differ by little."""
+    X = np.repeat([[0.0, 0.0], [5.0, 5.0], [9.0, 0.0]], [900, 1, 1], axis=0)
+    for seed in range(3):
+        model = method(3, init="random", n_init=1, random_state=seed).fit(X)
+        assert len(set(model.labels_[[0, 900, 901]])) == 3
+    near = np.array([[0.0], [1e-9], [1.0], [1.0]])
+    assert np.isfinite(method(3, init="random").fit(near).objective_)
+
+
 def test_no_matrix_for_large_data(method, monkeypatch):
     """Starts are compared on a sample, and dissimilarities are computed in blocks."""
     X, y = make_blobs(900, 2, centers=[[0, 0], [9, 1], [1, 10]], random_state=0)

@@ -6,7 +6,8 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import clone
-from sklearn.metrics import adjusted_rand_score
+from sklearn.decomposition import KernelPCA
+from sklearn.metrics import adjusted_rand_score, pairwise_distances
 
 from dempster import FocalSets
 from dempster._errors import InvalidInputError
@@ -238,6 +239,8 @@ def test_attributes_as_views():
     )
     model = WMVEC(3, views="attributes", random_state=0).fit(X)
     assert model.view_names_ == list("abcdefghi")
+    np.testing.assert_array_equal(model.attribute_weights_, model.view_weights_)
+    assert not hasattr(WMVEC(3, random_state=0).fit([X, X]), "attribute_weights_")
     assert model.view_weights_[:3].min() > 1.5 * model.view_weights_[3:].max()
     assert (
         adjusted_rand_score(y, model.labels_)
@@ -246,6 +249,21 @@ def test_attributes_as_views():
     assert model.predict(X).tolist() == model.labels_.tolist()
     listed = WMVEC(3, random_state=0).fit([X[[name]] for name in X])
     np.testing.assert_allclose(listed.view_weights_, model.view_weights_)
+
+
+def test_matrices_of_dissimilarities(views, fitted):
+    """The coordinates of classical scaling have the same distances as the views."""
+    coordinates = {}
+    for name, table in views.items():
+        D = pairwise_distances(table)
+        scaling = KernelPCA(kernel="precomputed")
+        coordinates[name] = scaling.fit_transform(-(D**2) / 2)
+    model = WMVEC(3, random_state=0).fit(coordinates)
+    assert adjusted_rand_score(model.labels_, fitted.labels_) == 1
+    np.testing.assert_allclose(model.view_weights_, fitted.view_weights_, atol=1e-3)
+    np.testing.assert_allclose(
+        model.view_dispersion_, fitted.view_dispersion_, atol=1e-3
+    )
 
 
 def test_groups_of_columns_as_views(views, fitted):

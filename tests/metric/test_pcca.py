@@ -5,7 +5,7 @@ from sklearn.cluster import KMeans
 from sklearn.decomposition import KernelPCA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score, pairwise_distances
-from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
 
 from dempster._errors import InvalidInputError
 from dempster.constraints import Constraints
@@ -44,6 +44,15 @@ class TestReferencePCCA:
         case.assert_equal("loss_test", value)
         case.assert_equal("grad_test", gradient)
 
+    def test_from_the_same_start(self, reference, name):
+        case = reference(name)
+        model = PCCA(case.parameters["d1"], init=case["L0"]).fit(
+            case["x"], constraints=constraints(case)
+        )
+        assert model.history_[0] == pytest.approx(case["loss_trace"][0], rel=1e-9)
+        assert model.objective_ <= case["loss"]
+        assert model.converged_
+
     def test_from_our_own_starts(self, reference, name):
         case = reference(name)
         model = PCCA(case.parameters["d1"], random_state=0).fit(
@@ -62,6 +71,14 @@ def test_distances_equal_those_of_r(reference):
 
 @pytest.mark.parametrize("name", ["kpcca_bananas_d1", "kpcca_iris_d2"])
 class TestReferenceKPCCA:
+    def test_from_the_same_start(self, reference, name):
+        case = reference(name)
+        gamma = case.parameters["sigma"]
+        model = KPCCA(case.parameters["d1"], gamma=gamma, init=case["A0"])
+        model.fit(case["x"], constraints=constraints(case))
+        case.assert_equal("loss0", model.history_[0])
+        assert model.objective_ <= case["loss"]
+
     def test_from_our_own_starts(self, reference, name):
         case = reference(name)
         model = KPCCA(
@@ -130,6 +147,61 @@ def test_more_starts_are_never_worse():
         for n in (1, 8)
     )
     assert many <= one
+
+
+def test_initial_map():
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    known = Constraints.from_labels(X[:, 0] > 0, 30, random_state=0)
+    start = np.array([[1.0, 0.5, 0.0]])
+    model = PCCA(1, init=start).fit(X, constraints=known)
+    assert model.history_[0] == pytest.approx(
+        naive_loss(X, known.must_link, known.cannot_link, start, 1.0)
+    )
+    for invalid in (start.T, np.zeros((1, 3)), np.array([[np.nan, 0, 1]])):
+        with pytest.raises(InvalidInputError, match=r"^init\b"):
+            PCCA(1, init=invalid).fit(X, constraints=known)
+
+
+def test_initial_coefficients():
+    """The loss is that of the paper for the columns of the kernel matrix."""
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(30, 2))
+    known = Constraints.from_labels(X[:, 0] > 0, 20, random_state=0)
+    start = np.where(rng.random((2, 30)) < 0.5, rng.normal(size=(2, 30)), 0.0)
+    model = KPCCA(2, gamma=0.7, beta=2.0, init=start).fit(X, constraints=known)
+    K = rbf_kernel(X, gamma=0.7)
+    value = naive_loss(K, known.must_link, known.cannot_link, start, 2.0)
+    assert model.history_[0] == pytest.approx(value, rel=1e-6)
+    assert set(np.flatnonzero(start.any(axis=0))) <= set(model.support_)
+
+
+def test_random_maps_only():
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    known = Constraints.from_labels(X[:, 0] > 0, 30, random_state=0)
+    first = [
+        PCCA(1, init=init, n_init=1, random_state=seed)
+        .fit(X, constraints=known)
+        .history_[0]
+        for init in ("pca", "random")
+        for seed in (0, 1)
+    ]
+    assert first[0] == first[1]
+    assert len(set(first)) == 3
+
+
+@pytest.mark.parametrize("kernel", ["laplacian", "poly"])
+def test_other_kernels_are_kernel_pca(kernel):
+    """`PCCA` on the features of KernelPCA minimizes the loss of `KPCCA` for any kernel."""
+    X, y = make_circles(60, random_state=0)
+    known = Constraints.from_labels(y, 30, random_state=0)
+    K = pairwise_kernels(X, metric=kernel, gamma=0.3)
+    features = KernelPCA(kernel="precomputed").fit(K)
+    model = PCCA(1, random_state=0).fit(features.transform(K), constraints=known)
+    # The coefficients of the objects; centering does not change the differences.
+    A = model.components_ @ (features.eigenvectors_ / np.sqrt(features.eigenvalues_)).T
+    A -= A.mean(axis=1, keepdims=True)
+    value = naive_loss(K, known.must_link, known.cannot_link, A, 1.0)
+    assert model.objective_ == pytest.approx(value, rel=1e-6)
 
 
 # ---- degenerate pairs ----------------------------------------------------------------------------

@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_iris
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.datasets import load_iris, load_wine
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import adjusted_rand_score
+from sklearn.mixture import GaussianMixture
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dempster._errors import InvalidInputError
@@ -302,11 +303,75 @@ def test_predictions_agree_with_each_other(iris, mixture):
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
     np.testing.assert_array_equal(mixture.predict(X), probabilities.argmax(axis=1))
     np.testing.assert_array_equal(mixture.predict(X), mixture.labels_)
+    np.testing.assert_array_equal(clone(mixture).fit_predict(X), mixture.labels_)
     assert mixture.score_samples(X).sum() == pytest.approx(mixture.log_likelihood_)
     assert mixture.score(X) == pytest.approx(mixture.score_samples(X).mean())
     assert mixture.history_[-1] == mixture.log_likelihood_
     assert np.isfinite(mixture.score_samples(1e6 * np.ones((1, 4))))
     assert mixture.predict_proba(1e6 * np.ones((1, 4))).sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("data", [load_iris, load_wine])
+def test_criteria_of_scikit_learn(data):
+    X = data().data[:, :4]
+    ours = ParsimoniousGaussianMixture(3, model="VVV").fit(X)
+    theirs = GaussianMixture(
+        3,
+        weights_init=ours.weights_,
+        means_init=ours.means_,
+        precisions_init=np.linalg.inv(ours.covariances_),
+        reg_covar=0,
+        tol=1e-8,
+        max_iter=1000,
+    ).fit(X)
+    ours = ParsimoniousGaussianMixture(
+        3, model="VVV", init=theirs.predict_proba(X), tol=0.0, max_iter=1
+    )
+    with pytest.warns(ConvergenceWarning):
+        ours.fit(X)
+    new = X[::2] + 0.1
+    for rows in (X, new):
+        assert ours.bic(rows) == pytest.approx(theirs.bic(rows), rel=1e-6)
+        assert ours.aic(rows) == pytest.approx(theirs.aic(rows), rel=1e-6)
+    assert ours.bic(X) == pytest.approx(-ours.bic_)
+
+
+def test_bic_selects_the_same_model_as_the_table(iris):
+    X, _ = iris
+    selected = ParsimoniousGaussianMixture([2, 3], model=["EII", "VEV"]).fit(X)
+    fits = [
+        ParsimoniousGaussianMixture(g, model=model).fit(X)
+        for g in (2, 3)
+        for model in ("EII", "VEV")
+    ]
+    best = min(fits, key=lambda fit: fit.bic(X))
+    assert (best.n_components_, best.model_) == (
+        selected.n_components_,
+        selected.model_,
+    )
+
+
+@pytest.mark.parametrize("model", ["EII", "VVI", "EVE", "VVV"])
+def test_sample_has_the_moments_of_the_mixture(iris, model):
+    mixture = ParsimoniousGaussianMixture(3, model=model, random_state=0).fit(iris[0])
+    X, components = mixture.sample(60_000)
+    assert (np.diff(components) >= 0).all()
+    for k in range(3):
+        mine = X[components == k]
+        assert len(mine) / len(X) == pytest.approx(mixture.weights_[k], abs=0.01)
+        np.testing.assert_allclose(mine.mean(axis=0), mixture.means_[k], atol=0.02)
+        np.testing.assert_allclose(np.cov(mine.T), mixture.covariances_[k], atol=0.02)
+
+
+def test_seeds_of_samples(mixture):
+    first = mixture.sample(5, random_state=1)[0]
+    np.testing.assert_array_equal(first, mixture.sample(5, random_state=1)[0])
+    assert not np.array_equal(first, mixture.sample(5, random_state=2)[0])
+    assert mixture.sample()[0].shape == (1, 4)
+    with pytest.raises(InvalidInputError, match=r"^n_samples\b"):
+        mixture.sample(0)
+    with pytest.raises(NotFittedError):
+        ParsimoniousGaussianMixture(2).sample()
 
 
 def test_tables_and_single_precision(iris, mixture):
@@ -438,3 +503,11 @@ def test_fewer_rows_than_columns():
         .fit(X[:, :20])
         .converged_
     )
+
+
+def test_clusters_of_fewer_rows_than_columns():
+    rng = np.random.default_rng(14)
+    y = np.repeat(np.arange(4), 15)
+    X = 3 * rng.normal(size=(4, 180))[y] + rng.normal(size=(60, 180))
+    mixture = ParsimoniousGaussianMixture(4).fit(X)
+    assert adjusted_rand_score(y, mixture.labels_) == 1

@@ -238,6 +238,8 @@ def test_bic(table, model):
     assert model.log_likelihood_ == pytest.approx(np.log(density).sum())
     assert model.bic_ == pytest.approx(2 * np.log(density).sum() - 50 * np.log(400))
     assert model.score(table) == pytest.approx(np.log(density).mean())
+    assert model.bic(table) == pytest.approx(-model.bic_)
+    assert model.aic(table) == pytest.approx(100 - 2 * np.log(density).sum())
 
 
 def test_published_values():
@@ -431,6 +433,19 @@ def test_forms_of_tables(table, model):
         same = clone(model).fit(form)
         np.testing.assert_allclose(same.predict_proba(form), model.predict_proba(table))
     np.testing.assert_array_equal(model.predict(table), model.labels_)
+    np.testing.assert_array_equal(clone(model).fit_predict(table), model.labels_)
+
+
+def test_samples_have_the_probabilities(model):
+    X, components = model.sample(20_000, random_state=0)
+    assert X.shape == (20_000, 8)
+    shares = np.bincount(components) / 20_000
+    np.testing.assert_allclose(shares, model.weights_, atol=0.02)
+    assert (np.diff(components) >= 0).all()
+    for k, j in product(range(3), range(8)):
+        values = X[components == k, j]
+        shares = [(values == category).mean() for category in model.categories_[j]]
+        np.testing.assert_allclose(shares, model.probabilities_[j][k], atol=0.03)
 
 
 def test_saving(table, model, tmp_path):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dempster._arrays import divide
 from dempster._native import kernel
 from dempster.belief import FocalSets
 from dempster.belief.focal_sets import MAX_DENSE_CLUSTERS
@@ -29,6 +30,7 @@ to_medoids = kernel(
 
 _DRAWS = 8  # number of sets of seeds that are drawn for each set of medoids
 _MAX_MEDOID_STEPS = 10
+_MAX_MEAN_STEPS = 30
 _DIFFERENT = 0.02  # minimum share of the objects on which two partitions must differ
 
 
@@ -76,6 +78,39 @@ def medoid_starts(
     return kept[:n_starts]
 
 
+def labelings_from_means(
+    D: np.ndarray,
+    n_clusters: int,
+    n_starts: int,
+    rng: np.random.Generator,
+    weights: np.ndarray | None = None,
+) -> list[np.ndarray]:
+    """Return the labels of k-means from each of up to ``n_starts`` sets of medoids.
+
+    The squared distance of object i to the mean of cluster k is a_ik - a_kk / 2, where a_ik is the
+    mean of the squared dissimilarities to the members of the cluster, and a_kk is the mean of a_ik
+    over the members. In contrast to conflicts, which are at most 1, squared dissimilarities
+    separate a small distant cluster, and means are more accurate than medoids in many dimensions.
+    """
+    squares = np.square(D / (D.max() or 1))
+    w = np.ones(len(D)) if weights is None else weights
+    labelings = []
+    for medoids in medoid_starts(squares, n_clusters, n_starts, rng, weights):
+        costs = squares[:, medoids]
+        for _ in range(_MAX_MEAN_STEPS):
+            labels = costs.argmin(axis=1)
+            members = np.where(labels[:, None] == np.arange(n_clusters), w[:, None], 0)
+            total = members.sum(axis=0)
+            means = divide(squares @ members, total, np.inf)
+            own = np.take_along_axis(means, labels[:, None], axis=1)[:, 0]
+            within = divide(own @ members, total, 0.0)
+            costs = means - within / 2
+            if (costs.argmin(axis=1) == labels).all():
+                break
+        labelings.append(labels)
+    return labelings
+
+
 def _are_similar(
     a: np.ndarray, b: np.ndarray, c: int, weights: np.ndarray | None
 ) -> bool:
@@ -97,6 +132,15 @@ def masses_from_labels(labels: np.ndarray, family: FocalSets) -> np.ndarray:
     rows = np.flatnonzero(column >= 0)
     masses[rows, column[rows]] += 0.9
     return masses / masses.sum(axis=1, keepdims=True)
+
+
+def certain_masses(labels: np.ndarray, family: FocalSets) -> np.ndarray:
+    """Return masses of one on the cluster of each object.
+
+    Sweeps hardly leave these clusters, because a small mass on another cluster would conflict with
+    the other objects of the own cluster.
+    """
+    return np.eye(len(family))[family.singleton_index[labels]]
 
 
 def random_masses(n: int, family: FocalSets, rng: np.random.Generator) -> np.ndarray:

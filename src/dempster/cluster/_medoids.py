@@ -32,7 +32,6 @@ from dempster.cluster._medoid_starts import medoid_starts
 from dempster.cluster._search import FitResult, Sample
 from dempster.cluster._starts import too_few_objects_error
 from dempster.cluster.belief_peaks import PEAKS_RULE, Init, fit_source_peaks
-from dempster.cluster.explanation import ClusterEvidence
 from dempster.data import sampling
 from dempster.data.sampling import order_along_line
 from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput, mark_tags
@@ -44,14 +43,14 @@ from dempster.dissimilarity.sources import (
 from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.descent import Run
 from dempster.partition import CredalPartition
+from dempster.posterior.evidence import ClusterEvidence
 
 # largest number of rows for which the matrix of dissimilarities is kept (200 MB)
 MAX_MATRIX_ROWS = 5_000
 MAX_BLOCK_CELLS = 4_000_000  # number of dissimilarities in a block
 SAMPLE_SIZE = 2_000  # number of objects on which initial medoids are compared
-_N_CANDIDATES = (
-    500  # number of candidate medoids for each cluster if the matrix is not kept
-)
+# number of candidate medoids for each cluster if the matrix is not kept
+_N_CANDIDATES = 500
 # exponent of (cost / cost of the empty set) in the odds of an outlier; a ratio of 4/3 gives odds of
 # ten
 _SHARPNESS = 8
@@ -289,9 +288,8 @@ class MedoidMethod(MassMethod[State], Generic[State]):
         self.zero = 1e-12 * float((D**self.cost_power).mean())
         self.rounding = _ROUNDING**params.power * float(D.mean())
         share = part.weights / part.weights.sum()
-        self.unit = float(
-            share @ D @ share
-        )  # mean dissimilarity between weighted objects
+        # mean dissimilarity between weighted objects
+        self.unit = float(share @ D @ share)
 
     @property
     def _sample_matrix(self) -> np.ndarray:
@@ -408,9 +406,14 @@ class MedoidMethod(MassMethod[State], Generic[State]):
         n_init = self.estimator.n_init
         objects = self.part
         order = objects.order[objects.weights[objects.order] > 0]
+        rng = np.random.default_rng(self.rng.randint(np.iinfo(np.int32).max))
+        if self.init == "random":
+            return [
+                _draw_distinct(objects, order, self.n_clusters, rng)
+                for _ in range(n_init)
+            ]
         D = np.ascontiguousarray(self._sample_matrix[np.ix_(order, order)])
         weights = objects.weights[order]
-        rng = np.random.default_rng(self.rng.randint(np.iinfo(np.int32).max))
         starts = medoid_starts(D, self.n_clusters, n_init, rng, weights)
         return [order[which] for which in starts]
 
@@ -457,6 +460,22 @@ class IndexMedoidMethod(MedoidMethod[Medoids]):
         return replace(state, positions=self.positions[state.positions])
 
 
+def _draw_distinct(
+    objects: ComparedObjects, order: np.ndarray, n_drawn: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Draw different objects in ``order``, with probabilities proportional to their weights."""
+    weights = objects.weights[order]
+    chances = weights
+    drawn = np.empty(n_drawn, np.intp)
+    for k in range(n_drawn):
+        if not chances.any():  # A sample may have fewer different objects.
+            chances = weights
+        drawn[k] = order[rng.choice(len(order), p=chances / chances.sum())]
+        is_equal = objects.columns(drawn[k : k + 1])[order, 0] <= 0
+        chances = np.where(is_equal, 0.0, chances)
+    return drawn
+
+
 def check_distinct_objects(
     dissimilarities: Callable[[int], np.ndarray],
     weights: np.ndarray,
@@ -475,9 +494,8 @@ def check_distinct_objects(
 
 # ---- quantiles of dissimilarities ----------------------------------------------------------------
 
-_ROUNDED = (
-    1 - 1e-12
-)  # factor that prevents rounding errors from increasing the rank of a quantile
+# factor that prevents rounding errors from increasing the rank of a quantile
+_ROUNDED = 1 - 1e-12
 
 
 def pair_quantile(
@@ -511,7 +529,7 @@ MEDOID_RULES = {
     **RELATIONAL_RULES,
     "beta": FUZZINESS_RULE,
     "n_candidates": rule.auto | rule.none | rule.positive_integer,
-    "init": rule.choice("medoids")
+    "init": rule.choice("medoids", "random")
     | rule.kind(CredalPartition)
     | rule.array
     | PEAKS_RULE,

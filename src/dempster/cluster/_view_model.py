@@ -17,12 +17,12 @@ from dempster.cluster._base import FitRequest
 from dempster.cluster._mass_step import MassMethod, StepModel, project_masses
 from dempster.cluster._search import FitResult, Sample
 from dempster.cluster._view_weights import WeightRule, shapeless_dispersion
-from dempster.cluster.explanation import ClusterEvidence
 from dempster.data import sampling
 from dempster.data.rows import Rows
 from dempster.optimize.blocks import Apply, Sums, row_blocks
 from dempster.optimize.descent import Run
 from dempster.partition import CredalPartition
+from dempster.posterior.evidence import ClusterEvidence
 
 # Up to this number of features, variances along principal axes are computed from the covariance
 # matrix. With more features, they are computed from a subset of this number of rows.

@@ -13,9 +13,8 @@ class WeightRule:
     """Rule that computes the optimal weights of V views from their within-cluster dispersions."""
 
     first: np.ndarray  # (V,), initial weights
-    prior: (
-        np.ndarray
-    )  # (V,), prior weights; the weights approach them as ``evenness`` increases
+    # (V,), prior weights; the weights approach them as ``evenness`` increases
+    prior: np.ndarray
     evenness: float | None  # strength of the prior; None if the weights are fixed
 
     @classmethod

@@ -215,10 +215,11 @@ class ECMdd(MedoidClusterer):
         masses. A row that contains only NaN raises an error. Gower's dissimilarity accepts missing
         values in any case; without "partial" it is the mean over the attributes that both objects
         have. ``docs/missing.md`` explains when to impute instead.
-    init : {"medoids", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition
-        Initial medoids. "medoids" selects objects far from each other. "belief-peaks" or a
-        `BeliefPeaks` uses its peaks, without weights. An array contains the indices of
-        ``n_clusters`` objects. A deterministic start is used once, whatever ``n_init``.
+    init : {"medoids", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition
+        Initial medoids. "medoids" selects objects far from each other. "random" draws different
+        objects, as in the papers. "belief-peaks" or a `BeliefPeaks` uses its peaks, without
+        weights. An array contains the indices of ``n_clusters`` objects. A deterministic start is
+        used once, whatever ``n_init``.
     n_init : int, default=10
         Number of starts; the result with the smallest objective is kept. With more than 2,000
         objects the starts are compared on a sample of that size, and the best one is continued with
@@ -255,6 +256,8 @@ class ECMdd(MedoidClusterer):
     history_ : ndarray
         Objective after every iteration.
     n_iter_ : int
+    n_starts_ : int
+        Number of starts that were run, which may differ from ``n_init``.
     converged_ : bool
     n_clusters_ : int
     n_features_in_ : int

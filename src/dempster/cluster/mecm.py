@@ -211,8 +211,9 @@ class MECM(MedoidClusterer):
         Treatment of missing values (NaN); "partial" compares objects by the attributes that they
         have. "refuse" raises an error. "partial" adds a correction for missing attributes (see
         `ECMdd`).
-    init : {"medoids", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition
-        Initial medoids, as in `ECMdd`. "medoids" selects objects far from each other.
+    init : {"medoids", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition
+        Initial medoids, as in `ECMdd`. "medoids" selects objects far from each other, and "random"
+        draws them.
     n_init : int, default=10
         Number of starts; the result with the smallest objective is kept. Large data are sampled, as
         in `ECMdd`.
@@ -243,6 +244,8 @@ class MECM(MedoidClusterer):
     history_ : ndarray
         Objective after every iteration.
     n_iter_ : int
+    n_starts_ : int
+        Number of starts that were run, which may differ from ``n_init``.
     converged_ : bool
     n_clusters_ : int
     n_features_in_ : int

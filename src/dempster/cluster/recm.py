@@ -27,7 +27,6 @@ from dempster.cluster._medoids import (
 from dempster.cluster._search import FitResult, Sample, Search, most_likely_runs
 from dempster.cluster._starts import default_beta, find_isolated_by_distances
 from dempster.cluster.belief_peaks import INIT_RULE, Init
-from dempster.cluster.explanation import ClusterEvidence
 from dempster.data import sampling
 from dempster.dissimilarity.sources import (
     DissimilaritySource,
@@ -38,6 +37,7 @@ from dempster.dissimilarity.sources import (
 from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.descent import Run
 from dempster.partition import CredalPartition
+from dempster.posterior.evidence import ClusterEvidence
 
 # Compute the product D P' without BLAS, because the threads of BLAS slow down many small products.
 fill_products = kernel(
@@ -53,9 +53,8 @@ relational_step = kernel("""relational_step(
     shift: float, alpha: float, following: float64[c, n] out, least: float64[1] out) -> float""")
 
 MIN_BLOCK_ROWS = 256
-MAX_BLOCK_CELLS = (
-    16_000_000  # maximum number of dissimilarities of new objects in memory at once
-)
+# maximum number of dissimilarities of new objects in memory at once
+MAX_BLOCK_CELLS = 16_000_000
 MAX_DENSE_ROWS = 500  # Up to this number of rows, all eigenvalues are computed.
 # With more than 1,000 objects, starts are compared on a sample of 500.
 MAX_UNSAMPLED_ROWS = 1_000
@@ -161,9 +160,8 @@ class WeightedMeans(StepModel):
 
     # weights of the objects in each prototype; rows sum to one
     weights: Annotated[np.ndarray, "c n"]
-    shift: float = (
-        0.0  # constant added to the squared dissimilarities of different objects
-    )
+    # constant added to the squared dissimilarities of different objects
+    shift: float = 0.0
     negative: float = 0.0
     # product P Delta P'; None until it is computed
     inner: Annotated[np.ndarray, "c c"] | None = None
@@ -624,6 +622,8 @@ class RECM(RelationalClusterer):
     history_ : ndarray
         Objective after every iteration.
     n_iter_ : int
+    n_starts_ : int
+        Number of starts that were run, which may differ from ``n_init``.
     converged_ : bool
     n_clusters_ : int
     n_features_in_ : int

@@ -38,9 +38,8 @@ _COINCIDE = 0.01  # Two clusters coincide if they differ in less than this share
 class PrototypeWeights(Representatives):
     """Weights of the candidates in each cluster; only candidates can have nonzero weights."""
 
-    weights: (
-        np.ndarray
-    )  # (c, L), weights of the L candidates in the c clusters; rows sum to one
+    # (c, L), weights of the L candidates in the c clusters; rows sum to one
+    weights: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -112,12 +111,10 @@ class WeightedMedoidModel(MedoidModel):
     """Fitted model of `WECMdd`."""
 
     step: Annotated[MassStep, ".sets g *"]
-    weights: Annotated[
-        np.ndarray, "c L"
-    ]  # weights of the L candidates in the c clusters
-    counts: Annotated[
-        np.ndarray, "L"
-    ]  # number of objects that each candidate represents
+    # weights of the L candidates in the c clusters
+    weights: Annotated[np.ndarray, "c L"]
+    # number of objects that each candidate represents
+    counts: Annotated[np.ndarray, "L"]
     costs_of: Annotated[SetCosts, ".coefficients g L"]
 
     @property
@@ -374,9 +371,9 @@ class WECMdd(MedoidClusterer):
         Treatment of missing values (NaN); "partial" compares objects by the attributes that they
         have. "refuse" raises an error. "partial" adds a correction for missing attributes (see
         `ECMdd`).
-    init : {"medoids", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition
+    init : {"medoids", "random", "belief-peaks"}, BeliefPeaks, array-like or CredalPartition
         Objects that have all the weight initially, as in `ECMdd`. "medoids" selects objects far
-        from each other.
+        from each other, and "random" draws them.
     n_init : int, default=10
         Number of starts; the result with the smallest objective is kept. Large data are sampled, as
         in `ECMdd`.
@@ -413,6 +410,8 @@ class WECMdd(MedoidClusterer):
     history_ : ndarray
         Objective after every iteration.
     n_iter_ : int
+    n_starts_ : int
+        Number of starts that were run, which may differ from ``n_init``.
     converged_ : bool
     n_clusters_ : int
     n_features_in_ : int

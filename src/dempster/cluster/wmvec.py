@@ -8,7 +8,7 @@ import numpy as np
 
 from dempster import _validation as rule
 from dempster._errors import InvalidParameterError
-from dempster._types import ArrayLike, Index, Seed, TableLike
+from dempster._types import ArrayLike, Index, MaybeUnset, Seed, TableLike
 from dempster._validation import as_reals, reorder_by_names
 from dempster.belief import FocalSets
 from dempster.cluster._base import COMMON_RULES, EvidentialClusterer
@@ -115,6 +115,9 @@ class WMVEC(EvidentialClusterer):
         Cluster with the largest plausibility.
     view_weights_ : ndarray of shape (n_views,)
         Weights of the views, which sum to one; a constant view has weight zero.
+    attribute_weights_ : ndarray of shape (n_features,)
+        Weights of the attributes; only with ``views="attributes"``, where every attribute is a
+        view.
     view_names_ : list of str
         Names of the views: the keys if X is a dictionary, or "view 0", "view 1", ... if X is a
         list.
@@ -135,6 +138,8 @@ class WMVEC(EvidentialClusterer):
     history_ : ndarray
         Objective after every iteration.
     n_iter_ : int
+    n_starts_ : int
+        Number of starts that were run, which may differ from ``n_init``.
     converged_ : bool
     n_clusters_ : int
     n_features_in_ : int
@@ -170,6 +175,7 @@ class WMVEC(EvidentialClusterer):
     _method_type = ViewMethod
     view_weights_: Annotated[np.ndarray, "n_views"]
     view_dispersion_: Annotated[np.ndarray, "n_views"]
+    attribute_weights_: MaybeUnset[Annotated[np.ndarray, "n_features_in_"]]
     _rules = {
         **COMMON_RULES,
         "views": rule.none | rule.choice("attributes") | rule.array,
@@ -308,7 +314,7 @@ class WMVEC(EvidentialClusterer):
 
     def _fitted_attributes(self, method: Any, model: ViewModel) -> dict[str, Any]:
         centers = model.coordinates.inverse_transform(model.centers)
-        return {
+        fitted = {
             "view_weights_": model.weights,
             "view_names_": list(self._input.names),
             "view_dispersion_": model.dispersion,
@@ -318,6 +324,9 @@ class WMVEC(EvidentialClusterer):
             "cluster_centers_": centers.astype(method.values.dtype),
             "view_of_feature_": self._input.of_column,
         }
+        if isinstance(self.views, str):
+            fitted["attribute_weights_"] = model.weights
+        return fitted
 
 
 def _shorten(names: list[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -12,7 +13,8 @@ from dempster import _validation as rule
 from dempster._arrays import row_mean
 from dempster._errors import InvalidParameterError
 from dempster._native import interruptible
-from dempster._types import ArrayPair, Seed
+from dempster._types import ArrayLike, ArrayPair, Seed
+from dempster._validation import as_reals
 from dempster.metric._base import (
     METRIC_RULES,
     KernelMetricLearner,
@@ -27,9 +29,8 @@ from dempster.metric._base import (
 from dempster.optimize.descent import Run
 
 _MIN_ITERATIONS = 10  # The first steps from an initial value near zero are short.
-_ROUNDING = (
-    1e-13  # Distances below this share of the largest value are rounding errors.
-)
+# Distances below this share of the largest value are rounding errors.
+_ROUNDING = 1e-13
 _TIE = 1e-3  # Objectives with a smaller relative difference are tied; the first one is kept.
 # Eigenvalues of the kernel matrix below this share of the largest one are ignored.
 _MIN_EIGENVALUE = 1e-10
@@ -38,6 +39,7 @@ PCCA_RULES = {
     **METRIC_RULES,
     "n_components": rule.positive_integer,
     "beta": rule.positive,
+    "init": rule.choice("pca", "random") | rule.array,
 }
 
 
@@ -87,23 +89,42 @@ def _typical(differences: np.ndarray) -> float:
     return typical_square(np.einsum("nq,nq->n", differences, differences))
 
 
+def validate_map(init: Any, shape: tuple[int, int], axes: str) -> np.ndarray:
+    """Return ``init`` as an array of the given shape."""
+    start = np.array(as_reals(init, "init"), np.float64)
+    if start.shape != shape:
+        must = f"have shape {shape} ({axes}), got {start.shape}"
+        raise InvalidParameterError("init", must=must)
+    if not np.isfinite(start).all() or not start.any():
+        must = "be finite and not all zero, because the gradient is zero there"
+        raise InvalidParameterError("init", must=must)
+    return start
+
+
 def initial_maps(
-    loss: PairLoss, objects: np.ndarray, q: int, n_init: int, rng: np.random.Generator
+    loss: PairLoss,
+    objects: np.ndarray,
+    q: int,
+    init: str,
+    n_init: int,
+    rng: np.random.Generator,
 ) -> list[np.ndarray]:
     """Return initial maps of shape (q, r).
 
-    They are scaled so that the median squared distance of the pairs is one. The first map consists
-    of the principal directions; all others are random. The rows of a random map are random linear
-    combinations of the centered objects, because gradient steps cannot change directions outside
-    the span of the objects.
+    They are scaled so that the median squared distance of the pairs is one. With ``init="pca"`` the
+    first map consists of the principal directions; all others are random. The rows of a random map
+    are random linear combinations of the centered objects, because gradient steps cannot change
+    directions outside the span of the objects.
     """
     centered = objects - row_mean(objects)
-    principal = np.zeros((q, objects.shape[1]))
-    _, singular, directions = np.linalg.svd(centered, full_matrices=False)
-    kept = directions[:q][singular[:q] > 1e-10 * singular[0]]
-    principal[: len(kept)] = fix_signs(kept)
-    maps = [principal]
-    for _ in range(n_init - 1):
+    maps = []
+    if init == "pca":
+        principal = np.zeros((q, objects.shape[1]))
+        _, singular, directions = np.linalg.svd(centered, full_matrices=False)
+        kept = directions[:q][singular[:q] > 1e-10 * singular[0]]
+        principal[: len(kept)] = fix_signs(kept)
+        maps.append(principal)
+    while len(maps) < n_init:
         maps.append(rng.standard_normal((q, len(centered))) @ centered)
     typical = [_typical(loss.mapped_differences(L)) for L in maps]
     useful = [L / np.sqrt(t) for L, t in zip(maps, typical, strict=True) if t > 0]
@@ -117,11 +138,17 @@ def best_descent(
     objects: np.ndarray,
     pairs: Pairs,
     q: int,
+    start: np.ndarray | None,
     rng: np.random.Generator,
 ) -> Run[np.ndarray]:
-    """Minimize the loss from several initial maps, and return the best run."""
+    """Minimize the loss from ``start``, or from several initial maps, and return the best run."""
     loss = PairLoss(objects, pairs, params.beta, params.regularization)
-    starts = interruptible(initial_maps, loss, objects, q, params.n_init, rng)
+    if start is None:
+        starts = interruptible(
+            initial_maps, loss, objects, q, params.init, params.n_init, rng
+        )
+    else:
+        starts = [start]
     runs = [_descend(loss, start, params.max_iter, params.tol) for start in starts]
     best = runs[0]
     for run in runs[1:]:
@@ -190,10 +217,12 @@ class PCCA(PairMetricLearner, LinearMetricLearner):
         Steepness of the loss at the distance 1, which separates must-links from cannot-links.
     regularization : float >= 0, default=0
         Weight of the squared norm of L, which is added to the objective; zero in the paper.
+    init : {"pca", "random"} or array-like of shape (n_components, n_features), default="pca"
+        Initial value of L. "pca" uses first the principal directions, then random maps; "random"
+        uses only random maps. With an array, ``n_init`` has no effect.
     n_init : int, default=3
-        Number of initial values of L: first the principal directions, then random maps. The result
-        with the smallest objective is kept; if the relative difference is below 0.001, the first
-        one.
+        Number of initial values. The result with the smallest objective is kept; if the relative
+        difference is below 0.001, the first one.
     max_pairs : int, default=10000
         Maximum number of pairs of labeled objects. If there are more pairs, this number of pairs is
         drawn at random.
@@ -237,6 +266,7 @@ class PCCA(PairMetricLearner, LinearMetricLearner):
         *,
         beta: float = 1.0,
         regularization: float = 0.0,
+        init: str | ArrayLike = "pca",
         n_init: int = 3,
         max_pairs: int = 10_000,
         max_iter: int = 1000,
@@ -247,6 +277,7 @@ class PCCA(PairMetricLearner, LinearMetricLearner):
             n_components, regularization, max_pairs, max_iter, tol, random_state
         )
         self.beta = beta
+        self.init = init
         self.n_init = n_init
 
     def _learn_pairs(
@@ -255,8 +286,12 @@ class PCCA(PairMetricLearner, LinearMetricLearner):
         q = self._number_of_components(data.shape[1], f"n_features={data.shape[1]}")
         warn_one_kind("PCCA", pairs)
         objects = data.astype(np.float64, copy=False)
+        start = None
+        if not isinstance(self.init, str):
+            shape = (q, data.shape[1])
+            start = validate_map(self.init, shape, "n_components, n_features")
         with limit_threads(data.shape[1]):
-            run = best_descent(self, objects, pairs, q, rng)
+            run = best_descent(self, objects, pairs, q, start, rng)
         self.components_ = run.model.astype(data.dtype)
         return run
 
@@ -276,7 +311,8 @@ class KPCCA(PairMetricLearner, KernelMetricLearner):
     for a cannot-link. The features of any object x are :math:`z(x) = \sum_i a_i k(x_i, x)`, where
     a_i is column i of A. Only constrained objects have coefficients, so that the cost does not
     depend on the number of other objects. For example, fifty pairs are enough to separate a disc
-    from a surrounding ring by one feature.
+    from a surrounding ring by one feature. For another kernel, use `PCCA` on the features of
+    scikit-learn's ``KernelPCA`` with this kernel, which is the same problem.
 
     Parameters
     ----------
@@ -289,6 +325,10 @@ class KPCCA(PairMetricLearner, KernelMetricLearner):
     regularization : float >= 0, default=0
         Weight of the squared norm of the map in the feature space, which is added to the objective;
         zero in the paper. With few pairs a small value (0.01) makes the features smoother.
+    init : {"pca", "random"} or array-like of shape (n_components, n_samples), default="pca"
+        Initial coefficients, as in `PCCA`; "pca" uses first the kernel principal directions of the
+        constrained objects. With an array, all objects with a nonzero coefficient are in
+        ``support_``.
     n_init, max_pairs, max_iter : int, default=3, 10000, 1000
         Number of initial values, maximum number of pairs of labeled objects, and maximum number of
         iterations; see `PCCA`.
@@ -339,6 +379,7 @@ class KPCCA(PairMetricLearner, KernelMetricLearner):
         gamma: float | str = "auto",
         beta: float = 1.0,
         regularization: float = 0.0,
+        init: str | ArrayLike = "pca",
         n_init: int = 3,
         max_pairs: int = 10_000,
         max_iter: int = 1000,
@@ -350,6 +391,7 @@ class KPCCA(PairMetricLearner, KernelMetricLearner):
         )
         self.gamma = gamma
         self.beta = beta
+        self.init = init
         self.n_init = n_init
 
     def _learn_pairs(
@@ -360,11 +402,18 @@ class KPCCA(PairMetricLearner, KernelMetricLearner):
         q = self._number_of_components(
             len(support), f"{len(support)}, the number of constrained objects"
         )
+        start = None
+        if not isinstance(self.init, str):
+            shape = (q, len(data))
+            start = validate_map(self.init, shape, "n_components, n_samples")
+            support = np.union1d(support, np.flatnonzero(start.any(axis=0)))
         among_support = Pairs(np.searchsorted(support, pairs.ends), pairs.signs)
         with limit_threads(len(support)):
             gram = self._kernel_values(data[support], data[support])
             coordinates, back = interruptible(_kernel_coordinates, gram)
-            run = best_descent(self, coordinates, among_support, q, rng)
+            if start is not None:
+                start = start[:, support] @ coordinates
+            run = best_descent(self, coordinates, among_support, q, start, rng)
         self._set_support(data, support, run.model @ back)
         return run
 

@@ -8,10 +8,12 @@ from typing import Annotated, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.utils.validation import check_is_fitted
 
 from dempster import _validation as rule
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._fitting import fit_transaction, warn_not_converged
+from dempster._random import as_random_state
 from dempster._site import DocumentedEstimator
 from dempster.mixture.em import EMResult, normalize
 
@@ -50,7 +52,8 @@ class Mixture(DensityMixin, DocumentedEstimator, BaseEstimator):
     """Base class of mixtures.
 
     A subclass defines the constructor, the rules that validate its parameters (`_rules`), the
-    estimation (`_estimate`), and the logarithms of proportion times density (`_log_joint`).
+    estimation (`_estimate`), the logarithms of proportion times density (`_log_joint`), and random
+    objects (`_draw`).
     """
 
     _rules: Mapping[str, rule.Rule]
@@ -60,6 +63,7 @@ class Mixture(DensityMixin, DocumentedEstimator, BaseEstimator):
     weights_: Annotated[np.ndarray, "g"]
     n_parameters_: int
     labels_: Annotated[np.ndarray, "n_samples"]
+    random_state: Any
     _advice: str  # what to do if no model can be fitted
 
     def _estimate(self, X: Any, sample_weight: Any) -> None:
@@ -68,6 +72,10 @@ class Mixture(DensityMixin, DocumentedEstimator, BaseEstimator):
 
     def _log_joint(self, X: Any) -> np.ndarray:
         """Validate X and return log(proportion * density) of each component, shape (n, g)."""
+        raise NotImplementedError
+
+    def _draw(self, components: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
+        """Draw an object from each of the given components."""
         raise NotImplementedError
 
     # ---- fitting ---------------------------------------------------------------------------------
@@ -91,6 +99,25 @@ class Mixture(DensityMixin, DocumentedEstimator, BaseEstimator):
         with fit_transaction(self) as draft:
             draft._estimate(X, sample_weight)
         return self
+
+    def fit_predict(
+        self, X: Any, y: Any = None, sample_weight: Any = None
+    ) -> np.ndarray:
+        """Estimate the mixture and return the most probable component of each training object.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training objects.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the objects; see `fit`.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        return self.fit(X, sample_weight=sample_weight).labels_
 
     def _requested_numbers(self) -> list[int]:
         """Return the requested numbers of components in increasing order."""
@@ -228,3 +255,71 @@ class Mixture(DensityMixin, DocumentedEstimator, BaseEstimator):
         float
         """
         return float(self.score_samples(X).mean())
+
+    def bic(self, X: Any) -> float:
+        """Return the Bayesian information criterion of X. Smaller is better.
+
+        The criterion is -2 log-likelihood + (number of parameters) log n, like in scikit-learn. The
+        attributes ``bic_`` and ``bic_table_`` have the sign of mclust: for the (unweighted)
+        training objects, ``bic(X)`` is equal to ``-bic_``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, not necessarily those of the fit.
+
+        Returns
+        -------
+        float
+        """
+        densities = self.score_samples(X)
+        penalty = self.n_parameters_ * np.log(len(densities))
+        return float(penalty - 2 * densities.sum())
+
+    def aic(self, X: Any) -> float:
+        """Return the Akaike information criterion of X. Smaller is better.
+
+        The criterion is -2 log-likelihood + 2 (number of parameters), like in scikit-learn.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Objects, not necessarily those of the fit.
+
+        Returns
+        -------
+        float
+        """
+        return float(2 * self.n_parameters_ - 2 * self.score_samples(X).sum())
+
+    def sample(
+        self, n_samples: int = 1, random_state: Any = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Draw objects from the mixture.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            Number of objects.
+        random_state : int, RandomState, Generator or None
+            Seed. None uses the parameter ``random_state`` of the mixture.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            Objects, sorted by component.
+        components : ndarray of shape (n_samples,)
+            Component of each object.
+        """
+        check_is_fitted(self, "parameters_")
+        rule.check(n_samples, "n_samples", rule.positive_integer)
+        rule.check_memory(
+            24 * n_samples * (self.n_features_in_ + 1),
+            f"n_samples={n_samples:,}",
+            "draw fewer",
+        )
+        seed = self.random_state if random_state is None else random_state
+        rng = as_random_state(seed)
+        shares = self.weights_ / self.weights_.sum()
+        components = np.sort(rng.choice(self.n_components_, n_samples, p=shares))
+        return self._draw(components, rng), components

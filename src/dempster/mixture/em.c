@@ -170,12 +170,28 @@ static double expect(const Data *data, const Densities *densities, double *Z, Bu
 
 /* ---- maximization step ---------------------------------------------------------------------------------------- */
 
+/* Compute the inverses of the standard deviations on the diagonal of `inverse`; return the logarithm of the
+ * determinant, or NAN if a variance is too small. Nothing else of `inverse` is written. */
+static double inverse_deviations(index_t d, const double *matrix, const double *least, double *inverse) {
+    double log_det = 0.0;
+    for (index_t j = 0; j < d; j++) {
+        const double variance = matrix[j * d + j];
+        if (!(variance > least[j])) return NAN;
+        log_det += log(variance);
+        inverse[j * d + j] = 1.0 / sqrt(variance);
+    }
+    return log_det;
+}
+
 /* Compute the inverse Cholesky factors and the constants of the log-densities. Return -1, or the first component with
  * a singular covariance matrix. */
 static index_t prepare(index_t g, index_t d, const double *proportions, const double *covariances, const double *least,
-                       double *inverses, double *constants) {
+                       bool diagonal, double *inverses, double *constants) {
     for (index_t k = 0; k < g; k++) {
-        double log_det = inverse_factor(d, covariances + k * d * d, least, inverses + k * d * d);
+        const double *covariance = covariances + k * d * d;
+        double *inverse = inverses + k * d * d;
+        double log_det = diagonal ? inverse_deviations(d, covariance, least, inverse)
+                                  : inverse_factor(d, covariance, least, inverse);
         if (!isfinite(log_det)) return k;
         constants[k] = log(proportions[k]) - 0.5 * ((double)d * LOG_2PI + log_det);
     }
@@ -184,8 +200,8 @@ static index_t prepare(index_t g, index_t d, const double *proportions, const do
 
 /* Compute the proportions, the means and (in sums->second) the scatter matrices from the sums, which are centered at
  * the old means. `added` is added to the variances. Return -1, or the first empty component. */
-static index_t new_moments(index_t g, index_t d, const double *added, double *proportions, double *means,
-                           const Sums *sums) {
+static index_t new_moments(index_t g, index_t d, const double *added, bool diagonal, double *proportions,
+                           double *means, const Sums *sums) {
     double total = 0.0;
     for (index_t k = 0; k < g; k++) total += sums->sizes[k];
     for (index_t k = 0; k < g; k++)
@@ -198,7 +214,7 @@ static index_t new_moments(index_t g, index_t d, const double *added, double *pr
             means[k * d + j] += first[j];
         }
         for (index_t j = 0; j < d; j++) {
-            for (index_t s = 0; s <= j; s++) {
+            for (index_t s = diagonal ? j : 0; s <= j; s++) {
                 double value = second[j * d + s] - size * first[j] * first[s];
                 if (j == s) value = larger(0.0, value) + size * added[j];
                 second[j * d + s] = value;
@@ -258,7 +274,7 @@ KERNEL mixture_densities(index_t d, index_t n, index_t g, const double *X, const
     if (scratch.failed) return release(&scratch);
     Data data = {d, n, X, NULL};
     Densities densities = {g, means, inverses, constants, diagonal};
-    index_t singular = prepare(g, d, proportions, covariances, none, inverses, constants);
+    index_t singular = prepare(g, d, proportions, covariances, none, diagonal, inverses, constants);
     for (index_t start = 0; singular < 0 && start < n; start += BLOCK) {
         index_t b = block_size(n, start);
         for (index_t k = 0; k < g; k++) log_joint(&data, start, b, &densities, k, buffers, out + k * n + start);
@@ -310,7 +326,7 @@ KERNEL run_em(index_t d, index_t n, index_t g, const double *X, const double *we
     end(outcome, max_iter, false, FINE, -1);
     for (index_t iteration = 0; iteration < max_iter; iteration++) {
         if (iteration > 0 || !given_parameters) {
-            index_t lost = new_moments(g, d, added, proportions, means, &sums);
+            index_t lost = new_moments(g, d, added, densities.diagonal, proportions, means, &sums);
             if (lost >= 0) {
                 end(outcome, iteration, false, LOST, lost);
                 break;
@@ -322,7 +338,7 @@ KERNEL run_em(index_t d, index_t n, index_t g, const double *X, const double *we
                 break;
             }
         }
-        index_t singular = prepare(g, d, proportions, covariances, least, inverses, constants);
+        index_t singular = prepare(g, d, proportions, covariances, least, densities.diagonal, inverses, constants);
         if (singular >= 0) {
             end(outcome, iteration, false, SINGULAR, singular);
             break;

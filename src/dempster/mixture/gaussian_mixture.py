@@ -113,9 +113,8 @@ def _sphere(points: np.ndarray, sizes: np.ndarray) -> np.ndarray:
 
 # Maximum number of rows for the merge tree, which has quadratic cost (the limit of mclust).
 _TREE_LIMIT = 2000
-_TREE_SAMPLE = (
-    1000  # Number of rows that are drawn for the merge tree if there are more.
-)
+# Number of rows that are drawn for the merge tree if there are more.
+_TREE_SAMPLE = 1000
 # Number of runs of k-means, the best of which is compared with the merge tree of the drawn rows.
 _PARTITIONS = 5
 _FIRST_ITERATIONS = 10  # Number of iterations after which runs of EM are compared.
@@ -134,8 +133,9 @@ class ParsimoniousGaussianMixture(Mixture):
 
     EM maximizes the likelihood, starting from a partition of the objects. The number of components
     and the model can be selected by the Bayesian information criterion, BIC = 2 log-likelihood -
-    (number of parameters) log n. **Larger is better**, like in mclust; scikit-learn's criterion has
-    the opposite sign.
+    (number of parameters) log n. **Larger is better**, like in mclust. Scikit-learn's criterion has
+    the opposite sign, and so have the methods `bic` and `aic`: for the training objects, ``bic(X)``
+    is equal to ``-bic_``.
 
     Prefer a general model if the components overlap or are few, and a simple model if there are few
     objects.
@@ -152,12 +152,13 @@ class ParsimoniousGaussianMixture(Mixture):
         and V.
     init : {"hierarchical", "ward", "k-means"}, array or GaussianParameters, default="hierarchical"
         Initialization of EM. "hierarchical" uses model-based hierarchical clustering of sphered
-        data with the criterion VVV, like mclust, and "ward" with the criterion EII. Above 2,000
-        objects, hierarchical clustering of 1,000 randomly drawn objects is compared with k-means of
-        all objects, and EM continues with the larger likelihood. "k-means" runs EM from ``n_init``
-        partitions of the standardized data and keeps the largest likelihood. An array contains
-        labels, shape (n_samples,), or responsibilities, shape (n_samples, n_components).
-        `GaussianParameters` are initial parameters, such as ``parameters_`` of a fitted mixture.
+        data with the criterion VVV, like mclust, and "ward" with the criterion EII, which is also
+        used if there are not more objects than attributes. Above 2,000 objects, hierarchical
+        clustering of 1,000 randomly drawn objects is compared with k-means of all objects, and EM
+        continues with the larger likelihood. "k-means" runs EM from ``n_init`` partitions of the
+        standardized data and keeps the largest likelihood. An array contains labels, shape
+        (n_samples,), or responsibilities, shape (n_samples, n_components). `GaussianParameters` are
+        initial parameters, such as ``parameters_`` of a fitted mixture.
     n_init : int, default=10
         Number of partitions for ``init="k-means"``; the other initializations are used once.
     tol : float, default=1e-5
@@ -196,7 +197,7 @@ class ParsimoniousGaussianMixture(Mixture):
     labels_ : ndarray of shape (n_samples,)
         Most probable component of each training object.
     log_likelihood_, bic_ : float
-        Log-likelihood and BIC of the (weighted) training objects.
+        Log-likelihood and BIC (larger is better) of the (weighted) training objects.
     n_parameters_ : int
         Number of free parameters.
     bic_table_ : pandas.DataFrame
@@ -393,6 +394,14 @@ class ParsimoniousGaussianMixture(Mixture):
         data = rule.validate_features(self, X, reset=False)
         return em.log_densities(self.parameters_, data)
 
+    def _draw(self, components: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
+        out = np.empty((len(components), self.n_features_in_))
+        for k, factor in enumerate(np.linalg.cholesky(self.covariances_)):
+            members = components == k
+            noise = rng.standard_normal((int(members.sum()), self.n_features_in_))
+            out[members] = self.means_[k] + noise @ factor.T
+        return out
+
 
 def _count_different(X: np.ndarray, enough: int) -> int:
     """Count the distinct rows.
@@ -514,6 +523,9 @@ class EMStarts:
         """Merge tree, and the rows from which it was built (None: all rows)."""
         model = _TREE_MODEL[self.init]
         order, _, w = self._in_order
+        if len(order) <= self.data.shape[1]:
+            # Sphering makes all distances between so few rows equal.
+            model = _TREE_MODEL["ward"]
         if len(order) <= _TREE_LIMIT:
             tree = merge_tree(self.data, model=model, sample_weight=self.weights)
             return tree, None

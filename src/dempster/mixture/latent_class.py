@@ -58,7 +58,8 @@ class LatentClassModel(Mixture):
     adding ``smoothing`` objects to each component. The attributes of these objects have the
     distribution of the whole table, so that no probability is zero. The number of components can be
     selected by the Bayesian information criterion, BIC = 2 log-likelihood - (number of parameters)
-    log n. **Larger is better**.
+    log n. **Larger is better**. The methods `bic` and `aic` have the opposite sign, like in
+    scikit-learn: for the training objects, ``bic(X)`` is equal to ``-bic_``.
 
     Parameters
     ----------
@@ -97,7 +98,7 @@ class LatentClassModel(Mixture):
     labels_ : ndarray of shape (n_samples,)
         Most probable component of each training object.
     log_likelihood_, bic_ : float
-        Log-likelihood and BIC of the (weighted) training objects.
+        Log-likelihood and BIC (larger is better) of the (weighted) training objects.
     n_parameters_ : int
         Number of free parameters.
     bic_table_ : pandas.DataFrame
@@ -281,6 +282,14 @@ class LatentClassModel(Mixture):
         check_is_fitted(self, "parameters_")
         codes = self._encoder.read(self, X, reset=False, unknown=self.handle_unknown)
         return log_joint(self.parameters_, codes)
+
+    def _draw(self, components: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
+        codes = np.empty((len(components), self.n_features_in_), dtype=np.int64)
+        for j, probabilities in enumerate(self.probabilities_):
+            reach = np.cumsum(probabilities, axis=1)[components, :-1]
+            uniform = rng.random_sample((len(components), 1))
+            codes[:, j] = self._encoder.offsets[j] + (uniform > reach).sum(axis=1)
+        return self._encoder.decode(codes)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
