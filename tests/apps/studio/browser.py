@@ -34,7 +34,8 @@ def watch(page):
     )
     page.set_default_timeout(1000 * TIMEOUT_SECONDS)
     yield page
-    expected = ("status of 422", "status of 404")  # expected error responses
+    # expected error responses
+    expected = ("status of 422", "status of 404", "status of 409")
     failures = [
         words for words in problems if not any(part in words for part in expected)
     ]

@@ -8,6 +8,7 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 import uvicorn
 
 from dempster.apps.studio.app import make_app
@@ -35,6 +36,7 @@ class Client:
     def __init__(self, guard):
         self.guard = guard
         self.base = ""
+        self.page = ""
 
     def raw(self, method, path, body=None, headers=None):
         connection = http.client.HTTPConnection(
@@ -51,6 +53,7 @@ class Client:
         return {
             "cookie": f"{self.guard.cookie}={self.guard.token}",
             "x-dempster-token": self.guard.token,
+            "x-dempster-page": self.page,
         }
 
     def ask(self, method, path, params=None, content=None):
@@ -68,10 +71,17 @@ class Client:
             headers,
         )
 
-    def open(self):
-        opened = self.ask("POST", "/api/sessions", {}).json()
+    def open(self, **params):
+        answer = self.post("/api/sessions", params)
+        assert answer.status == 200, answer.content
+        opened = answer.json()
         self.base = f"/api/sessions/{opened['session']['id']}"
+        self.page = opened["page"]
         return opened
+
+    @property
+    def number(self):
+        return self.base.rpartition("/")[2]
 
     def get(self, path):
         return self.ask("GET", path)
@@ -106,6 +116,18 @@ class Client:
             column["name"] for column in source["columns"] if column["suggested"]
         ]
         return self.done(self.post("/runs", {"columns": columns, **settings}))
+
+
+@contextmanager
+def limited_file_size(n_bytes):
+    """Let this process write no files of more than some bytes."""
+    resource = pytest.importorskip("resource")
+    _, hard = before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 import re
 from io import BytesIO
+from zipfile import ZipFile
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from tests.apps.studio.browser import (
     wait_until,
     watch,
 )
+from tests.apps.studio.live import Client, limited_file_size, running_studio
 
 
 @pytest.fixture
@@ -186,7 +188,7 @@ def test_hint_of_the_object_under_the_pointer(same_page):
     )
 
 
-def test_sliders_send_no_requests(page):
+def test_sliders_recompute_without_requests(page, studio):
     load_example(page, "iris")
     cluster(page, method="ecm")  # CredalClustering has no mass on the empty set.
     before = counts(page)
@@ -208,9 +210,21 @@ def test_sliders_send_no_requests(page):
     wait_until(lambda: counts(page)[1] == 0)
     move("outliers", 0.9)
     wait_until(lambda: counts(page)[2] > before[2])
-    page.click("#panel-summary >> text=Reset")
-    wait_until(lambda: counts(page) == before)
     assert not requests
+    with page.expect_response("**/settings"):
+        page.click("#panel-summary >> text=Reset")
+    wait_until(lambda: counts(page) == before)
+    move("ambiguity", -1)
+    with page.expect_response("**/settings"):
+        page.dispatch_event("#slider-ambiguity", "change")
+    wait_until(lambda: counts(page)[1] == 0)
+    shown = counts(page)
+    with open_page(page.context.browser, studio) as other:  # another profile
+        other.goto(page.url)
+        other.reload()
+        other.wait_for_selector("body[data-ready]")
+        wait_for_map(other)
+        wait_until(lambda: counts(other) == shown)
     assert (
         "share of objects retained"
         in page.locator("#panel-summary .chart").text_content()
@@ -243,7 +257,9 @@ def test_diagnostics(same_page):
     )
     open_tab(same_page, "number")
     same_page.click("#compare-numbers")
-    same_page.wait_for_selector("#panel-number >> text=largest support")
+    same_page.wait_for_selector(
+        "#panel-number >> text=expected agreement with the true clusters"
+    )
     same_page.click("#panel-number >> text=/^Use /")
     assert same_page.input_value("#clusters").isdigit()
 
@@ -517,6 +533,96 @@ def test_deleted_runs_are_restored_and_sessions_continue(page, studio):
         with other.expect_download() as started:
             other.click("#save-session")
         assert started.value.suggested_filename == "butterfly.studio.zip"
+
+
+def banner(page):
+    return page.wait_for_selector(".banner").inner_text()
+
+
+def test_a_session_opened_elsewhere(page, studio):
+    load_example(page, "butterfly")
+    cluster(page, "2", method="ecm")
+    shown = counts(page)
+    with watch(page.context.new_page()) as other:
+        other.goto(page.url)
+        other.wait_for_selector("body[data-ready]")
+        wait_for_map(other)
+        assert counts(other) == shown
+        assert "Opened elsewhere" in banner(page)
+        page.click("text=Continue here")
+        assert "Opened elsewhere" in banner(other)
+    page.wait_for_selector("body[data-ready]")
+    wait_for_map(page)
+    assert page.locator(".banner").count() == 0
+    tab = Client(studio)  # a tab of another browser
+    tab.open(open=page.url.rpartition("#")[2])
+    tab.post("/answers", {"first": 0, "second": 11, "answer": "different"})
+    open_tab(page, "teach")
+    page.click("#answer-same")
+    assert "Opened elsewhere" in banner(page)
+    with page.expect_download():
+        page.click("text=Save a copy")
+    assert len(tab.get("/answers").json()["answers"]) == 1
+    page.click("text=Continue here")
+    page.wait_for_selector("body[data-ready]")
+    wait_for_map(page)
+    open_tab(page, "teach")
+    page.wait_for_selector("text=Answers (1 used)")
+
+
+def test_what_is_not_saved_is_shown(page):
+    load_example(page, "iris")
+    with limited_file_size(8000):
+        cluster(page, "3", method="ecm")
+        assert "Not saved: run 1 (File too large)" in banner(page)
+        with page.expect_download() as started:
+            page.click("text=Save session elsewhere")
+    assert "run1.npy" in ZipFile(started.value.path()).namelist()
+    page.click(".banner button >> text=Try again")
+    page.wait_for_selector(".banner", state="detached")
+
+
+def test_a_changed_table_is_shown(chromium, tmp_path):
+    table = tmp_path / "own.csv"
+    lines = [f"{k % 2 * 9 + k / 100},{k % 7}" for k in range(30)]
+    table.write_text("\n".join(["x,y", *lines]))
+    with (
+        running_studio(table, tmp_path / "sessions") as guard,
+        open_page(chromium, guard) as page,
+    ):
+        cluster(page, "2", method="ecm")
+        table.write_text("\n".join(["x,y", *lines[:20]]))
+        page.reload()
+        wait_for_map(page)
+        assert "own.csv has changed" in banner(page)
+        assert sum(counts(page)) == 30
+        page.click("text=Cluster the new table")
+        page.wait_for_selector(".banner", state="detached")
+        assert page.locator(".run-list li").count() == 0
+        cluster(page, "2", method="ecm")
+        assert sum(counts(page)) == 20
+        page.click("#undo-button")
+        assert "own.csv has changed" in banner(page)
+        page.click("text=Keep the copy")
+        page.wait_for_selector(".banner", state="detached")
+        wait_until(lambda: sum(counts(page)) == 30)
+
+
+def test_cluster_waits_for_the_table(page):
+    load_example(page, "butterfly")
+    held = []
+    page.route("**/file?name=*", lambda route: held.append(route))
+    content = "x,y\n" + "".join(f"{k % 2 * 9},{k}\n" for k in range(20))
+    file = {"name": "late.csv", "mimeType": "text/csv", "buffer": content.encode()}
+    page.set_input_files("#setup input[type=file]", file)
+    page.wait_for_selector("#run:disabled >> text=Reading the table")
+    page.keyboard.press("c")
+    held[0].continue_()
+    page.wait_for_selector("#run:enabled")
+    assert page.locator(".where strong").inner_text() == "late.csv"
+    cluster(page, "2", method="ecm")
+    assert page.locator(".run-list li").count() == 1
+    assert sum(counts(page)) == 20
 
 
 @pytest.mark.long

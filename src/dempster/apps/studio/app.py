@@ -20,6 +20,7 @@ from dempster.apps.studio import clustering, export, loading, selection, teachin
 from dempster.apps.studio.guard import Guard, GuardMiddleware
 from dempster.apps.studio.jobs import Workers
 from dempster.apps.studio.opening import Sessions, default_folder
+from dempster.io.tables import table_suffixes
 
 _STATIC = Path(__file__).parent / "static"
 
@@ -45,7 +46,12 @@ def make_app(
     async def about(request: Request) -> Response:
         examples = list(loading.EXAMPLES.items())
         methods = clustering.list_methods()
-        return JSONResponse({"methods": methods, "examples": examples})
+        content = {
+            "methods": methods,
+            "examples": examples,
+            "table_suffixes": table_suffixes(),
+        }
+        return JSONResponse(content)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:

@@ -16,17 +16,19 @@ from dempster.apps.map import pack
 from dempster.apps.methods import METHODS, default_method, method_names, parse_value
 from dempster.apps.recipe import Recipe
 from dempster.apps.studio.jobs import Json
+from dempster.apps.studio.opening import restore_state
 from dempster.apps.studio.routing import parse_integer, parse_positions, route
-from dempster.apps.studio.saving import save_run, save_session
+from dempster.apps.studio.saving import save_session
 from dempster.apps.studio.sessions import Run, Session, Source
 
 MAX_MAIN_PARAMETERS = 4
 _OTHER_INPUT_METHODS = ("secm", "wmvec")  # methods for images and for several tables
+# parameters that depend on the machine
 _LOCAL_PARAMETERS = (
     "device",
     "checkpoint",
     "n_jobs",
-)  # parameters that depend on the machine
+)
 _HIDDEN_PARAMETERS = (
     "n_clusters",
     "random_state",
@@ -112,6 +114,7 @@ def build_recipe(
     answers: Sequence[tuple[int, int, str]] = (),
 ) -> Recipe:
     """Return the recipe for a run, and write the answers about pairs to a file."""
+    source.check_unchanged()
     columns = list(params.get("columns") or [])
     categories = list(params.get("categories") or [])
     if not columns and not categories:
@@ -172,6 +175,8 @@ def _start_run(session: Session, params: Json) -> Json:
     Belief peaks can be its initial centers.
     """
     source = session.get_source()
+    if any(job.kind == "load" for job in session.running_jobs()):
+        raise InvalidInputError("a table is being read; wait until it is shown")
     table = source.table
     rows = np.arange(len(table))
     origin = "all objects"
@@ -214,7 +219,6 @@ def _start_run(session: Session, params: Json) -> Json:
             origin=origin,
         )
         session.add_run(run)
-        save_run(session, run)
         save_session(session)
         return run.describe()
 
@@ -268,7 +272,7 @@ def _delete_run(session: Session, params: Json) -> Json:
 
 
 def _undo(session: Session, params: Json) -> Json:
-    session.undo()
+    session.undo(restore_state)
     return session.describe()
 
 

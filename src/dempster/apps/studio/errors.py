@@ -25,6 +25,12 @@ class GoneError(ValueError):
     status = 404
 
 
+class ConflictError(ValueError):
+    """Raised if another page or another studio has opened or changed the session."""
+
+    status = 409
+
+
 class TooLargeError(ValueError):
     """Raised if a request or file is larger than the limit."""
 

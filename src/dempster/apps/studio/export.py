@@ -72,9 +72,12 @@ def _download_once(path: Path) -> Response:
     return download(content, path.name)
 
 
-def _data(run: Run, params: Json) -> Response:
+def _data(session: Session, params: Json) -> Response:
     """Return the data file that the exported code and command read."""
-    path = Path(run.recipe.files[0])
+    path = Path(session.get_run(params["run"]).recipe.files[0])
+    source = session.get_source()
+    if path == source.path:
+        source.check_unchanged()
     return download(path.read_bytes(), path.name)
 
 
@@ -146,7 +149,7 @@ def _report(run: Run, params: Json) -> Response:
 ROUTES = [
     route("/runs/{run}/partition.{kind}", _partition),
     route("/runs/{run}/model", _model),
-    run_route("/data", _data),
+    route("/runs/{run}/data", _data),
     run_route("/answers", _answers),
     route("/runs/{run}/selected", _selection),
     route("/runs/{run}/recipe", _recipe),

@@ -92,9 +92,8 @@ class Job:
             try:
                 self.message = "showing"
                 content = self._finish(content["result"], content["warnings"])
-            except (
-                Exception
-            ) as error:  # The job must end even if ``finish`` raises an error.
+            # The job must end even if ``finish`` raises an error.
+            except Exception as error:
                 kind = "failed"
                 content = describe_error(error)[1]
         with self._lock:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from dempster import datasets
+from dempster._errors import InvalidInputError
 from dempster.apps.studio.errors import BadRequestError, TooLargeError
 from dempster.apps.studio.jobs import Json
 from dempster.apps.studio.routing import (
     async_route,
+    check_page,
     download,
     read_chunks,
     read_params,
@@ -34,23 +37,40 @@ EXAMPLES = {
 }
 
 
-def _load_file(session: Session, path: Path, name: str, options: Json) -> Json:
-    """Start a job that reads a file and makes it the table of the session."""
+def _load_file(
+    session: Session, path: Path, name: str, options: Json, origin: Path | None = None
+) -> Json:
+    """Start a job that reads a file and makes it the table of the session.
 
-    def finish(table: Any, warnings: list[str]) -> Json:
-        session.set_source(Source(path, name, options, table, warnings))
+    ``origin`` is the file that the user opened by its path. If it is not larger than an upload, it
+    is copied to the folder of the session, so that later changes of the file have no effect.
+    """
+    copy = None
+    if path == origin:
+        copy = str(session.new_folder() / path.name)
+
+    def finish(result: Any, warnings: list[str]) -> Json:
+        source = Source(
+            name=name, options=options, notes=warnings, origin=origin, **result
+        )
+        session.set_source(source)
         save_session(session)
-        return session.get_source().description
+        return source.description
 
-    return session.start_job(
-        "load", "load", {"path": str(path), "options": options}, finish
-    )
+    arguments = {
+        "path": str(path),
+        "options": options,
+        "copy": copy,
+        "max_copy_bytes": MAX_UPLOAD_BYTES,
+    }
+    return session.start_job("load", "load", arguments, finish)
 
 
 async def _upload(request: Request) -> Json:
     """Write an uploaded file to disk in chunks, and start a job that reads it."""
     session = request.app.state.sessions.get(request.path_params["session"])
     name = safe_name(request.query_params.get("name", "table.csv"))
+    await run_in_threadpool(check_page, session, request)
     path = session.new_file(name)
     total = 0
     with open(path, "wb") as file:
@@ -93,12 +113,32 @@ def _example_table(name: str) -> Any:
 
 
 def _reload(session: Session, params: Json) -> Json:
-    """Start a job that reads the file again, with another column of row names or with none."""
+    """Start a job that reads the table again, with another column of row names or with none."""
     source = session.get_source()
+    source.check_unchanged()
     options = {}
     if params.get("index_col"):
         options["index_col"] = params["index_col"]
-    return _load_file(session, source.path, source.name, options)
+    return _load_file(session, source.path, source.name, options, source.origin)
+
+
+def _load_changed(session: Session, params: Json) -> Json:
+    """Start a job that reads the file that the user opened, which has changed since."""
+    source = session.get_source()
+    if source.origin is None:
+        raise InvalidInputError(f"{source.name} was not opened by its path")
+    return _load_file(
+        session, source.origin, source.name, source.options, source.origin
+    )
+
+
+def _keep_copy(session: Session, params: Json) -> Json:
+    """Use the copy of the table from now on, whatever happens to the file."""
+    source = session.get_source()
+    if source.path == source.origin:
+        raise InvalidInputError(f"{source.name} is too large for a copy")
+    source.origin = None
+    return session.describe()
 
 
 def _stop_job(session: Session, params: Json) -> Json:
@@ -108,7 +148,7 @@ def _stop_job(session: Session, params: Json) -> Json:
 
 
 async def _open_session(request: Request) -> Json:
-    """Open a session for a browser tab.
+    """Open a session for a browser tab, which may change it until another tab opens it.
 
     The session is that of the parameter ``open``, or a new one with the file with which the studio
     was started.
@@ -122,15 +162,23 @@ async def _open_session(request: Request) -> Json:
         session = sessions.new()
     if session.source is None and request.app.state.file is not None:
         file: Path = request.app.state.file
+        path = file.absolute()
         response = await run_in_threadpool(
-            _load_file, session, file.absolute(), file.name, {}
+            _load_file, session, path, file.name, {}, path
         )
-    return {"session": session.describe(), **response}
+    session.page = secrets.token_hex(8)
+    return {"session": session.describe(), "page": session.page, **response}
 
 
 async def _list_sessions(request: Request) -> Json:
     listed = await run_in_threadpool(request.app.state.sessions.list_saved)
     return {"sessions": listed}
+
+
+async def _delete_session(request: Request) -> Json:
+    number = request.path_params["session"]
+    await run_in_threadpool(request.app.state.sessions.delete, number)
+    return await _list_sessions(request)
 
 
 async def _open_file(request: Request) -> Json:
@@ -155,12 +203,15 @@ def _store_settings(session: Session, params: Json) -> Json:
 ROUTES = [
     async_route("/api/sessions", _open_session, "POST"),
     async_route("/api/sessions", _list_sessions),
+    async_route("/api/sessions/{session}", _delete_session, "DELETE"),
     async_route("/api/session-file", _open_file, "PUT"),
     async_route("/api/sessions/{session}/file", _upload, "PUT"),
     route("/saved", _save_file),
     route("", lambda session, params: session.describe()),
     route("/example", _load_example, "POST"),
     route("/reload", _reload, "POST"),
+    route("/table/changed", _load_changed, "POST"),
+    route("/table/copy", _keep_copy, "POST"),
     route("/settings", _store_settings, "POST"),
     route(
         "/jobs/{job}", lambda session, params: session.get_job(params["job"]).describe()

@@ -16,12 +16,17 @@ from starlette.routing import Route
 from dempster._errors import InvalidParameterError
 from dempster._text import to_plain
 from dempster.apps.map import MEDIA_TYPE
-from dempster.apps.studio.errors import BadRequestError, to_response
+from dempster.apps.studio.errors import BadRequestError, ConflictError, to_response
 from dempster.apps.studio.jobs import Json
-from dempster.apps.studio.saving import save_session
+from dempster.apps.studio.saving import (
+    OPENED_ELSEWHERE,
+    check_revision,
+    save_session,
+)
 from dempster.apps.studio.sessions import Run, Session
 
 CSV = "text/csv; charset=utf-8"
+PAGE_HEADER = "x-dempster-page"  # identifier of the page that sends the request
 MAX_PAUSE_SECONDS = 30  # maximum time between two chunks of a request
 # types of the elements of lists in a request
 _ELEMENTS = {
@@ -58,29 +63,51 @@ def async_route(
 def route(
     path: str, function: Callable[[Session, Json], Any], method: str = "GET"
 ) -> Route:
-    """Return a route that answers requests by ``function(session, params)``, called in a thread."""
+    """Return a route that answers requests by ``function(session, params)``, called in a thread.
 
+    Requests other than GET may change the session, which is saved afterwards.
+    """
+
+    def change(session: Session, params: Json, request: Request) -> Any:
+        check_page(session, request)
+        content = function(session, params)
+        save_session(session)
+        return content
+
+    def read(session: Session, params: Json, request: Request) -> Any:
+        return function(session, params)
+
+    return _session_route(path, read if method == "GET" else change, method)
+
+
+def _session_route(
+    path: str, function: Callable[[Session, Json, Request], Any], method: str
+) -> Route:
     async def answer(request: Request) -> Any:
         session = request.app.state.sessions.get(request.path_params["session"])
         params = await read_params(request)
         params.update(request.path_params)
-        content = await run_in_threadpool(function, session, params)
-        if method != "GET":
-            await run_in_threadpool(save_session, session)
-        return content
+        return await run_in_threadpool(function, session, params, request)
 
     return async_route(f"/api/sessions/{{session}}{path}", answer, method)
+
+
+def check_page(session: Session, request: Request) -> None:
+    """Raise an error if another page or another studio has opened or changed the session."""
+    if request.headers.get(PAGE_HEADER) != session.page:
+        raise ConflictError(OPENED_ELSEWHERE)
+    check_revision(session)
 
 
 def run_route(
     path: str, function: Callable[[Run, Json], Any], method: str = "GET"
 ) -> Route:
     """Return a route that answers requests about a run by ``function(run, params)``."""
-    return route(
-        f"/runs/{{run}}{path}",
-        lambda session, params: function(session.get_run(params["run"]), params),
-        method,
-    )
+
+    def read(session: Session, params: Json, request: Request) -> Any:
+        return function(session.get_run(params["run"]), params)
+
+    return _session_route(f"/runs/{{run}}{path}", read, method)
 
 
 def download(content: bytes | str, name: str, media_type: str = MEDIA_TYPE) -> Response:

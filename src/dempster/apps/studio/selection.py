@@ -270,7 +270,7 @@ def _store_rule(session: Session, params: Json) -> Json:
 def _delete_rule(session: Session, params: Json) -> Json:
     k = parse_integer(params, "rule")
     with session.lock:
-        session.remember("deleted a rule", ["rules"])
+        session.remember("deleted a rule", {"rules": session.rules})
         session.rules = [rule for i, rule in enumerate(session.rules) if i != k]
         return {"rules": session.rules}
 

@@ -129,9 +129,8 @@ def bind_socket(host: str, port: int | None) -> socket.socket:
     # asyncio disables Nagle's algorithm, which delays small responses by 40 ms, only if the
     # protocol is set to TCP.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    if (
-        os.name != "nt"
-    ):  # On Windows this option would allow two programs to use the same port.
+    # On Windows this option would allow two programs to use the same port.
+    if os.name != "nt":
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port or 0))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 import re
 import secrets
-from collections.abc import Callable, Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
@@ -28,6 +29,7 @@ from dempster.constraints import Constraints
 from dempster.dissimilarity.partial import impute_missing
 from dempster.explain import doubt_scores
 from dempster.explain.scores import count_pairs, match_one_to_one
+from dempster.io.atomic import compute_digest
 from dempster.partition import CredalPartition
 from dempster.partition.layers import select_numbers
 
@@ -36,25 +38,52 @@ MAX_ENDED_JOBS = 20
 MAX_CATEGORIES = 50
 MAX_COLUMNS = 2000
 MAX_COUNTED_ROWS = 100_000
-MAX_DELETIONS = 50
-# attributes of a session that a deletion may change
-_STATE = (
-    *("source", "runs", "pair_answers", "rules", "selection"),
-    *("peaks", "number", "settings"),
-)
+MAX_DELETIONS_IN_MEMORY = 50
+MAX_BIN_SECONDS = 30 * 24 * 3600
+# attributes of a session that are saved, and attributes that can be computed again
+SAVED_STATE = ("source", "runs", "pair_answers", "rules", "selection", "settings")
+_COMPUTED_STATE = ("peaks", "number")
 
 
 @dataclass(eq=False)
 class Source:
     """Table loaded in a session."""
 
-    path: Path  # the file on disk, or a copy of the uploaded file
+    # the copy in the folder of the session, or the file itself if it is too large
+    path: Path
     name: str  # name of the file in exported code and commands
     options: Json  # arguments of `dempster.io.read_table`
     table: pd.DataFrame
-    notes: list[str] = field(
-        default_factory=list
-    )  # warnings raised while reading the file
+    # warnings raised while reading the file
+    notes: list[str] = field(default_factory=list)
+    digest: str = ""  # SHA-256 of the content of the file
+    # the file that the user opened by its path; None for uploads and examples
+    origin: Path | None = None
+    copy_error: str | None = None  # reason why the file could not be copied
+    # time and size of the compared file, and whether its content is different
+    _stamp: tuple[int, int] | None = field(default=None, init=False)
+    _is_changed: bool = field(default=False, init=False)
+
+    def compare_with_origin(self) -> str:
+        """Return "same", "changed" or "missing", the state of the file that the user opened."""
+        if self.origin is None:
+            return "same"
+        try:
+            status = self.origin.stat()
+            stamp = (status.st_mtime_ns, status.st_size)
+            if stamp != self._stamp:  # Reading a large file takes seconds.
+                self._is_changed = compute_digest(self.origin) != self.digest
+                self._stamp = stamp
+        except OSError:
+            return "missing"
+        return "changed" if self._is_changed else "same"
+
+    def check_unchanged(self) -> None:
+        """Raise an error if the file that a run would read has changed since it was loaded."""
+        if self.path == self.origin and self.compare_with_origin() == "changed":
+            raise InvalidInputError(
+                f"{self.name} has changed since it was loaded; load it again"
+            )
 
     @cached_property
     def names(self) -> list[str]:
@@ -73,6 +102,7 @@ class Source:
         notes = list(map(rewrite_for_page, notes))
         return {
             "name": self.name,
+            "digest": self.digest,
             "rows": len(self.table),
             "columns": [
                 {
@@ -122,6 +152,7 @@ class Run:
     seconds: float
     n_left_out: int  # number of rows that were left out because of missing values
     origin: str  # clustered objects or initial centers, such as "5 chosen belief peaks"
+    is_saved: bool = False  # whether its files are in the folder of the session
     layer: CredalPartition | None = None  # partition with merged clusters
     cache: Json = field(default_factory=dict)  # results that take long to compute
     lock: RLock = field(default_factory=RLock)
@@ -369,6 +400,22 @@ def to_constraints(answers: list[tuple[int, int, str]], n_objects: int) -> Const
     return Constraints(must, cannot, n_objects=n_objects)
 
 
+@dataclass
+class Deletion:
+    """Deletion that can be undone."""
+
+    words: str  # such as "deleted the run 3"
+    time: float
+    # What was deleted, by the names of attributes of a session. None if it is only on disk.
+    state: Json | None
+    saved: Json | None = None  # the same with JSON types, see `saving.encode_state`
+
+    @property
+    def is_recent(self) -> bool:
+        """Whether the deletion can still be undone."""
+        return time.time() - self.time <= MAX_BIN_SECONDS
+
+
 class Session:
     """Table, runs and answers of one browser tab, stored in a folder that outlives the studio."""
 
@@ -380,23 +427,37 @@ class Session:
         self.runs: dict[str, Run] = {}
         self.pair_answers = PairAnswers()
         self.rules: list[Json] = []  # rules in the format of `selection.Rule.describe`
-        self.selection: np.ndarray | None = (
-            None  # boolean mask over the rows of the table
-        )
+        # boolean mask over the rows of the table
+        self.selection: np.ndarray | None = None
         self.peaks: Json | None = None
         self.settings: Json = {}
         self.number: Json | None = None
         self.n_runs = 0  # number of runs that were started, also of deleted ones
-        # what was deleted, such as "deleted the run 3", and attributes before the deletion
-        self._deletions: list[tuple[str, Json]] = []
+        self.deletions: list[Deletion] = []
+        # the last page that opened this session, which may change it
+        self.page: str | None = None
+        # name of the last version of the file `session.json` that this process read or wrote
+        self.revision: str | None = None
+        self.unsaved: list[str] = []  # what could not be saved, with reasons
         self._jobs: dict[str, Job] = {}
         self._workers = workers
 
     def new_file(self, name: str) -> Path:
         """Return the path of a new file with the given name, in a new folder of this session."""
+        return self.new_folder() / safe_name(name)
+
+    def new_folder(self) -> Path:
+        """Return a new folder in the folder of this session."""
         folder = self.folder / secrets.token_hex(4)
         folder.mkdir(parents=True)
-        return folder / safe_name(name)
+        return folder
+
+    @property
+    def has_work(self) -> bool:
+        """Whether there are runs, answers, rules, or deletions of them."""
+        return bool(
+            self.runs or self.pair_answers.answers or self.rules or self.deletions
+        )
 
     def set_source(self, source: Source) -> None:
         """Replace the table.
@@ -412,19 +473,27 @@ class Session:
             self.selection = self.peaks = self.number = None
             self.settings = {}
 
-    def remember(self, words: str, names: Sequence[str] = _STATE) -> None:
-        """Store attributes of the session before a deletion, which ``words`` describe."""
-        state = {name: copy.copy(getattr(self, name)) for name in names}
-        self._deletions = [*self._deletions, (words, state)][-MAX_DELETIONS:]
+    def remember(self, words: str, state: Json) -> None:
+        """Store what a deletion, which ``words`` describe, removes from the session."""
+        self.deletions.append(Deletion(words, time.time(), state))
 
-    def undo(self) -> None:
-        """Undo the last deletion; runs and answers that were added later remain."""
+    def undo(self, load: Callable[[Session, Json], Json]) -> None:
+        """Undo the last deletion; runs and answers that were added later remain.
+
+        ``load`` reads what was deleted before the last restart.
+        """
         with self.lock:
-            if not self._deletions:
+            if not self.deletions:
                 raise InvalidInputError("nothing was deleted")
-            _, state = self._deletions.pop()
+            deletion = self.deletions[-1]
+            state = deletion.state
+            if state is None:
+                assert deletion.saved is not None
+                state = load(self, deletion.saved)
+            self.deletions.pop()
             if "source" in state:
                 self._remember_table()
+                state = {**dict.fromkeys(_COMPUTED_STATE), **state}
             elif "runs" in state:
                 runs = {**state["runs"], **self.runs}
                 state["runs"] = dict(sorted(runs.items(), key=lambda one: int(one[0])))
@@ -437,13 +506,16 @@ class Session:
     def _remember_table(self) -> None:
         if self.runs or self.pair_answers.answers or self.rules:
             old = format_count(len(self.runs), "run")
-            self.remember(f"replaced the table, with {old} and all answers")
+            names = (*SAVED_STATE, *_COMPUTED_STATE)
+            state = {name: copy.copy(getattr(self, name)) for name in names}
+            self.remember(f"replaced the table, with {old} and all answers", state)
 
     def delete_run(self, number: str) -> None:
         """Delete a run by its number."""
         with self.lock:
-            name = self.get_run(number).name
-            self.remember(f"deleted the run {number}. {name}", ["runs"])
+            run = self.get_run(number)
+            words = f"deleted the run {number}. {run.name}"
+            self.remember(words, {"runs": {number: run}})
             del self.runs[number]
 
     def get_source(self) -> Source:
@@ -525,8 +597,19 @@ class Session:
                 "jobs": [job.describe() for job in self.running_jobs()],
                 "number": self.number,
                 "has_peaks": self.peaks is not None,
-                "deleted": self._deletions[-1][0] if self._deletions else None,
+                "deleted": self.deletions[-1].words if self.deletions else None,
+                "unsaved": self.unsaved,
+                "file": self._describe_file(),
             }
+
+    def _describe_file(self) -> Json | None:
+        """Return how the file that the user opened differs from the table, or None."""
+        if self.source is None:
+            return None
+        state = self.source.compare_with_origin()
+        if state == "same":
+            return None
+        return {"state": state, "has_copy": self.source.path != self.source.origin}
 
     def stop_jobs(self) -> None:
         """Stop all jobs of this session."""

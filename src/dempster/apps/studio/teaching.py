@@ -108,16 +108,26 @@ def _add_answer(session: Session, params: Json) -> Json:
 
 def _undo_answer(session: Session, params: Json) -> Json:
     with session.lock:
-        session.remember("deleted the last answer", ["pair_answers"])
-        session.pair_answers.answers = session.pair_answers.answers[:-1]
+        last = session.pair_answers.answers[-1:]
+        _delete_answers(session, "deleted the last answer", last)
     return _describe_answers(session, params)
 
 
 def _remove_answer(session: Session, params: Json) -> Json:
     with session.lock:
-        session.remember("deleted an answer", ["pair_answers"])
-        session.pair_answers.remove(*_parse_pair(session, params))
+        pair = {*_parse_pair(session, params)}
+        answers = [one for one in session.pair_answers.answers if {*one[:2]} == pair]
+        _delete_answers(session, "deleted an answer", answers)
     return _describe_answers(session, params)
+
+
+def _delete_answers(
+    session: Session, words: str, answers: list[tuple[int, int, str]]
+) -> None:
+    for first, second, _ in answers:
+        session.pair_answers.remove(first, second)
+    if answers:
+        session.remember(words, {"pair_answers": PairAnswers(answers)})
 
 
 def _save_answers(session: Session, params: Json) -> Response:

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import os
 import pickle
+import shutil
 import sys
 import time
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -24,7 +26,7 @@ from dempster._progress import report_progress_to
 from dempster.apps.recipe import Attributes, Recipe, prepare
 from dempster.apps.studio.errors import describe_error, rewrite_for_page
 from dempster.cluster import BeliefPeaks
-from dempster.io.atomic import as_file
+from dempster.io.atomic import as_file, compute_digest
 from dempster.io.tables import read_quietly
 from dempster.model_selection import number_of_clusters
 from dempster.partition.credal_partition import NOT_SEPARATED
@@ -37,13 +39,34 @@ MIN_PROGRESS_SECONDS = 0.1  # minimum time between two progress messages
 # ---- tasks ---------------------------------------------------------------------------------------
 
 
-def load(progress: Progress, path: str, options: dict[str, Any]) -> Any:
-    """Read a table from a file, without executing code in the file."""
+def load(
+    progress: Progress,
+    path: str,
+    options: dict[str, Any],
+    copy: str | None,
+    max_copy_bytes: int,
+) -> dict[str, Any]:
+    """Read a table from a file, or from a copy of it, without executing code in the file."""
     progress("reading the table", None)
-    table = read_quietly(as_file(path), **options)
+    file = as_file(path)
+    copy_error = None
+    if copy is not None and file.stat().st_size <= max_copy_bytes:
+        try:
+            shutil.copyfile(file, copy)
+            file = Path(copy)
+        except OSError as error:
+            Path(copy).unlink(missing_ok=True)
+            copy_error = error.strerror or str(error)
+    digest = compute_digest(file)
+    table = read_quietly(file, **options)
     if len(table) == 0:
         raise InvalidInputError("the table has no rows")
-    return table
+    return {
+        "path": file,
+        "digest": digest,
+        "table": table,
+        "copy_error": copy_error,
+    }
 
 
 def cluster(progress: Progress, recipe: dict[str, Any]) -> dict[str, Any]:
@@ -103,7 +126,7 @@ def peaks(progress: Progress, recipe: dict[str, Any]) -> dict[str, Any]:
 
 
 def number(progress: Progress, recipe: dict[str, Any]) -> dict[str, Any]:
-    """Compute the support of each number of clusters by several criteria."""
+    """Compute the plausibility and the expected agreement of each number of clusters."""
     progress("comparing numbers of clusters", None)
     attributes = _prepare_attributes(recipe)
     metric = "gower" if attributes.preparation.categories else "euclidean"
@@ -111,8 +134,8 @@ def number(progress: Progress, recipe: dict[str, Any]) -> dict[str, Any]:
         selection = number_of_clusters(attributes.values, metric=metric, random_state=0)
     return {
         "n_clusters": selection.n_clusters,
-        "support": selection.support,
-        "criteria": selection.criteria,
+        "plausibility": selection.plausibility,
+        "expected_agreement": selection.expected_agreement,
         "best": selection.best,
         "reasons": selection.reasons(),
         "n_objects": selection.n_objects,

@@ -9,6 +9,7 @@ import { showError, refreshSession, showLastRun, showRun } from "./core/actions.
 import { recall } from "./core/memory.js";
 import { formatCount } from "./core/format.js";
 import { theme } from "./views/theme.js";
+import { banners } from "./views/banners.js";
 import { Tabs } from "./views/tabs.js";
 import { dataCard, listenToDrops } from "./views/data.js";
 import { methodCard, runsCard } from "./views/method.js";
@@ -81,8 +82,9 @@ async function forgetRun(id) {
 
 async function undoDeletion() {
   try {
+    const before = get("session").source;
     const session = await post("/undo");
-    const isOtherTable = session.source.name !== get("session").source?.name || session.source.index !== get("session").source?.index;
+    const isOtherTable = session.source.digest !== before?.digest || session.source.index !== before?.index;
     set({ session });
     if (isOtherTable || !get("runId")) {
       set({ planeChoice: null, peaks: null });
@@ -99,6 +101,7 @@ async function start() {
   theme(document.getElementById("theme-button"));
   pages();
   topLine();
+  banners(document.getElementById("banners"));
   const setup = document.getElementById("setup");
   dataCard(setup);
   methodCard(setup);
@@ -128,10 +131,8 @@ async function start() {
   keys({ objects: () => drawer.panels.get("objects"), scatter, openTab: (name) => { if (side.current !== name) side.open(name); } });
   try {
     const about = await getJson("/api/about");
-    set({ methods: about.methods, examples: about.examples });
-    const weights = recall("weights");
-    const opened = await openSession();
-    if (weights && opened.again) set({ weights });
+    set({ methods: about.methods, examples: about.examples, tableSuffixes: about.table_suffixes });
+    await openSession();
     restoreChoices();
     const session = get("session");
     const last = recall("run");

@@ -12,7 +12,7 @@ let planeTurn = 0;
 let selectionTimer = 0;
 
 export function showError(error) {
-  if (error.name === "AbortError" || error.stopped) return;
+  if (error.name === "AbortError" || error.stopped || get("elsewhere")) return; // A banner shows that the session is open elsewhere.
   toast(error.message, "error");
 }
 

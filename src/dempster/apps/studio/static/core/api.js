@@ -1,14 +1,17 @@
 // Send requests to the server. Every request contains the token of this page.
 
 import { unpack } from "../map/scatter.js";
+import { set } from "./store.js";
 
 const token = document.querySelector('meta[name="dempster-token"]').content;
 let base = "";
+let page = ""; // The server accepts changes only from the page that opened the session last.
 
 export class RequestError extends Error {}
 
-export function useSession(id) {
+export function useSession(id, pageId) {
   base = `/api/sessions/${id}`;
+  page = pageId;
 }
 
 async function answer(response) {
@@ -21,6 +24,7 @@ async function answer(response) {
   }
   const refused = new RequestError(words);
   refused.status = response.status;
+  if (response.status === 409) set({ elsewhere: true });
   throw refused;
 }
 
@@ -30,7 +34,7 @@ async function send(path, options = {}) {
     response = await fetch(path, {
       ...options,
       credentials: "same-origin",
-      headers: { "x-dempster-token": token, ...(options.headers || {}) },
+      headers: { "x-dempster-token": token, "x-dempster-page": page, ...(options.headers || {}) },
     });
   } catch (error) {
     if (error.name === "AbortError") throw error;

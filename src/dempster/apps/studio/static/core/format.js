@@ -8,6 +8,11 @@ export function formatCount(n, thing) {
   return `${n.toLocaleString("en")} ${thing}${n === 1 ? "" : "s"}`;
 }
 
+// Format a time in seconds since 1970.
+export function formatTime(seconds) {
+  return new Date(1000 * seconds).toLocaleString("en", { dateStyle: "medium", timeStyle: "short" });
+}
+
 export function share(value) {
   if (!Number.isFinite(value)) return "–";
   const percent = 100 * value;

@@ -16,6 +16,16 @@ export async function work(path, body) {
   return follow((await post(path, body)).job);
 }
 
+// Show the progress of a request that starts a job of the given kind, which takes long for a large file, and of this job.
+export async function workOn(kind, words, request) {
+  updateJob({ id: null, kind, state: "running", words, share: null, seconds: 0 });
+  try {
+    return await follow((await request).job);
+  } finally {
+    if (running(kind)?.id === null) updateJob({ kind, state: "failed" });
+  }
+}
+
 export async function follow(job) {
   updateJob(job);
   let latest = job;

@@ -1,4 +1,4 @@
-// Settings of the next run (columns, method and parameters). The server stores them, so that a reload keeps them.
+// Settings of the next run (columns, method and parameters). The server stores them with the weights of the sliders.
 
 import { post } from "../core/api.js";
 import { get, set } from "../core/store.js";
@@ -32,8 +32,9 @@ export function resetChoices() {
 }
 
 export function restoreChoices() {
-  const kept = get("session").settings;
-  if (!kept || !kept.columns) {
+  const { weights, ...kept } = get("session").settings;
+  set({ weights: weights || { outliers: 0, ambiguity: 0 } });
+  if (!kept.columns) {
     resetChoices();
     return;
   }
@@ -53,10 +54,14 @@ function notify() {
 export function storeChoices() {
   notify();
   clearTimeout(timer);
-  timer = setTimeout(() => post("/settings", settings()).catch(showError), 300);
+  timer = setTimeout(() => storeSettings().catch(showError), 300);
+}
+
+export function storeSettings() {
+  return post("/settings", settings());
 }
 
 export function settings() {
   const { turn, ...chosen } = choices;
-  return { ...chosen, columns: [...choices.columns], categories: [...choices.categories] };
+  return { ...chosen, weights: get("weights"), columns: [...choices.columns], categories: [...choices.categories] };
 }

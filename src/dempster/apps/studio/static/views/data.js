@@ -3,7 +3,7 @@
 import { el, replace, toast } from "../core/el.js";
 import { get, set, subscribe } from "../core/store.js";
 import { download, post, putBytes } from "../core/api.js";
-import { follow, running } from "../core/jobs.js";
+import { running, workOn } from "../core/jobs.js";
 import { clearRun, showError, refreshSession } from "../core/actions.js";
 import { formatCount, number } from "../core/format.js";
 import { forget } from "../core/memory.js";
@@ -11,12 +11,10 @@ import { switchSession } from "../core/session.js";
 import { progressLine } from "./parts.js";
 import { choices, resetChoices, storeChoices } from "./choices.js";
 
-const KINDS = ".csv,.tsv,.txt,.gz,.parquet,.feather,.npy,.xlsx,.zip";
-
 async function watchLoading(promise) {
   try {
-    await follow((await promise).job);
-    for (const name of ["run", "plane", "weights"]) forget(name);
+    await workOn("load", "sending the table", promise);
+    for (const name of ["run", "plane"]) forget(name);
     const before = get("session").deleted;
     clearRun();
     set({ planeChoice: null, peaks: null, weights: { outliers: 0, ambiguity: 0 } });
@@ -39,9 +37,18 @@ export function loadExample(name) {
   watchLoading(post("/example", { name }));
 }
 
+// Load the file of the table again, which has changed.
+export function loadChangedTable() {
+  return watchLoading(post("/table/changed"));
+}
+
 export function filePicker(words, kind = "") {
-  const input = el("input", { type: "file", accept: KINDS, hidden: true, onchange: () => { loadFile(input.files[0]); input.value = ""; } });
-  return el("span", {}, input, el("button", { type: "button", class: kind, onclick: () => input.click() }, words));
+  const input = el("input", { type: "file", hidden: true, onchange: () => { loadFile(input.files[0]); input.value = ""; } });
+  const open = () => {
+    input.accept = [...get("tableSuffixes"), ".zip"].join();
+    input.click();
+  };
+  return el("span", {}, input, el("button", { type: "button", class: kind, onclick: open }, words));
 }
 
 // Accept a table that is dropped anywhere on the page.

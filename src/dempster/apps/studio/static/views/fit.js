@@ -74,7 +74,7 @@ export function fitPanel(host) {
 // Return the reasons of the selection, the pictures of the candidates, and their table.
 function drawCandidates(found) {
   const two = (value) => (value === null ? "–" : value.toFixed(2));
-  const columns = [["between halves", "reproducibility"], ["neighbors", "neighbors"], ["with the selected", "with_selected"], ["weight", "weight"]];
+  const columns = [["expected agreement", "expected_agreement"], ["with the selected", "with_selected"]];
   return [
     el("p", { class: "lead" }, found.reasons.shape),
     found.reasons.n_clusters ? el("p", { class: "lead" }, `Number of clusters: ${found.reasons.n_clusters}.`) : null,
@@ -84,7 +84,7 @@ function drawCandidates(found) {
       el("tbody", {}, found.candidates.map((one) => el("tr", { "data-selected": one.selected },
         el("td", {}, `${one.method} (${one.shape})`, one.selected ? el("span", { class: "tag" }, "selected") : null),
         el("td", { class: "right" }, one.n_clusters), columns.map(([, name]) => el("td", { class: "right" }, two(one[name])))))))) : null,
-    found.candidates.length ? el("p", { class: "note" }, "Between halves: adjusted Rand index of the clusters of two halves of the data. Neighbors: share of nearest neighbors with the same label, corrected for chance. Weight: weight in the mean of the plausibilities.") : null,
+    found.candidates.length ? el("p", { class: "note" }, "Expected agreement: adjusted Rand index with the true clusters that is expected of the candidate. With the selected: adjusted Rand index with the selected candidate.") : null,
   ];
 }
 

@@ -3,7 +3,6 @@
 import { el } from "../core/el.js";
 import { get, set } from "../core/store.js";
 import { explain, select } from "../core/actions.js";
-import { runNow } from "./method.js";
 
 const LIST = [
   ["V R L", "move, rectangle, lasso"],
@@ -33,7 +32,7 @@ export function keys({ objects, scatter, openTab }) {
     v: () => set({ tool: "pan" }), r: () => set({ tool: "rectangle" }), l: () => set({ tool: "lasso" }),
     n: () => objects().next(1), p: () => objects().next(-1),
     s: () => teach("same"), d: () => teach("different"), k: () => teach("unknown"), u: () => teach("undo"),
-    c: () => { if (get("session")?.source) runNow(); },
+    c: () => document.getElementById("run").click(),
     "+": () => scatter.zoomBy(0.8), "=": () => scatter.zoomBy(0.8), "-": () => scatter.zoomBy(1.25), 0: () => scatter.reset(),
     "?": () => dialog.showModal(),
     Escape: () => { select(null); set({ focus: -1, marked: [] }); },

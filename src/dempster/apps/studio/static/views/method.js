@@ -121,10 +121,9 @@ export function methodCard(host) {
     if (active) document.getElementById(active)?.focus();
   };
   const drawProgress = () => {
-    const job = running("run");
     replace(progress, progressLine("run"));
-    button.disabled = Boolean(job);
-    button.textContent = job ? "Clustering…" : "Cluster";
+    button.disabled = Boolean(running("load") || running("run"));
+    button.textContent = running("load") ? "Reading the table…" : running("run") ? "Clustering…" : "Cluster";
   };
   subscribe(["session", "methods", "choices"], draw);
   subscribe(["jobs"], drawProgress);

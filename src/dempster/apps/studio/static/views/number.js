@@ -1,4 +1,4 @@
-// Show the support for each candidate of the number of clusters.
+// Show the plausibility and the expected agreement of each number of clusters.
 
 import { el, replace } from "../core/el.js";
 import { get, set, subscribe } from "../core/store.js";
@@ -31,21 +31,20 @@ export function numberPanel(host) {
     const working = progressLine("number");
     const button = el("button", { type: "button", class: found ? "" : "main", id: "compare-numbers", disabled: !get("session")?.source, onclick: compare }, found ? "Compare again" : "Compare numbers of clusters");
     if (!found) {
-      replace(host, working || [empty("Four criteria are combined: the silhouette, two likelihoods, and belief peaks. The number with the largest support is suggested."), button]);
+      replace(host, working || [empty("Partitions into many numbers of clusters are compared. The number of the partition with the largest expected agreement with the true clusters is suggested."), button]);
       return;
     }
-    const criteria = Object.entries(found.criteria);
     replace(host, working,
-      el("p", { class: "lead" }, `${found.best} clusters have the largest support. Best number by criterion: ${found.reasons.replace(/^\d+; /, "")}.`),
+      el("p", { class: "lead" }, `Number of clusters: ${found.reasons}.`),
       el("div", { style: { maxWidth: "640px" } }, chart({
-        lines: [...criteria.map(([, y]) => ({ x: found.n_clusters, y, kind: "second" })), { x: found.n_clusters, y: found.support, dots: true }],
-        names: ["number of clusters", "support"], width: Math.min(620, host.clientWidth - 32), height: 190, range: { y0: 0, y1: 1.02 }, whole: true,
-        marks: [{ x: found.best, y: found.support[found.n_clusters.indexOf(found.best)] }],
+        lines: [{ x: found.n_clusters, y: found.expected_agreement, kind: "second" }, { x: found.n_clusters, y: found.plausibility, dots: true }],
+        names: ["number of clusters", "plausibility"], width: Math.min(620, host.clientWidth - 32), height: 190, range: { y0: 0, y1: 1.02 }, whole: true,
+        marks: [{ x: found.best, y: found.plausibility[found.n_clusters.indexOf(found.best)] }],
         onpick: (x) => { const k = Math.round(x); if (found.n_clusters.includes(k)) take(k); },
-        label: `Support of each number of clusters; the best is ${found.best}`,
+        label: `Plausibility of each number of clusters; the best is ${found.best}`,
       })),
       el("div", { class: "buttons" }, el("button", { type: "button", class: "main", onclick: () => take(found.best) }, `Use ${found.best}`), button,
-        el("span", { class: "note" }, `Solid line: mean of the criteria (dashed), computed from ${formatCount(found.n_objects, "object")}. Click a number to use it.`)));
+        el("span", { class: "note" }, `Solid line: plausibility; dashed line: expected agreement with the true clusters. Computed from ${formatCount(found.n_objects, "object")}. Click a number to use it.`)));
   }
 
   subscribe(["session", "theme"], draw);

@@ -38,5 +38,5 @@ export function progressLine(kind) {
     el("div", { class: "progress-line" },
       el("span", { class: "progress-words" }, job.words || "working"),
       el("span", { class: "progress-time" }, seconds(job.seconds)),
-      el("button", { type: "button", class: "stop", onclick: () => stop(kind) }, "Stop")));
+      job.id === null ? null : el("button", { type: "button", class: "stop", onclick: () => stop(kind) }, "Stop")));
 }

@@ -6,11 +6,10 @@ import { getJson } from "../core/api.js";
 import { showError, select, selectSet, setWeights } from "../core/actions.js";
 import { countStates } from "../core/decide.js";
 import { formatCount, number, seconds, share } from "../core/format.js";
-import { remember } from "../core/memory.js";
 import { setBackground } from "../map/scatter.js";
 import { chart, valueAt } from "./chart.js";
 import { chip, empty, heading } from "./parts.js";
-import { choices } from "./choices.js";
+import { choices, storeChoices } from "./choices.js";
 
 export function summaryPanel(host) {
   const head = el("div");
@@ -34,9 +33,9 @@ export function summaryPanel(host) {
       oninput: () => {
         const value = Math.abs(Number(input.value)) < 0.03 ? 0 : Number(input.value);
         setWeights({ ...get("weights"), [name]: value });
-        remember("weights", get("weights"));
       },
-      ondblclick: () => { input.value = 0; setWeights({ ...get("weights"), [name]: 0 }); },
+      onchange: storeChoices,
+      ondblclick: () => { input.value = 0; setWeights({ ...get("weights"), [name]: 0 }); storeChoices(); },
     });
     return { input, out, node: el("label", { class: "slider" }, el("span", { class: "name" }, title, out), input, el("span", { class: "ends" }, ends.map((one) => el("span", {}, one)))) };
   }
@@ -44,7 +43,7 @@ export function summaryPanel(host) {
   const outliers = slider("outliers", "Outliers", ["fewer", "more"], "Weight of the empty set; the middle is the result of the method");
   const ambiguity = slider("ambiguity", "Ambiguity", ["less", "more"], "Weight of sets of several clusters; the middle is the result of the method");
   const reset = el("button", { type: "button", class: "link", onclick: () => {
-    setWeights({ outliers: 0, ambiguity: 0 }); outliers.input.value = 0; ambiguity.input.value = 0; remember("weights", get("weights"));
+    setWeights({ outliers: 0, ambiguity: 0 }); outliers.input.value = 0; ambiguity.input.value = 0; storeChoices();
   } }, "Reset");
   sliders.append(outliers.node, ambiguity.node, reset);
 

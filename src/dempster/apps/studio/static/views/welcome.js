@@ -1,9 +1,11 @@
 // Instructions that replace the map before the first run.
 
 import { el, replace } from "../core/el.js";
-import { formatCount } from "../core/format.js";
+import { formatCount, formatTime } from "../core/format.js";
 import { switchSession } from "../core/session.js";
-import { get } from "../core/store.js";
+import { get, set } from "../core/store.js";
+import { remove } from "../core/api.js";
+import { showError } from "../core/actions.js";
 import { running } from "../core/jobs.js";
 import { filePicker, loadExample } from "./data.js";
 import { progressLine } from "./parts.js";
@@ -14,15 +16,24 @@ let shown = "";
 function savedSessions() {
   if (!get("saved").length) return null;
   return [el("p", { class: "note" }, "Or continue a session, which is saved on this machine:"),
-    el("div", { class: "saved" }, get("saved").slice(0, 8).map((one) =>
-      el("button", { type: "button", title: new Date(1000 * one.time).toLocaleString("en"), onclick: () => switchSession(one.id) },
-        `${one.name}, ${formatCount(one.runs, "run")}, ${new Date(1000 * one.time).toLocaleDateString("en")}`)))];
+    el("div", { class: "saved" }, get("saved").map((one) => {
+      const words = `${one.name}, ${formatCount(one.runs, "run")}, ${formatCount(one.answers, "answer")}, ${formatTime(one.time)}`;
+      return el("span", {},
+        el("button", { type: "button", onclick: () => switchSession(one.id) }, words),
+        el("button", { type: "button", class: "quiet", title: "Delete this session", "aria-label": `Delete ${words}`, onclick: () => deleteSession(one, words).catch(showError) }, "✕"));
+    }))];
+}
+
+async function deleteSession(one, words) {
+  if (!window.confirm(`Delete the session ${words}? This cannot be undone.`)) return;
+  await remove(`/api/sessions/${one.id}`);
+  set({ saved: get("saved").filter((other) => other !== one) });
 }
 
 export function welcome(host) {
   const session = get("session");
   const state = !session ? "closed" : running("run") ? "running" : session.source ? "ready" : running("load") ? "loading" : "empty";
-  const drawn = `${state} ${session?.source?.name}`;
+  const drawn = `${state} ${session?.source?.name} ${get("saved").length}`;
   if (drawn === shown && state !== "loading" && !(state === "empty" && !host.querySelector(".examples button"))) return;
   shown = drawn;
   if (state === "closed") replace(host, el("p", { class: "nothing" }, "Opening…"));
