@@ -126,6 +126,8 @@ WRONG_LABELS = {
 )
 def test_invalid_labels(kind):
     for name, y in WRONG_LABELS.items():
+        if kind in CLASSIFIERS and name in ("NA", "None"):
+            continue  # unlabelled objects
         message = refused_or_sensible(
             lambda y=y: quick(kind).fit(IRIS, y), lambda _: None, r"\by\b"
         )

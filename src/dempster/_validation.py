@@ -48,9 +48,8 @@ _MAX_ITERATIONS = 100_000_000
 _MAX_NAMED_COLUMNS = 5  # maximum number of column names in a message
 # largest error of a sum of masses that rounding in single precision can cause
 _MAX_SUM_ERROR = 1e-4
-_FEW_ROWS = (
-    1000  # number of rows that usually suffices to show that not all rows are equal
-)
+# number of rows that usually suffices to show that not all rows are equal
+_FEW_ROWS = 1000
 
 
 # ---- parameters ----------------------------------------------------------------------------------
@@ -155,18 +154,16 @@ def kind(*types: type, words: str | None = None) -> Rule:
 def _is_array(value: Any) -> bool:
     try:
         return hasattr(value, "__len__") and np.ndim(value) >= 1
-    except (
-        Exception
-    ):  # NumPy cannot convert some values, e.g. rows of different lengths.
+    # NumPy cannot convert some values, e.g. rows of different lengths.
+    except Exception:
         return False
 
 
 def _is_hashable(value: Any) -> bool:
     try:
         hash(value)
-    except (
-        Exception
-    ):  # Methods of objects from other libraries may raise any exception.
+    # Methods of objects from other libraries may raise any exception.
+    except Exception:
         return False
     return True
 
@@ -243,9 +240,8 @@ def _explain_range(value: Any) -> str:
 def as_list(values: Any, name: str, what: str) -> list[Any]:
     """Return the items of an argument as a list, unless it is a string or not iterable."""
     if not isinstance(values, str | bytes | Mapping):
-        with suppress(
-            Exception
-        ):  # Iterators of other libraries may raise any exception.
+        # Iterators of other libraries may raise any exception.
+        with suppress(Exception):
             return list(values)
     raise InvalidParameterError(name, value=values, must=f"contain {what}")
 
@@ -286,6 +282,17 @@ def validating(values: Any, name: str) -> Iterator[None]:
         raise InvalidParameterError(name, value=values, message=message) from error
 
 
+def refuse_sparse(X: Any, name: str) -> None:
+    """Raise an error if a table is a sparse matrix, whose dense copy may not fit into memory."""
+    if hasattr(X, "tocsr"):
+        n, p = X.shape
+        expected = (
+            f"a dense array, got a sparse matrix of {n:,} rows and {p:,} columns; reduce it with "
+            "sklearn.decomposition.TruncatedSVD, or call its toarray() method if it is small"
+        )
+        raise InvalidParameterError(name, expected)
+
+
 def check_tensor(values: Any, name: str) -> None:
     """Raise an error if values is a sparse tensor."""
     if is_tensor(values) and values.layout != library_of(values).strided:
@@ -313,9 +320,8 @@ def _check_kinds(values: Any, name: str) -> None:
         kinds = [(name, getattr(values, "dtype", None))]
     for place, dtype in kinds:
         letter = getattr(dtype, "kind", "")
-        is_temporal = getattr(
-            dtype, "is_temporal", bool
-        )  # a method of polars data types
+        # a method of polars data types
+        is_temporal = getattr(dtype, "is_temporal", bool)
         message = f"{name} must contain real numbers, but {place} contains"
         if letter in ("m", "M") or is_temporal():
             raise InvalidParameterError(
@@ -494,9 +500,8 @@ def check_scale(values: Array, name: str) -> None:
     if len(values) == 0:
         return
     _, smallest = _limits(values)
-    if (
-        _spread(values[:_FEW_ROWS]) >= smallest
-    ):  # The range of all rows is at least as large.
+    # The range of all rows is at least as large.
+    if _spread(values[:_FEW_ROWS]) >= smallest:
         return
     spread = _spread(values)
     if np.isnan(spread):
@@ -574,6 +579,7 @@ def validate_features(
     # Import it here, because the import takes a second.
     from sklearn.utils.validation import validate_data
 
+    refuse_sparse(X, "X")
     if not (type(X) is np.ndarray and X.dtype.kind == "f" and X.flags.aligned):
         X = to_supported_type(estimator, X)
     with validating(X, "X"):
@@ -656,8 +662,22 @@ def validate_wrapped(estimator: Any, X: Any, wrapped: Any, *, reset: bool) -> An
     return values
 
 
+# how to pass data of other libraries, by library and type
+_CONVERSIONS = {
+    ("xarray", "Dataset"): "pass X.to_dataframe()",
+    ("duckdb", "DuckDBPyRelation"): "pass X.df()",
+    ("_duckdb", "DuckDBPyRelation"): "pass X.df()",
+    ("anndata", "AnnData"): "use dempster.integrations.anndata.cluster, or pass X.X",
+}
+
+
 def to_supported_type(estimator: Any, X: Any) -> Any:
     """Convert tensors to arrays and columns of tables to NumPy types, for scikit-learn."""
+    kind_of_X = type(X).__name__
+    conversion = _CONVERSIONS.get((module_of(X), kind_of_X))
+    if conversion is not None:
+        must = f"be an array or a table, got {kind_of_X}: {conversion}"
+        raise InvalidParameterError("X", must=must)
     if is_graph(X):
         must = f"be a table or a matrix for {type(estimator).__name__}, got a graph"
         raise InvalidParameterError("X", must=f"{must}; EKNNClus clusters its nodes")
@@ -890,9 +910,8 @@ def are_labels_equal(label: Any, other: Any) -> bool:
         return False
     try:
         return label is other or bool(label == other)
-    except (
-        Exception
-    ):  # Methods of objects from other libraries may raise any exception.
+    # Methods of objects from other libraries may raise any exception.
+    except Exception:
         return False
 
 

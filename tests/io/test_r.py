@@ -3,9 +3,7 @@
 import bz2
 import gzip
 import lzma
-import os
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +12,7 @@ from dempster import CredalPartition, FocalSets
 from dempster._errors import InvalidInputError
 from dempster.io import read_r, write_r
 from dempster.io.r import write_rds
+from tests.conftest import REFERENCE
 
 rdata = pytest.importorskip("rdata")
 
@@ -106,12 +105,8 @@ def test_empty_set_is_first(path):
 
 
 def test_components_equal_those_of_evclust(path):
-    shared = Path(
-        os.environ.get("DEMPSTER_SHARED", Path(__file__).parents[3] / "shared")
-    )
-    files = sorted((shared / "reference").glob("extractmass_*.npz"))
-    if not files:
-        pytest.skip("no reference results")
+    files = sorted(REFERENCE.glob("extractmass_*.npz"))
+    assert len(files) == 3
     for file in files:
         with np.load(file) as wanted:
             write_r(CredalPartition(wanted["mass"], FocalSets(wanted["F"] == 1)), path)

@@ -10,7 +10,14 @@ import pandas as pd
 import pytest
 
 from dempster import _validation
-from dempster.io import dialect, read_dissimilarities, read_partition, read_table, text
+from dempster.io import (
+    dialect,
+    read_dissimilarities,
+    read_partition,
+    read_table,
+    tables,
+    text,
+)
 from tests.limits import limited, refused_or_sensible
 
 # ---- text files ----------------------------------------------------------------------------------
@@ -1042,3 +1049,71 @@ def test_limit_of_columnar_files(tmp_path, monkeypatch, extension):
     monkeypatch.setattr(_validation, "MAX_BYTES", 15_999)
     with pytest.raises(ValueError, match="the table would take"):
         read_table(path)
+
+
+# ---- registry of formats -------------------------------------------------------------------------
+
+
+def test_docstrings_name_all_formats():
+    for suffix in tables.table_suffixes():
+        assert f"``{suffix}``" in read_table.__doc__
+        if suffix != ".xlsx":
+            assert f"``{suffix}``" in read_dissimilarities.__doc__
+
+
+def test_new_format_is_known_everywhere(tmp_path, monkeypatch):
+    from dempster.apps.recipe.labels import is_file_name
+
+    def read_bars(path, options):
+        cells = [line.split("|") for line in path.read_text().splitlines()]
+        return pd.DataFrame(cells[1:], columns=cells[0])
+
+    monkeypatch.setitem(tables.TABLE_READERS, ".bar", read_bars)
+    (tmp_path / "towns.BAR").write_text("name|country\nLille|F\nBern|CH\n")
+    table = read_table(tmp_path / "towns.BAR", index_col="name")
+    assert table["country"].to_dict() == {"Lille": "F", "Bern": "CH"}
+    assert is_file_name("towns.bar")
+    assert ".bar" in tables.table_suffixes()
+    other = tmp_path / "towns.foo"
+    other.touch()
+    with pytest.raises(ValueError, match=r"must be one of .*\.bar, got \.foo"):
+        read_table(other)
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".feather", ".npy"])
+def test_missing_values_of_typed_formats(tmp_path, suffix):
+    path = tmp_path / f"table{suffix}"
+    table = pd.DataFrame({"x1": [1.0, -9.0], "x2": [-9.0, 2.0]})
+    if suffix == ".npy":
+        np.save(path, table.to_numpy())
+    elif suffix == ".feather":
+        table.to_feather(path)
+    else:
+        table.to_parquet(path)
+    read = read_table(path, na_values=["-9"])
+    np.testing.assert_array_equal(read, [[1, np.nan], [np.nan, 2]])
+
+
+def test_decimal_commas_that_may_separate_thousands_are_noted(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a;b\nA;1,234\nB;2,500\n")
+    table = read_table(path)
+    assert table["b"].tolist() == [1.234, 2.5]
+    [note] = table.attrs["notes"]
+    assert note.startswith("read 1,234 as 1.234; if the comma separates thousands")
+    assert read_table(path, decimal=",").attrs["notes"] == []
+    [note] = read_table(path, decimal=".").attrs["notes"]
+    assert "thousands separators" in note
+    path.write_text("a;b\nA;1,234\nB;2,5\n")
+    assert read_table(path).attrs["notes"] == []
+
+
+def test_repeated_names_are_noted(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b,a\n1,2,3\n4,5,6\n")
+    table = read_table(path)
+    assert list(table) == ["a", "b", "a.1"]
+    note = "2 columns are named 'a'; the second one is now 'a.1'"
+    assert table.attrs["notes"] == [note]
+    path.write_text("a,a.1,b\n1,2,3\n4,5,6\n")
+    assert read_table(path).attrs["notes"] == []

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 from sklearn.metrics import rand_score
 
 from dempster import CredalPartition, FocalSets
@@ -244,3 +245,28 @@ def test_arguments_are_named_in_errors():
         dominates([0, 1], None, [0, 1])
     with pytest.raises(ValueError, match="^reference must"):
         non_dominated([[0, 1]], None)
+
+
+def test_pairs_of_many_clusters():
+    """Compressed rows give the masses of all pairs, and the sampled index is near the exact one."""
+    rng = np.random.default_rng(0)
+    family = FocalSets.with_pairs(60, [(k, k + 1) for k in range(59)])
+    parts = []
+    for noise in (0.5, 2.0):
+        best = np.repeat(np.arange(60), 35)
+        masses = np.zeros((2100, len(family)))
+        rows = np.arange(2100)
+        masses[rows, 1 + best] = 1
+        masses[rows, rng.integers(len(family), size=2100)] += noise * rng.random(2100)
+        masses /= masses.sum(axis=1, keepdims=True)
+        parts.append(CredalPartition(sparse.csr_array(masses), family))
+    some = parts[0][:90]
+    pairs = np.array([(i, j) for i in range(90) for j in range(90) if i != j])
+    dense = CredalPartition(some.masses, family).relational().to_dense()
+    np.testing.assert_allclose(
+        some.relational().pair_masses(pairs), dense[:, pairs[:, 0], pairs[:, 1]].T
+    )
+    sampled = credal_rand_index(*parts, random_state=0)
+    assert sampled.n_pairs == 2_000_000
+    exact = credal_rand_index(*parts, n_pairs=None)
+    assert sampled == pytest.approx(exact, abs=5 * sampled.standard_error)

@@ -13,13 +13,13 @@ from dempster import CredalPartition, FocalSets, MassFunctions, _arrays
 from dempster._errors import InvalidInputError
 from dempster.apps.recipe import reweight_sets
 from dempster.cluster import CECM, ECM, EGMM, EVCLUS
-from dempster.cluster._boundaries import count_boundaries, neighbor_family
 from dempster.constraints import Constraints
 from dempster.explain import doubt_scores
 from dempster.io import partitions as partition_files
 from dempster.io import read_partition, write_partition, write_top_masses
 from dempster.partition import consistency_index
 from dempster.persistence import load, save
+from dempster.posterior.boundaries import count_boundaries, neighbor_family
 
 C = 60
 X, _ = make_blobs(1000, 4, centers=C, center_box=(-9, 9), random_state=0)

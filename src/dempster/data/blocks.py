@@ -45,12 +45,10 @@ class Moments:
     present: np.ndarray
     mean: np.ndarray  # shape (p,)
     scatter: np.ndarray
-    low: (
-        np.ndarray
-    )  # smallest value of each column, shape (p,); NaN if all values are missing
-    high: (
-        np.ndarray
-    )  # largest value of each column, shape (p,); NaN if all values are missing
+    # smallest value of each column, shape (p,); NaN if all values are missing
+    low: np.ndarray
+    # largest value of each column, shape (p,); NaN if all values are missing
+    high: np.ndarray
 
     @classmethod
     def from_rows(
@@ -128,9 +126,8 @@ class Blocks(ABC):
     width: int | None  # number of columns; None if each row is one number
     names: tuple[str, ...] | None
     dtype: np.dtype
-    n_rows: (
-        int | None
-    )  # number of rows; None if it is not known before all blocks have been read
+    # number of rows; None if it is not known before all blocks have been read
+    n_rows: int | None
 
     @abstractmethod
     def blocks(self) -> Iterator[np.ndarray]:

@@ -430,7 +430,8 @@ def parquet_dataset(path: Path) -> Any:
             f"X is the path {path}, which does not exist"
         ) from error
     except (OSError, ValueError) as error:
-        raise _invalid(f"{expected}, got the path {path}: {error}") from error
+        advice = "read other files with dempster.io.read_table or pandas (pd.read_csv)"
+        raise _invalid(f"{expected}, got the path {path}; {advice}") from error
     if is_empty:
         raise _invalid(f"{expected}, got the folder {path} without Parquet files")
     return dataset

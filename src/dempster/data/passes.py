@@ -49,9 +49,8 @@ class PassRunner:
         self._journal = journal
         self._listeners = listeners
         self._seconds: float | None = None  # duration of the previous pass
-        self.n_rows: int | None = (
-            None  # number of rows; None before they have been counted
-        )
+        # number of rows; None before they have been counted
+        self.n_rows: int | None = None
 
     def run(
         self,

@@ -11,10 +11,16 @@ import numpy as np
 from dempster._arrays import clip_to_range, row_mean, row_slices
 from dempster._validation import has_missing
 
-SAMPLE_SIZE = (
-    20_000  # maximum number of rows on which different initial prototypes are compared
-)
+# maximum number of rows on which different initial prototypes are compared
+SAMPLE_SIZE = 20_000
 _BLOCK_ROWS = 4096
+
+
+def draw_indices(n: int, size: int) -> np.ndarray:
+    """Return random indices of at most ``size`` of n rows, in time that does not depend on n."""
+    if n <= size:
+        return np.arange(n)
+    return np.unique(np.random.RandomState(0).randint(n, size=size))
 
 
 def draw_evenly(total: float, size: int, rng: np.random.RandomState) -> np.ndarray:

@@ -265,3 +265,24 @@ def column_differences(data: GowerData) -> list[np.ndarray]:
 def _same(A: GowerData, B: GowerData) -> np.ndarray:
     has_same_categories = (A.codes == B.codes).all(axis=1)
     return are_rows_equal(A.numeric, B.numeric) & has_same_categories
+
+
+def predict_combinations(codes: np.ndarray, labels: np.ndarray) -> float:
+    """Return how well clusters predict the combinations of categories of the objects.
+
+    It is the lambda of Goodman and Kruskal (1954): the share of the errors, when the most frequent
+    combination of all objects is predicted, that are avoided when the most frequent combination of
+    each cluster is predicted. It is 0 if all objects have the same combination. Objects with
+    missing categories are left out.
+    """
+    is_complete = (codes != MISSING).all(axis=1)
+    if codes.shape[1] == 0 or not is_complete.any():
+        return 0.0
+    combination = np.unique(codes[is_complete], axis=0, return_inverse=True)[1]
+    counts = np.zeros((labels.max() + 1, combination.max() + 1))
+    np.add.at(counts, (labels[is_complete], combination.reshape(-1)), 1)
+    most = counts.sum(axis=0).max()
+    errors = counts.sum() - most
+    if errors == 0:
+        return 0.0
+    return float((counts.max(axis=1).sum() - most) / errors)

@@ -36,6 +36,7 @@ from dempster._validation import (
     match_names,
     missing_value_advice,
     naming_table,
+    refuse_sparse,
     row_index,
     to_supported_type,
     validating,
@@ -58,11 +59,11 @@ METRIC_RULE = rule.Rule(
 )
 _FLOATS = [np.float64, np.float32]
 _PROBES = 24  # number of objects on which a metric function is checked
-# Spreads of attributes differ clearly if the largest is more than this multiple of the median.
-_CLEAR_DIFFERENCE = 10.0
-_MAX_RANGES = (
-    10.0  # interquartile ranges beyond the quartiles that count for the spread
-)
+# A spread that is more than this multiple of another one is of another order of magnitude.
+_MAX_SPREAD_RATIO = 10.0
+_MIN_SPREAD = 1e-12  # smaller spreads, relative to the largest one, are rounding errors
+# interquartile ranges beyond the quartiles that count for the spread
+_MAX_RANGES = 10.0
 # formats that need no conversion, which would add up duplicate entries
 _SPARSE = ["csr", "csc", "coo"]
 
@@ -78,19 +79,26 @@ def find_spreads(values: np.ndarray) -> np.ndarray:
     return np.nanstd(np.clip(values, low - reach, high + reach), axis=0)
 
 
-def spread_ratio(spreads: np.ndarray) -> float:
-    """Return the largest spread divided by the median of the positive ones, 0 if there is none."""
-    ordered = np.sort(spreads[spreads > 0])
-    if len(ordered) == 0:
-        return 0.0
-    return float(ordered[-1] / ordered[(len(ordered) - 1) // 2])
+def spreads_differ(spreads: np.ndarray) -> bool:
+    """Return whether some attributes decide alone, because the units of the attributes differ.
+
+    This is the case if the largest spread is more than ten times the median spread, or if no spread
+    is between two groups of attributes that differ more than tenfold. The spreads of pixels
+    and of principal components also differ, but decrease gradually. Constant attributes do not
+    count.
+    """
+    ordered = np.sort(spreads[spreads > _MIN_SPREAD * spreads.max(initial=0)])
+    if len(ordered) < 2:
+        return False
+    median = ordered[(len(ordered) - 1) // 2]
+    ratios = np.append(ordered[1:] / ordered[:-1], ordered[-1] / median)
+    return bool(ratios.max() > _MAX_SPREAD_RATIO)
 
 
 def find_unit(values: np.ndarray, *, only_if_clear: bool) -> np.ndarray | None:
     """Return the spreads of the attributes, or None if there is no reason to divide by them."""
     spreads = find_spreads(values)
-    ratio = spread_ratio(spreads)
-    if ratio == 0 or (only_if_clear and ratio <= _CLEAR_DIFFERENCE):
+    if not (spreads > 0).any() or (only_if_clear and not spreads_differ(spreads)):
         return None
     return np.where(spreads > 0, spreads, 1).astype(values.dtype)
 
@@ -101,9 +109,8 @@ class DissimilarityInput:
 
     metric: Metric
     _: KW_ONLY
-    symmetrize: bool = (
-        False  # whether the mean with its transpose replaces an asymmetric matrix
-    )
+    # whether the mean with its transpose replaces an asymmetric matrix
+    symmetrize: bool = False
     sparse: bool = False  # whether a matrix of dissimilarities may be sparse
     # whether to subtract the means, far from which Euclidean metrics are inaccurate
     centered: bool = False
@@ -212,6 +219,8 @@ class DissimilarityInput:
 
     def _validated(self, estimator: BaseEstimator, X: TableLike, *, reset: bool) -> Any:
         takes_sparse = self.is_precomputed and self.sparse
+        if not self.is_precomputed:
+            refuse_sparse(X, "X")
         X = to_supported_type(estimator, X)
         if self.is_precomputed and reset:
             X = order_columns_as_rows(estimator, X)

@@ -43,9 +43,8 @@ from dempster.dissimilarity.gower import (
 from dempster.dissimilarity.partial import pair_squares, partial_squares
 from dempster.dissimilarity.paths import DensityTree, PathMetric
 
-_DISTANT_NUMBER = (
-    1e6  # a number far from those of `GowerData`, which are between 0 and 1
-)
+# a number far from those of `GowerData`, which are between 0 and 1
+_DISTANT_NUMBER = 1e6
 _MAX_DISSIMILARITIES = 1_000_000  # maximum number of dissimilarities in memory at once
 
 
@@ -72,12 +71,10 @@ class DissimilaritySource(ABC):
 
     dtype: np.dtype  # type of the dissimilarities
     metric: Metric  # "precomputed" for a matrix
-    objects: Any = (
-        None  # array or GowerData, attributes of the objects; None for a matrix
-    )
-    matrix: np.ndarray | None = (
-        None  # (n, n), dissimilarities if ``metric="precomputed"``
-    )
+    # array or GowerData, attributes of the objects; None for a matrix
+    objects: Any = None
+    # (n, n), dissimilarities if ``metric="precomputed"``
+    matrix: np.ndarray | None = None
 
     @property
     def is_euclidean(self) -> bool:
@@ -425,7 +422,9 @@ def check_square(D: np.ndarray, *, symmetrize: bool, name: str = "X") -> np.ndar
             got = (
                 f"{name}[{i}, {j}] = {D[i, j]:.6g} and {name}[{j}, {i}] = {D[j, i]:.6g}"
             )
-            must = f"be symmetric, got {got}; use their mean, ({name} + {name}.T) / 2"
+            mean = f"({name} + {name}.T) / 2"
+            option = "symmetrize=True of EVCLUS and the medoid methods"
+            must = f"be symmetric, got {got}; use their mean, {mean}, or {option}"
             raise InvalidParameterError(name, must=must)
         D = (D + D.T) / 2
     largest = float(D.max())

@@ -16,9 +16,8 @@ from dempster.dissimilarity.sources import rounding
 
 LARGE_CONFLICT = 0.95  # degree of conflict of two objects with dissimilarity d0
 _N_NEAREST = 10  # number of neighbors used to estimate the intrinsic dimension
-_MAX_ERROR = (
-    1e-4  # largest permitted error of an exponent that is computed in single precision
-)
+# largest permitted error of an exponent that is computed in single precision
+_MAX_ERROR = 1e-4
 
 _conflicts = kernel(
     "transform_conflicts(products: float32[n, n] out, half: float32[n])"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import errno
+import hashlib
 import os
 import secrets
 import shutil
@@ -115,6 +116,12 @@ def as_file(path: FilePath, name: str = "path") -> Path:
     return file
 
 
+def compute_digest(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 @contextmanager
 def wrap_read_errors(path: Path) -> Iterator[None]:
     """Convert exceptions of readers to an InvalidInputError of one line that names the file."""
@@ -176,9 +183,8 @@ def _create(temporary: Path, like: Path) -> None:
     try:
         temporary.touch(exist_ok=False)
     except OSError as error:
-        error.filename = str(
-            like
-        )  # The user does not know the name of the temporary file.
+        # The user does not know the name of the temporary file.
+        error.filename = str(like)
         raise
     if like.exists():
         with contextlib.suppress(OSError):

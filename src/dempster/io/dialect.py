@@ -59,9 +59,8 @@ class Dialect:
     decimal: str  # decimal mark, "." or ","
     has_header: bool
     first_line: list[str]  # cells
-    row_names: bool = (
-        False  # whether lines start with a row name, for which the header has no cell
-    )
+    # whether lines start with a row name, for which the header has no cell
+    row_names: bool = False
     trailing: bool = False  # whether all lines except the header end with a delimiter
 
 

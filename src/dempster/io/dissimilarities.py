@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,20 +16,17 @@ from dempster.io.atomic import as_file, wrap_read_errors
 from dempster.io.dialect import sniff
 from dempster.io.numbers import looks_like_number
 from dempster.io.tables import (
-    TABLE_FORMATS,
+    TABLE_READERS,
     check_read_options,
     detect_format,
     parse_index,
     read_quietly,
+    read_text,
 )
 from dempster.io.text import open_text
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-_FORMATS = {suffix: name for suffix, name in TABLE_FORMATS.items() if name != "excel"}
-_FORMATS |= {".npz": "sparse", ".mtx": "market", ".mat": "matlab"}
 
 
 def read_dissimilarities(
@@ -44,11 +42,11 @@ def read_dissimilarities(
     Parameters
     ----------
     path : path
-        File with the extension ``.csv``, ``.tsv``, ``.txt`` (also ``.gz``), ``.parquet``,
-        ``.feather``, ``.npy``, ``.mtx`` (MatrixMarket), ``.npz`` (sparse matrix of SciPy), or
-        ``.mat`` (MATLAB up to version 7, with one square matrix or a dataset of PRTools). The first
-        line, the first column or both of a text file may contain the names of the objects. The
-        cells above or below the diagonal may be empty. Files of PHYLIP may be lower triangles.
+        File with the extension ``.csv``, ``.tsv``, ``.txt`` (also ``.gz``), ``.parquet`` or
+        ``.pq``, ``.feather``, ``.npy``, ``.mtx`` (MatrixMarket), ``.npz`` (sparse matrix of SciPy),
+        or ``.mat`` (MATLAB up to version 7, with one square matrix or a dataset of PRTools). The
+        first line, the first column or both of a text file may contain the names of the objects.
+        The cells above or below the diagonal may be empty. Files of PHYLIP may be lower triangles.
     index_col : str, optional
         The column with the names of the objects, if it has a heading.
     header, delimiter, decimal : optional
@@ -85,11 +83,13 @@ def read_dissimilarities(
     """
     path = as_file(path)
     check_read_options(index_col, header, delimiter, decimal)
-    file_format = detect_format(path, _FORMATS)
-    if file_format in _MATRIX_READERS:
+    readers: dict[str, Callable[..., Any]] = {**TABLE_READERS, **_MATRIX_READERS}
+    del readers[".xlsx"]  # Matrices in sheets are not supported.
+    read = detect_format(path, readers)
+    if read in _MATRIX_READERS.values():
         with wrap_read_errors(path):
-            return _MATRIX_READERS[file_format](path)
-    if file_format == "text" and header is None:
+            return read(path)
+    if read is read_text and header is None:
         with wrap_read_errors(path):
             triangle = _read_phylip(path)
             if triangle is not None:
@@ -208,9 +208,8 @@ def _read_matlab(path: Path) -> Any:
         if not name.startswith("__")
     }
     for value in variables.values():
-        if value.dtype.names and {"data", "nlab"} <= set(
-            value.dtype.names
-        ):  # a dataset of PRTools
+        # a dataset of PRTools
+        if value.dtype.names and {"data", "nlab"} <= set(value.dtype.names):
             variables = {name: value[name].item() for name in ("data", "nlab")}
     matrices = [
         name
@@ -231,10 +230,10 @@ def _read_matlab(path: Path) -> Any:
     return frame
 
 
-_MATRIX_READERS = {
-    "market": _read_market,
-    "sparse": _read_sparse,
-    "matlab": _read_matlab,
+_MATRIX_READERS: dict[str, Callable[[Path], Any]] = {
+    ".npz": _read_sparse,
+    ".mtx": _read_market,
+    ".mat": _read_matlab,
 }
 
 

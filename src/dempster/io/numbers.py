@@ -39,9 +39,8 @@ _MISSING_CELLS = MISSING_WORDS | {
     *("--", "—", "–", "n.a.", "n.a", "n.d.", "n.d", "missing", "unknown")
 }
 MAX_SAMPLE_CELLS = 1000
-_SEPARATORS = (
-    "\u0020\u00a0\u202f\u2009'’"  # thousands separators besides comma and point
-)
+# thousands separators besides comma and point
+_SEPARATORS = "\u0020\u00a0\u202f\u2009'’"
 UNITS = "€$£¥%"
 _REMOVE_UNITS = str.maketrans("", "", UNITS)
 _SIGNS = " ()[]<>=≤≥~≈±+-−*\"'" + UNITS  # characters that may stand beside a number
@@ -55,6 +54,7 @@ _NUMBER_WITH_TEXT = re.compile(
 _BLANK_IN_NUMBER = re.compile(rf"(?<=\d)[{_SEPARATORS}](?=\d{{3}}(?!\d))")
 _DECIMALS = {mark: re.compile(rf"[-+]?\d*[{mark}]\d+([eE][-+]?\d+)?") for mark in ".,"}
 _GROUPS = {mark: re.compile(rf"[-+]?[1-9]\d{{0,2}}([{mark}]\d{{3}})+") for mark in ".,"}
+_LEADING_ZERO = re.compile(r"\s*0\d")
 _COMMA_AFTER_POINTS = re.compile(r"[-+]?[1-9]\d{0,2}(\.\d{3})+,\d+")
 
 
@@ -75,6 +75,11 @@ def is_number(cell: str, decimal: str) -> bool:
 def looks_like_number(cell: str) -> bool:
     """Return whether a cell is a number with a point or a comma as decimal mark."""
     return is_number(cell, ".") or is_number(cell, ",")
+
+
+def may_be_thousands(cell: str) -> bool:
+    """Return whether all commas of a cell may separate thousands, as in 1,234."""
+    return _GROUPS[","].fullmatch(cell.strip()) is not None
 
 
 @cache
@@ -226,6 +231,50 @@ def parse_numbers(column: pd.Series, decimal: str) -> tuple[np.ndarray, str] | N
     if missing:
         parts.append(f"'{missing[0]}' is a missing value")
     return values[codes], ", ".join(parts) or "stored as text"
+
+
+def read_column(table: pd.DataFrame, name: str, decimal: str) -> str | None:
+    """Replace a text column of a table by numbers, and return a note.
+
+    Return None and do not change the table if a cell is not a number.
+    """
+    numbers = parse_numbers(table[name], decimal)
+    if numbers is None:
+        return None
+    table[name], description = numbers
+    return f"read '{name}' as numbers: {description}"
+
+
+def read_text_columns(
+    table: pd.DataFrame, names: Iterable[str]
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return a table with numbers in place of text in some columns where possible, and notes.
+
+    The columns are read like those of a file with tabs between its cells. Columns of codes with
+    leading zeros, such as 01234, remain text.
+    """
+    import pandas as pd
+
+    texts = {}
+    for name in names:
+        dtype = table[name].dtype
+        if dtype.kind not in "OTU" or isinstance(dtype, pd.CategoricalDtype):
+            continue
+        values = [cell for cell in table[name].unique() if isinstance(cell, str)]
+        if values and not any(map(_LEADING_ZERO.match, values)):
+            texts[name] = values
+    marks = dict.fromkeys(texts, ".")
+    try:
+        marks = dict.fromkeys(texts, choose_decimal("\t", texts.values()))
+    except InvalidParameterError:
+        for name, values in list(texts.items()):
+            try:
+                marks[name] = choose_decimal("\t", [values])
+            except InvalidParameterError:
+                del marks[name]
+    table = table.copy(deep=False)
+    notes = [read_column(table, name, mark) for name, mark in marks.items()]
+    return table, [note for note in notes if note is not None]
 
 
 def _to_text(cell: str | float, decimal: str) -> str:

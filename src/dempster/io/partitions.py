@@ -63,9 +63,8 @@ _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 # metadata key of Parquet files with the sets and masses of each object as lists
 _COMPRESSED_KEY = b"dempster-compressed"
 _ROWS_PER_BLOCK = 4096  # number of rows of a text file that are converted together
-_MAX_ROUNDING_UNITS = (
-    64  # Masses are not normalized again if the sum is one within this error.
-)
+# Masses are not normalized again if the sum is one within this error.
+_MAX_ROUNDING_UNITS = 64
 
 
 def write_partition(

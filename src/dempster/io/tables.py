@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -19,9 +20,11 @@ from dempster._validation import check_memory
 from dempster.io.atomic import as_file, wrap_read_errors
 from dempster.io.dialect import Dialect, explain_uneven_lines, has_header, sniff
 from dempster.io.numbers import (
+    MAX_SAMPLE_CELLS,
     choose_decimal,
     looks_like_number,
-    parse_numbers,
+    may_be_thousands,
+    read_column,
     warn_about_text,
 )
 from dempster.io.text import BLANKS, check_compression_ratio, open_text, text_encoding
@@ -30,16 +33,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-TABLE_FORMATS = {
-    ".csv": "text",
-    ".tsv": "text",
-    ".txt": "text",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".feather": "feather",
-    ".npy": "npy",
-    ".xlsx": "excel",
-}
+Format = TypeVar("Format")
+_TEXT_SUFFIXES = (".csv", ".tsv", ".txt")  # Files may also be compressed (.gz).
 # missing values in sheets
 _MISSING = ["NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None"]
 _UNNAMED = "Unnamed: 0"  # name that pandas gives to a first column without a heading
@@ -52,6 +47,18 @@ _CELL_REFERENCE = re.compile(
 )
 _ENCODINGS = {"utf-16": "UTF-16", "cp1252": "Windows-1252"}
 _SHEET_CELL_BYTES = 64  # memory that a cell of a sheet takes while it is read
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """Arguments of `read_table` for a reader; ``missing`` contains ``na_values``."""
+
+    index_col: str | None
+    header: bool | None
+    delimiter: str | None
+    decimal: str | None
+    sheet: str | None
+    missing: list[str]
 
 
 def read_table(
@@ -69,13 +76,13 @@ def read_table(
     Parameters
     ----------
     path : path
-        File with the extension ``.csv``, ``.tsv`` or ``.txt`` (also ``.gz``), ``.parquet``,
-        ``.feather``, ``.npy`` (a numeric 2-D array), or ``.xlsx``; "-" reads text from the standard
-        input. Delimiter, decimal mark, header
-        line and encoding (UTF-8, UTF-16 or Windows-1252) of a text file are detected. A text column
-        is converted to numbers if all its cells are missing values (``?``) or numbers with the same
-        unit (``12 %``); thousands separators (``1 234``) are allowed. A warning lists text columns
-        that look like numbers but are not converted (``CHF 5.50``).
+        File with the extension ``.csv``, ``.tsv`` or ``.txt`` (also ``.gz``), ``.parquet`` or
+        ``.pq``, ``.feather``, ``.npy`` (a numeric 2-D array), or ``.xlsx``; "-" reads text from the
+        standard input. Delimiter, decimal mark, header line and encoding (UTF-8, UTF-16 or
+        Windows-1252) of a text file are detected. A text column is converted to numbers if all its
+        cells are missing values (``?``) or numbers with the same unit (``12 %``); thousands
+        separators (``1 234``) are allowed. A warning lists text columns that look like numbers but
+        are not converted (``CHF 5.50``).
     index_col : str, optional
         Name of the column with the names of the rows, which are not converted (``007`` remains
         text). The default is the first column if it has no heading and its cells are unique.
@@ -123,7 +130,7 @@ def read_table(
     """
     path = as_file(path)
     table = read_quietly(path, index_col, header, delimiter, decimal, sheet, na_values)
-    if detect_format(path, TABLE_FORMATS) in ("text", "excel"):
+    if detect_format(path, TABLE_READERS) in (read_text, read_excel):
         warn_about_text(table[_text_columns(table)], path.name)
     return table
 
@@ -143,19 +150,10 @@ def read_quietly(
         index_col = index_col.strip()  # Spaces around column names are removed, too.
     rule.check(sheet, "sheet", rule.none | rule.kind(str, words="the name of a sheet"))
     missing = list(rule.as_names(na_values, "na_values", "a list of texts"))
-    file_format = detect_format(path, TABLE_FORMATS)
+    options = ReadOptions(index_col, header, delimiter, decimal, sheet, missing)
+    read = detect_format(path, TABLE_READERS)
     with wrap_read_errors(path):
-        if file_format == "text":
-            dialect = sniff(path, header, delimiter, decimal)
-            table = _read_text(path, index_col, dialect, decimal, missing)
-        elif file_format == "excel":
-            table = _read_excel(path, index_col, header, decimal, sheet, missing)
-        elif file_format == "npy":
-            table = _read_npy(path)
-        else:
-            table = _read_columnar(path, file_format)
-    if missing and file_format not in ("text", "excel"):
-        table = table.mask(_is_any_of(table, missing))
+        table = read(path, options)
     if header is None and table.attrs.get("header") is False:
         table.attrs["notes"].append(
             "the file has no header line; its columns are named x1, ..."
@@ -212,20 +210,20 @@ def read_names(
     return names
 
 
-def detect_format(path: Path, formats: dict[str, str]) -> str:
+def detect_format(path: Path, formats: dict[str, Format]) -> Format:
     """Return the format for the extension of a file.
 
     Raise an error if ``formats`` does not contain the extension.
     """
     is_compressed = path.suffix.lower() == ".gz"
     name = path.stem if is_compressed else path.name
-    file_format = formats.get(Path(name).suffix.lower())
-    if file_format is None or (is_compressed and file_format != "text"):
+    suffix = Path(name).suffix.lower()
+    if suffix not in formats or (is_compressed and suffix not in _TEXT_SUFFIXES):
         raise InvalidInputError(
             f"{path.name}: the extension must be one of {', '.join(formats)}, "
             f"got {path.suffix or 'none'}"
         )
-    return file_format
+    return formats[suffix]
 
 
 def parse_scalar(text: str) -> Any:
@@ -269,7 +267,15 @@ def _is_any_of(table: pd.DataFrame, texts: list[str]) -> pd.DataFrame:
     return table.isin([*texts, *map(parse_scalar, texts)])
 
 
-def _read_text(
+def read_text(path: Path, options: ReadOptions) -> pd.DataFrame:
+    """Read a text file."""
+    dialect = sniff(path, options.header, options.delimiter, options.decimal)
+    return _read_lines(
+        path, options.index_col, dialect, options.decimal, options.missing
+    )
+
+
+def _read_lines(
     path: Path,
     index_col: str | None,
     dialect: Dialect,
@@ -288,7 +294,7 @@ def _read_text(
         # commas.
         decimal = choose_decimal(dialect.delimiter, _text_cells(table))
         if decimal == ",":
-            return _read_text(
+            return _read_lines(
                 path, index_col, replace(dialect, decimal=decimal), decimal, missing
             )
     unnamed = index_col is None and table.shape[1] > 1 and table.columns[0] == _UNNAMED
@@ -303,10 +309,40 @@ def _read_text(
             table[names] = texts[names]
     table.attrs = {"header": dialect.has_header, "notes": []}
     encoding = text_encoding(path)
+    if decimal is None:
+        table.attrs["notes"] += _note_decimal_commas(path, dialect)
+    if dialect.has_header:
+        first = _parse_text(
+            path, replace(dialect, has_header=False), dtype=str, nrows=1
+        )
+        table.attrs["notes"] += _note_repeated_names(first.iloc[0].dropna())
     if encoding != "utf-8-sig":
         note = f"the file is not UTF-8; it was read as {_ENCODINGS[encoding]}"
         table.attrs["notes"].append(note)
     return _convert_numbers(table, index_col, dialect.decimal)
+
+
+def _note_decimal_commas(path: Path, dialect: Dialect) -> list[str]:
+    """Return a note if all commas of a file with semicolons may separate thousands."""
+    if dialect.decimal != "," or dialect.delimiter != ";":
+        return []
+    some = _parse_text(path, dialect, dtype=str, nrows=MAX_SAMPLE_CELLS)
+    cells = [cell for cells in _text_cells(some) for cell in cells if "," in cell]
+    if not cells or not all(map(may_be_thousands, cells)):
+        return []
+    value = cells[0].replace(",", ".")
+    thousands = "if the comma separates thousands, set decimal='.'"
+    return [f"read {cells[0]} as {value}; {thousands}"]
+
+
+def _note_repeated_names(names: Iterable[str]) -> list[str]:
+    """Return a note if several columns have the same name, and the names under which they are."""
+    counts = Counter(str(name).strip() for name in names)
+    repeated = [name for name, count in counts.items() if count > 1]
+    return [
+        f"{counts[name]} columns are named '{name}'; the second one is now '{name}.1'"
+        for name in repeated
+    ]
 
 
 def _parse_text(path: Path, dialect: Dialect, **options: Any) -> pd.DataFrame:
@@ -378,10 +414,9 @@ def _convert_numbers(
     for name in _text_columns(table):
         if name in (index_col, _UNNAMED):
             continue
-        numbers = parse_numbers(table[name], decimal)
-        if numbers is not None:
-            table[name], description = numbers
-            table.attrs["notes"].append(f"read '{name}' as numbers: {description}")
+        note = read_column(table, name, decimal)
+        if note is not None:
+            table.attrs["notes"].append(note)
         else:
             table[name] = table[name].map(
                 lambda cell: cell.rstrip(" ") if isinstance(cell, str) else cell
@@ -389,7 +424,8 @@ def _convert_numbers(
     return table
 
 
-def _read_npy(path: Path) -> pd.DataFrame:
+def read_npy(path: Path, options: ReadOptions) -> pd.DataFrame:
+    """Read a numeric 2-D array."""
     import pandas as pd
 
     array = np.asarray(np.load(path, allow_pickle=False))
@@ -397,20 +433,17 @@ def _read_npy(path: Path) -> pd.DataFrame:
         raise InvalidInputError(
             f"the array must be numeric and 2-D, got {array.dtype} of shape {array.shape}"
         )
-    return pd.DataFrame(array, columns=_numbered_names(array.shape[1]))
+    table = pd.DataFrame(array, columns=_numbered_names(array.shape[1]))
+    return _mark_missing(table, options)
 
 
-def _read_excel(
-    path: Path,
-    index_col: str | None,
-    header: bool | None,
-    decimal: str | None,
-    sheet: str | None,
-    missing: list[str],
-) -> pd.DataFrame:
+def read_excel(path: Path, options: ReadOptions) -> pd.DataFrame:
     """Read a sheet without empty rows and columns and titles above the header."""
     import openpyxl
     import pandas as pd
+
+    sheet = options.sheet
+    header = options.header
 
     with zipfile.ZipFile(path) as archive:
         check_compression_ratio(
@@ -464,15 +497,15 @@ def _read_excel(
     else:
         names = _numbered_names(table.shape[1])
     table = table.reset_index(drop=True).set_axis(_make_unique(names), axis=1)
-    table = table.mask(_is_any_of(table, _MISSING + missing)).infer_objects()
-    table.attrs = {"header": bool(header), "notes": []}
+    missing = _is_any_of(table, _MISSING + options.missing)
+    table = table.mask(missing).infer_objects()
+    table.attrs = {"header": bool(header), "notes": _note_repeated_names(names)}
     if len(sheets) > 1:
         others = quote_names(other for other in sheets if other != sheet)
         note = f"read the sheet {sheet!r}; the file also has {others}"
         table.attrs["notes"].append(note)
-    return _convert_numbers(
-        table, index_col, decimal or choose_decimal("\t", _text_cells(table))
-    )
+    decimal = options.decimal or choose_decimal("\t", _text_cells(table))
+    return _convert_numbers(table, options.index_col, decimal)
 
 
 def _check_extent(content: bytes) -> None:
@@ -555,8 +588,24 @@ def _numbered_names(n: int) -> list[str]:
     return [f"x{j + 1}" for j in range(n)]
 
 
-def _read_columnar(path: Path, file_format: str) -> pd.DataFrame:
+def read_parquet(path: Path, options: ReadOptions) -> pd.DataFrame:
+    """Read a Parquet file."""
     import pandas as pd
+
+    _check_size(path, "parquet")
+    return _clean_columns(pd.read_parquet(path), options)
+
+
+def read_feather(path: Path, options: ReadOptions) -> pd.DataFrame:
+    """Read a Feather file."""
+    import pandas as pd
+
+    _check_size(path, "feather")
+    return _clean_columns(pd.read_feather(path), options)
+
+
+def _check_size(path: Path, file_format: str) -> None:
+    """Raise an error if the table does not fit into memory."""
     from pyarrow.dataset import dataset
 
     content = dataset(path, format=file_format)
@@ -565,16 +614,40 @@ def _read_columnar(path: Path, file_format: str) -> pd.DataFrame:
         "the table",
         "select columns or rows, or cluster the file in blocks",
     )
-    if file_format == "parquet":
-        table = pd.read_parquet(path)
-    else:
-        table = pd.read_feather(path)
+
+
+def _clean_columns(table: pd.DataFrame, options: ReadOptions) -> pd.DataFrame:
+    """Make names unique, convert decimal numbers to floats and mark missing values."""
+    import pandas as pd
+
     table.attrs = {}
     table.columns = pd.Index(_make_unique(table.columns))
     for name in _text_columns(table):
         if pd.api.types.infer_dtype(table[name]) == "decimal":  # SQL type NUMERIC
             table[name] = table[name].astype(float)
+    return _mark_missing(table, options)
+
+
+def _mark_missing(table: pd.DataFrame, options: ReadOptions) -> pd.DataFrame:
+    if options.missing:
+        return table.mask(_is_any_of(table, options.missing))
     return table
+
+
+# The formats of tables by the extensions of files. The program and the studio also read this table.
+TABLE_READERS: dict[str, Callable[[Path, ReadOptions], pd.DataFrame]] = {
+    **dict.fromkeys(_TEXT_SUFFIXES, read_text),
+    ".parquet": read_parquet,
+    ".pq": read_parquet,
+    ".feather": read_feather,
+    ".npy": read_npy,
+    ".xlsx": read_excel,
+}
+
+
+def table_suffixes() -> list[str]:
+    """Return the extensions of all files that `read_table` reads."""
+    return [*TABLE_READERS, ".gz"]
 
 
 def _make_unique(names: Iterable[Any]) -> list[str]:

@@ -130,9 +130,8 @@ def combine_partitions(
     )
     problem = _PartitionFit(pairs, relation, family, n)
     starts = islice(_generate_starts(sources, rule, family, n, rng), n_init)
-    if (
-        n_init > 1
-    ):  # Select the initial masses with the largest index after a few sweeps.
+    # Select the initial masses with the largest index after a few sweeps.
+    if n_init > 1:
         runs = (problem.run(start, _FIRST_SWEEPS, tol) for start in starts)
         best = max(runs, key=lambda run: run[1])[0]
     else:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import dempster._validation as validation
-from dempster._arrays import decompress, row_products
+from dempster._arrays import decompress, is_sparse, row_products
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster.partition.credal_partition import (
     CredalPartition,
@@ -26,9 +26,10 @@ from dempster.partition.credal_partition import (
 )
 from dempster.partition.relational import pair_forms, sample_pairs
 
-_EXACT_UP_TO = (
-    20_000  # Maximum number of objects for which the credal Rand index uses all pairs.
-)
+# Maximum number of objects for which the credal Rand index uses all pairs.
+_EXACT_UP_TO = 20_000
+# the same for partitions of many clusters, with which each pair takes longer
+_EXACT_UP_TO_WITH_MANY_CLUSTERS = 2_000
 _DEFAULT_SAMPLE = 2_000_000  # Number of sampled pairs above this limit.
 
 
@@ -77,7 +78,8 @@ def credal_rand_index(
         Distance between the mass functions that ``a`` and ``b`` give to a pair of objects.
     n_pairs : int, "auto" or None
         Number of sampled pairs. None uses all pairs. "auto" uses all pairs of up to 20,000 objects,
-        and 2,000,000 sampled pairs above.
+        or of up to 2,000 objects if there are more than 50 clusters, and 2,000,000 sampled pairs of
+        more objects.
     random_state : int, RandomState, Generator or None
         Seed for the sampling of pairs.
 
@@ -104,7 +106,10 @@ def credal_rand_index(
     validation.check(n_pairs, "n_pairs", number)
     if isinstance(n_pairs, str):
         n_pairs = _DEFAULT_SAMPLE
-        if n <= _EXACT_UP_TO:
+        limit = _EXACT_UP_TO
+        if is_sparse(a.stored_masses) or is_sparse(b.stored_masses):
+            limit = _EXACT_UP_TO_WITH_MANY_CLUSTERS
+        if n <= limit:
             n_pairs = None
     if n_pairs is not None:
         pairs = sample_pairs(n, int(n_pairs), random_state)

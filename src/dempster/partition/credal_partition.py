@@ -37,10 +37,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+# choices that the summary shows even if it is not verbose
 _ALWAYS_SHOWN = (
     "n_clusters",
     "shape",
-)  # choices that the summary shows even if it is not verbose
+)
 NOT_SEPARATED = "The clusters are not separated: the objects form a single group."
 _MAX_LISTED_CLUSTERS = 20
 _MAX_LISTED_OUTLIERS = 8

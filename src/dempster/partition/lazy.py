@@ -12,7 +12,7 @@ import numpy as np
 
 from dempster._arrays import Array, concatenate_rows, largest_in_rows
 from dempster._errors import InvalidParameterError
-from dempster._validation import check, choice, integer, kind
+from dempster._validation import check, check_memory, choice, integer, kind
 from dempster.belief import FocalSets
 from dempster.data.blocks import BlockFunction, Blocks
 from dempster.optimize.blocks import Apply, block_map
@@ -24,6 +24,7 @@ from dempster.partition.credal_partition import (
 )
 
 if TYPE_CHECKING:
+    import pandas as pd
     from scipy import sparse
 
 
@@ -266,6 +267,24 @@ class LazyCredalPartition(FitRecord):
             concatenate_rows(parts or [none]), self.focal_sets, metadata=self._metadata
         )
 
+    def to_frame(self, *, top: int | None = None) -> pd.DataFrame:
+        """Return a table with a column for each set, or with the largest masses, in memory.
+
+        Parameters
+        ----------
+        top : int or None, default=None
+            As in `CredalPartition.to_frame`.
+
+        Returns
+        -------
+        DataFrame
+            Its index counts the rows from 0.
+        """
+        n_bytes = len(self) * len(self.focal_sets) * self.dtype.itemsize
+        advice = "write it in blocks (to_parquet), or iterate over partitions()"
+        check_memory(n_bytes, "the table of all masses", advice)
+        return self.compute().to_frame(top=top)
+
     def to_parquet(
         self, folder: str | os.PathLike[str], *, top: int | None = None
     ) -> list[Path]:
@@ -402,9 +421,8 @@ class _Totals:
     """
 
     n: int
-    counts: (
-        np.ndarray
-    )  # Number of rows with their largest mass on each focal set, shape (f,).
+    # Number of rows with their largest mass on each focal set, shape (f,).
+    counts: np.ndarray
     largest: np.ndarray  # Largest mass on each single cluster, shape (c,).
     typical: np.ndarray  # Index of the first row with this largest mass, shape (c,).
     outliers: np.ndarray  # Indices of the first outliers.

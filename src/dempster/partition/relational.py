@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dempster._arrays import decompress, row_products, row_slices
+from dempster._arrays import decompress, is_sparse, row_products, row_slices
 from dempster._errors import InvalidParameterError
 from dempster._random import as_generator
 from dempster._validation import check, check_memory, is_integer, kind, validating
@@ -109,6 +109,9 @@ class RelationalPartition:
         pairs = check_pair_indices(pairs, self.n_objects)
         masses = self.partition.stored_masses
         out = np.empty((len(pairs), 4), masses.dtype)
+        if is_sparse(masses):
+            self._write_sparse_products(pairs[:, 0], pairs[:, 1], out)
+            return out
         for block in row_slices(len(pairs), _PAIRS_PER_BLOCK):
             i, j = pairs[block].T
             left = masses[i]
@@ -116,6 +119,30 @@ class RelationalPartition:
             for k, form in enumerate(self._forms):
                 out[block, k] = row_products(left, form, right)
         return out
+
+    def _write_sparse_products(
+        self, i: np.ndarray, j: np.ndarray, out: np.ndarray
+    ) -> None:
+        """Write the masses of pairs of compressed rows, which have few focal sets.
+
+        The product with a form is computed once for each different row i.
+        """
+        masses = self.partition.stored_masses
+        order = np.argsort(i, kind="stable")
+        which, first = np.unique(i[order], return_index=True)
+        ends = np.append(first, len(i))
+        size = max(1, _PAIRS_PER_BLOCK // masses.shape[1])
+        for some in row_slices(len(which), size):
+            stop = min(some.stop, len(which))
+            rows = which[some.start : stop]
+            pairs = order[ends[some.start] : ends[stop]]
+            right = masses[j[pairs]]
+            pair = np.repeat(np.arange(len(pairs)), np.diff(right.indptr))
+            places = np.searchsorted(rows, i[pairs])[pair], right.indices
+            left = decompress(masses[rows])
+            for k, form in enumerate(self._forms):
+                products = (left @ form)[places] * right.data
+                out[pairs, k] = np.bincount(pair, products, len(pairs))
 
     def blocks(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Iterate over all pairs in blocks of rows, whose number limits the memory.

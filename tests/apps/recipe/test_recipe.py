@@ -10,6 +10,7 @@ import pytest
 from dempster import CredalPartition, FocalSets
 from dempster._errors import InvalidParameterError
 from dempster.apps.recipe import Recipe, reweight_sets
+from dempster.apps.recipe.labels import check_repeated
 from dempster.cluster import CredalClustering
 from tests.apps.recipe.data import flowers
 
@@ -157,8 +158,9 @@ def test_default_scaling_is_that_of_the_class(folder, factor):
     assert result.attributes.is_scaled == (factor == 1)
     assert ("the columns were standardized" in result.prepared.notes) == (factor == 1)
     columns = result.attributes.columns
-    model = CredalClustering(random_state=0).fit(table[columns])
-    np.testing.assert_array_equal(result.partition.labels, model.labels_)
+    if factor != 1:
+        model = CredalClustering(random_state=0).fit(table[columns])
+        np.testing.assert_array_equal(result.partition.labels, model.labels_)
     standardized = Recipe("scaled.csv", exclude=["name"], scale=True)
     assert standardized.to_command().endswith("--scale")
     assert standardized.choosing_options() == {"exclude": ["name"]}
@@ -285,3 +287,18 @@ def test_weights_of_sets():
         reweight_sets(partition, ambiguity_weight=0)
     with pytest.raises(InvalidParameterError, match="outlier_weight"):
         Recipe("x.csv", outlier_weight=-1)
+
+
+@pytest.mark.parametrize("text", [5, None, b"files = ['x']"])
+def test_a_recipe_in_toml_is_text(text):
+    with pytest.raises(ValueError, match="text must be a text in TOML"):
+        Recipe.from_toml(text)
+
+
+def test_labels_must_be_repeated():
+    few = pd.Series(range(20))
+    check_repeated("labels", few)
+    with pytest.raises(ValueError, match="labels: 21 of 21 known labels are different"):
+        check_repeated("labels", pd.Series(range(21)))
+    check_repeated("labels", pd.Series([*range(20)] * 2))
+    check_repeated("labels", pd.Series([*"abc"] * 7 + [None] * 30))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,8 +13,9 @@ import pandas as pd
 from dempster import _validation as rule
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._text import format_count, join_some, quote_names
+from dempster.data.identifiers import Identifier, find_identifier
 from dempster.dissimilarity.input import find_unit
-from dempster.io.numbers import find_nonnumeric_cell
+from dempster.io.numbers import find_nonnumeric_cell, read_text_columns
 from dempster.io.tables import check_columns_exist
 
 MISSING = ("refuse", "drop", "partial")
@@ -23,12 +23,11 @@ SCALE = rule.auto | rule.flag
 Note = Callable[[str], None]
 
 _ALL = "all"  # value of ``categories`` that selects every text column
-_IDENTIFIER = re.compile(
-    r"(.*[\W_])?(id|ids|uuid|guid|key|index|row|rownames?|nr|no|number)", re.IGNORECASE
-)
 _MAX_DATE_CELLS = 1000  # number of cells of a column that are parsed to detect dates
 _MAX_NAMED_COLUMNS = 12
 _MISSING_CODES = (-99, -999, -9999, -99999)
+# An extreme value that occurs several times may be a code only beside so many other values.
+_MIN_OTHER_VALUES = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +100,7 @@ class Preparation:
         """
         check_table(table)
         rule.check(note, "note", rule.callback)
-        check_columns_exist(table, "table", self.columns)
+        check_columns_exist(_with_text_names(table), "table", self.columns)
         rows = self.select(table)
         positions = _select_rows(rows, self.missing, note or (lambda text: None))
         return self.standardize(rows.iloc[positions])
@@ -119,10 +118,10 @@ class Preparation:
         DataFrame
             All rows, in the units of the table.
         """
-        selection = _select_columns(
-            table[self.columns], self.columns, (), self.categories
-        )
-        return _convert_columns(table, selection)
+        table = _with_text_names(table)
+        read = _read_numbers(table[self.columns], self.numbers)[0]
+        selection = _select_columns(read, self.columns, (), self.categories)
+        return _convert_columns(read, selection)
 
     def describe(self) -> dict[str, Any]:
         """Return the entry ``clustered`` of the metadata of a partition.
@@ -216,10 +215,12 @@ def choose_attributes(
     Parameters
     ----------
     table : DataFrame
-        Table as returned by `dempster.io.read_table`.
+        Table, such as the result of `dempster.io.read_table`. Text such as "€470.55" and "45%" is
+        read as a number, as `dempster.io.read_table` does. Names of columns that are not text, such
+        as integers, are converted to text.
     columns : sequence of str, optional
-        Columns to use. The default is all numeric columns except row numbers and copies of another
-        column.
+        Columns to use. The default is all numeric columns except identifiers (row numbers, codes
+        and similar integers) and copies of another column.
     exclude : sequence of str, optional
         Columns to ignore.
     categories : sequence of str, optional
@@ -259,7 +260,12 @@ def choose_attributes(
     """
     rule.check_choice(missing, "missing", MISSING)
     rule.check(scale, "scale", SCALE)
+    columns = rule.as_texts(columns, "columns", "a list of names of columns")
+    exclude = rule.as_texts(exclude, "exclude", "a list of names of columns")
+    categories = rule.as_texts(categories, "categories", "a list of names of columns")
+    rule.check_flags(numbers=numbers)
     check_table(table)
+    table = _with_text_names(table)
     if len(table) == 0:
         raise InvalidParameterError("table", message="the table has no rows")
     duplicates = table.columns[table.columns.duplicated()]
@@ -267,33 +273,23 @@ def choose_attributes(
         message = f"the table has several columns named {quote_names(duplicates[:1])}; rename them"
         raise InvalidParameterError("table", message=message)
     notes: list[str] = []
+    if numbers:
+        names = columns or [str(name) for name in table]
+        ignored = [*exclude, *categories]
+        table, notes = _read_numbers(table, [c for c in names if c not in ignored])
     selection = _select_columns(table, columns, exclude, categories, numbers=numbers)
-    if selection.left_out:
-        reasons = join_some(selection.reasons(), _MAX_NAMED_COLUMNS)
-        notes.append(
-            f"left out the column{'s' * (len(selection.left_out) > 1)} {reasons}"
-        )
-        nearly = [
-            name for name, kind, _ in selection.left_out if kind == "nearly numeric"
-        ]
-        if nearly:
-            cells = [str(_text_cells(table[name].dropna()).iloc[0]) for name in nearly]
-            notes.append(
-                f"to use {quote_names(nearly)}, correct the cells that are not numbers, or delete "
-                f"them (na_values={list(dict.fromkeys(cells))})"
-            )
-        n_texts = sum(kind == "text" for _, kind, _ in selection.left_out)
-        if not selection.categories and n_texts > len(selection.numbers):
-            advice = "it can be used as categories (categories=['all'])"
-            notes.append(f"most columns are text, which was not used; {advice}")
+    _note_left_out(table, selection, notes.append)
     for name in selection.categories:
         if table[name].dtype.kind in "OTU":
             kind, reason = _describe(table[name])
             if kind == "like numbers":
                 notes.append(f"used as categories: {name} {reason}")
+    if not columns:
+        _note_identifiers(table, selection.numbers, notes.append)
     converted = _convert_columns(table, selection)
     _note_missing_codes(converted[selection.numbers], notes.append)
     row_notes: list[str] = []
+    _note_identical_rows(table, row_notes.append)
     advice = ", or use the values that are present (missing='partial')"
     positions = _select_rows(converted, missing, row_notes.append, advice)
     rows = converted
@@ -336,7 +332,7 @@ def choose_recorded_attributes(
     rule.check(record, "clustered", rule.kind(Mapping, words="values by name"))
     categories = list(record.get("categories", ()))
     columns = [*record.get("numbers", ()), *categories]
-    check_columns_exist(table, "table", columns)
+    check_columns_exist(_with_text_names(table), "table", columns)
     return choose_attributes(
         table,
         columns=columns,
@@ -349,6 +345,13 @@ def choose_recorded_attributes(
 def check_table(table: Any) -> None:
     """Raise an error unless the argument ``table`` is a pandas DataFrame."""
     rule.check(table, "table", rule.kind(pd.DataFrame, words="a pandas DataFrame"))
+
+
+def _with_text_names(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the table with the names of its columns as text, in which model files store them."""
+    if all(isinstance(name, str) for name in table.columns):
+        return table
+    return table.set_axis([str(name) for name in table.columns], axis=1)
 
 
 # ---- columns -------------------------------------------------------------------------------------
@@ -387,10 +390,6 @@ def _select_columns(
     given by name. If ``numbers`` is False, columns of integers are categories and columns of floats
     are left out.
     """
-    columns = rule.as_list(columns, "columns", "a list of names of columns")
-    exclude = rule.as_list(exclude, "exclude", "a list of names of columns")
-    categories = rule.as_list(categories, "categories", "a list of names of columns")
-    rule.check_flags(numbers=numbers)
     all_text = categories == [_ALL] and _ALL not in table.columns
     check_columns_exist(table, "columns", columns)
     check_columns_exist(table, "exclude", exclude)
@@ -447,6 +446,15 @@ def _select_columns(
     return selection
 
 
+def _read_numbers(
+    table: pd.DataFrame, names: Sequence[str]
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return a table with numbers in place of text such as "45%" in some columns, and notes."""
+    if "header" in table.attrs:  # `read_table` has read the numbers.
+        return table, []
+    return read_text_columns(table, [name for name in names if name in table])
+
+
 def _is_category(column: pd.Series) -> bool:
     """Return whether a column contains text or integers, which may be floats with NaN."""
     is_integer = column.dtype.kind in "iub" or (
@@ -470,22 +478,28 @@ def _find_empty(column: pd.Series) -> tuple[str, str]:
 def _find_uninformative(column: pd.Series, position: int) -> tuple[str, str]:
     """Return the kind of an uninformative column and the reason to leave it out, or empty texts."""
     kind, reason = _find_empty(column)
-    if kind or not column.is_unique:
+    if kind:
         return kind, reason
-    if column.dtype.kind in "iu":
-        is_identifier = _IDENTIFIER.fullmatch(str(column.name)) is not None
-        is_number = len(column) > 3 and (np.diff(column.to_numpy()) == 1).all()
-        if is_number and (position == 0 or is_identifier):
-            return "identifier", "(it numbers the rows and may be the index)"
-        if is_identifier:
-            return "identifier", "(it identifies the rows and may be the index)"
-    if column.dtype.kind in "OTU" and len(column) > 10:
+    found = _find_identifier(column, position)
+    if found is not None and found.is_strong:
+        return "identifier", f"({found.reason})"
+    if column.dtype.kind in "OTU" and len(column) > 10 and column.is_unique:
         kind, reason = _describe(column)
         if kind == "text":
             reason = "(text, different in every row; it may be the index)"
         if kind != "nearly numeric":
             return kind, reason
     return "", ""
+
+
+def _find_identifier(column: pd.Series, position: int) -> Identifier | None:
+    if column.dtype.kind not in "iuf":
+        return None
+    is_integer = (
+        column.dtype.kind in "iu" or column.hasnans
+    )  # NaN makes integers floats.
+    values = column.dropna().to_numpy()
+    return find_identifier(column.name, values, is_first=position == 0 and is_integer)
 
 
 def _describe(column: pd.Series) -> tuple[str, str]:
@@ -554,15 +568,47 @@ def _convert_columns(table: pd.DataFrame, selection: _Selection) -> pd.DataFrame
     return pd.DataFrame(cells, index=table.index)
 
 
+def _note_left_out(table: pd.DataFrame, selection: _Selection, note: Note) -> None:
+    """Note the columns that were left out, and how some of them can be used."""
+    if not selection.left_out:
+        return
+    names: dict[str, list[str]] = {}
+    for name, kind, _ in selection.left_out:
+        names.setdefault(kind, []).append(name)
+    reasons = join_some(selection.reasons(), _MAX_NAMED_COLUMNS)
+    note(f"left out the column{'s' * (len(selection.left_out) > 1)} {reasons}")
+    if nearly := names.get("nearly numeric"):
+        cells = [str(_text_cells(table[name].dropna()).iloc[0]) for name in nearly]
+        note(
+            f"to use {quote_names(nearly)}, correct the cells that are not numbers, or delete "
+            f"them (na_values={list(dict.fromkeys(cells))})"
+        )
+    if dates := names.get("dates"):
+        what = "numbers, such as the days since the first date"
+        note(f"to use {quote_names(dates)}, replace the dates by {what}")
+    n_texts = len(names.get("text", ()))
+    if not selection.categories and n_texts > len(selection.numbers):
+        advice = "it can be used as categories (categories=['all'])"
+        note(f"most columns are text, which was not used; {advice}")
+
+
+def _note_identifiers(table: pd.DataFrame, names: list[str], note: Note) -> None:
+    """Note selected columns that may be identifiers or codes."""
+    found = [name for name in names if _find_identifier(table[name], -1) is not None]
+    if found:
+        note(
+            f"{quote_names(found)} may contain codes, identifiers or years instead of "
+            f"measurements; if so, leave them out (exclude={list(map(str, found))})"
+        )
+
+
 def _note_missing_codes(numbers: pd.DataFrame, note: Note) -> None:
     """Note codes of missing values, such as -999."""
     codes = {}
     for name in numbers:
-        values = numbers[name].to_numpy()
-        values = values[np.isfinite(values)]
-        negative = np.unique(values[values < 0])
-        if len(negative) == 1 and negative[0] in _MISSING_CODES and values.max() >= 0:
-            codes[name] = negative[0]
+        code = _find_code(numbers[name].to_numpy())
+        if code is not None:
+            codes[name] = code
     if codes:
         cells = sorted({f"{code:.0f}" for code in codes.values()})
         note(
@@ -571,7 +617,45 @@ def _note_missing_codes(numbers: pd.DataFrame, note: Note) -> None:
         )
 
 
+def _find_code(values: np.ndarray) -> float | None:
+    """Return the code of missing values among the values of a column, or None.
+
+    It is a single negative number such as -999, or -1 or an isolated largest or smallest integer
+    that occurs several times. Isolated means that its distance from the other values is at least
+    their range.
+    """
+    unique, counts = np.unique(values[np.isfinite(values)], return_counts=True)
+    if len(unique) < 2:
+        return None
+    is_only_negative = unique[0] < 0 <= unique[1]
+    if is_only_negative and unique[0] in _MISSING_CODES:
+        return float(unique[0])
+    if len(unique) <= _MIN_OTHER_VALUES or (unique % 1 != 0).any():
+        return None
+    if is_only_negative and unique[0] == -1 and counts[0] > 1:
+        return -1.0
+    gaps = np.diff(unique)
+    if counts[-1] > 1 and gaps[-1] >= unique[-2] - unique[0]:
+        return float(unique[-1])
+    if counts[0] > 1 and gaps[0] >= unique[-1] - unique[1]:
+        return float(unique[0])
+    return None
+
+
 # ---- rows ----------------------------------------------------------------------------------------
+
+
+def _note_identical_rows(table: pd.DataFrame, note: Note) -> None:
+    """Note rows that equal an earlier row in all columns and in their name."""
+    is_plain = [_find_empty(table[name])[0] != "lists" for name in table]
+    is_repeated = table.loc[:, is_plain].duplicated().to_numpy()
+    if not isinstance(table.index, pd.RangeIndex):
+        is_repeated = is_repeated & table.index.duplicated()
+    n_repeated = int(is_repeated.sum())
+    if n_repeated:
+        rows = format_count(n_repeated, "row")
+        verb = "equals" if n_repeated == 1 else "equal"
+        note(f"{rows} of {len(table):,} {verb} an earlier row in all columns")
 
 
 def _select_rows(
@@ -628,9 +712,8 @@ def _drop_constant_columns(numbers: pd.DataFrame, note: Note) -> pd.DataFrame:
 
 def _compute_moments(numbers: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     """Return the mean and the standard deviation of each column, without missing values."""
-    values = np.asfortranarray(
-        numbers.to_numpy()
-    )  # NumPy sums contiguous columns more accurately.
+    # NumPy sums contiguous columns more accurately.
+    values = np.asfortranarray(numbers.to_numpy())
     with np.errstate(over="ignore", invalid="ignore"):
         center = np.nanmean(values, axis=0)
         scale = np.nanstd(values, axis=0)

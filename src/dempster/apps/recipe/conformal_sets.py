@@ -26,7 +26,8 @@ def describe_guarantee(conformal: ConformalClustering) -> str:
     """Return the coverage of the sets and its conditions."""
     return (
         "A set contains a cluster drawn from the estimated probabilities with a probability of "
-        f"at least {conformal.confidence:.4g}.\nIt contains the true cluster with this probability "
+        f"at least {conformal.confidence:.4g}.\nThis is a mean over all objects: those of a small "
+        "cluster may get less.\nIt contains the true cluster with this probability "
         "only if the estimated probabilities are right."
     )
 

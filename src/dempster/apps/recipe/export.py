@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dempster._errors import InvalidInputError
+from dempster._validation import check, kind
 from dempster.apps.methods import METHODS, default_method
 
 _MAX_LINE_CHARACTERS = 100
@@ -223,6 +224,7 @@ def to_toml(values: Mapping[str, Any]) -> str:
 
 def parse_toml(text: str) -> dict[str, Any]:
     """Parse TOML, and convert the text "none" in the table of parameters to None."""
+    check(text, "text", kind(str, words="a text in TOML"))
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

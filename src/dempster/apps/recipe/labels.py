@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._text import format_count
 from dempster._types import ArrayLike, Seed
 from dempster._validation import as_labels, check, kind, validating_labels
@@ -18,23 +18,24 @@ from dempster.constraints import Constraints
 from dempster.io.atomic import as_file, as_path
 from dempster.io.numbers import looks_like_number
 from dempster.io.tables import (
-    TABLE_FORMATS,
     check_columns_exist,
     read_names,
     read_quietly,
+    table_suffixes,
 )
 from dempster.io.text import open_text
 
 UNLABELLED = -1
-_MAX_ALL_PAIRS = (
-    300  # maximum number of labeled objects for which every pair is a constraint
-)
+# Fewer labels may all be different, such as one known object of each class.
+_FEW_LABELS = 20
+# maximum number of labeled objects for which every pair is a constraint
+_MAX_ALL_PAIRS = 300
 _MAX_CONSTRAINTS = 50_000  # number of random pairs if there are more labeled objects
 
 
 def is_file_name(source: str) -> bool:
     """Return whether a name has the extension of a table, so that it denotes a file."""
-    return Path(source).suffix.lower() in {*TABLE_FORMATS, ".gz"}
+    return Path(source).suffix.lower() in table_suffixes()
 
 
 def read_labels(source: str | os.PathLike[str], table: pd.DataFrame) -> pd.Series:
@@ -157,6 +158,19 @@ def _restore_integers(labels: pd.Series) -> pd.Series:
     return labels.astype("Int64").astype(object).where(labels.notna(), None)
 
 
+def check_repeated(name: str, labels: pd.Series) -> None:
+    """Raise an error if most of the known labels are different, so that they are no classes.
+
+    ``name`` is the name of the argument in the message.
+    """
+    n_known = int(labels.notna().sum())
+    n_different = labels.nunique()
+    if n_known > _FEW_LABELS and 2 * n_different > n_known:
+        found = f"{n_different:,} of {n_known:,} known labels are different"
+        advice = "use a column whose values occur in several rows"
+        raise InvalidParameterError(name, message=f"{name}: {found}; {advice}")
+
+
 def encode_labels(labels: pd.Series) -> tuple[np.ndarray, list[Any]]:
     """Encode labels as integers.
 
@@ -181,9 +195,8 @@ def encode_labels(labels: pd.Series) -> tuple[np.ndarray, list[Any]]:
     """
     check(labels, "labels", kind(pd.Series, words="a pandas Series"))
     with validating_labels(labels, "labels"):
-        codes, names = pd.factorize(
-            labels, sort=True
-        )  # The code of missing values is -1.
+        # The code of missing values is -1.
+        codes, names = pd.factorize(labels, sort=True)
     return codes.astype(np.int64), list(names)
 
 

@@ -16,6 +16,7 @@ from dempster._progress import Listener, report_progress_to
 from dempster._text import format_count
 from dempster.apps.recipe.attributes import Note, choose_attributes
 from dempster.apps.recipe.labels import (
+    check_repeated,
     constraints_from_labels,
     encode_labels,
     find_labels,
@@ -234,7 +235,9 @@ def _read_supervision(
     """
     y = constraints = truth = None
     if recipe.labels is not None:
-        codes, names = encode_labels(find_labels("labels", recipe.labels, table))
+        found = find_labels("labels", recipe.labels, table)
+        check_repeated("labels", found)
+        codes, names = encode_labels(found)
         labeled = format_count(int((codes >= 0).sum()), "row")
         labels = format_count(len(names), "label")
         add_note(f"{labeled} of {len(codes):,} with a known label, {labels}")
