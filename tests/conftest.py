@@ -8,6 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import settings
+from sklearn.datasets import load_iris, load_wine
+
+from dempster.datasets import load_butterfly
 
 # A busy machine must not fail a test.
 settings.register_profile("any machine", deadline=None, max_examples=40)
@@ -46,12 +49,18 @@ def skip_fsync():
         yield
 
 
-def _shared_folder() -> Path:
-    return Path(
-        os.environ.get(
-            "DEMPSTER_SHARED", Path(__file__).resolve().parents[2] / "shared"
-        )
-    )
+# Reference results for data that are generated, or that scikit-learn or this package contains.
+REFERENCE = Path(__file__).parent / "reference"
+BUNDLED = {"butterfly": load_butterfly, "iris": load_iris, "wine": load_wine}
+
+
+def find_shared_folder() -> Path:
+    """Return the folder with the data sets of other packages, or skip the test if it is absent."""
+    beside = Path(__file__).resolve().parents[2] / "shared"
+    folder = Path(os.environ.get("DEMPSTER_SHARED", beside))
+    if not (folder / "reference").is_dir():
+        pytest.skip(f"reference data not found in {folder} (set DEMPSTER_SHARED)")
+    return folder
 
 
 @pytest.fixture(scope="session")
@@ -60,10 +69,7 @@ def shared() -> Path:
 
     Tests that need it are skipped without it.
     """
-    folder = _shared_folder()
-    if not (folder / "reference").is_dir():
-        pytest.skip(f"reference data not found in {folder} (set DEMPSTER_SHARED)")
-    return folder
+    return find_shared_folder()
 
 
 class ReferenceCase:
@@ -99,22 +105,30 @@ class ReferenceCase:
 
 
 @pytest.fixture(scope="session")
-def reference(shared):
+def reference():
     """Open a reference case by name."""
-    return lambda name: ReferenceCase(shared / "reference", name)
+
+    def read(name):
+        folder = REFERENCE
+        if not (folder / f"{name}.json").is_file():
+            folder = find_shared_folder() / "reference"
+        return ReferenceCase(folder, name)
+
+    return read
 
 
 @pytest.fixture(scope="session")
-def shared_data(shared):
+def shared_data():
     """Read a real data set by name: (attributes or dissimilarities, labels or None)."""
 
     def read(name, standardise=False):
-        with np.load(shared / "data" / f"{name}.npz", allow_pickle=False) as z:
-            if "D" in z:
-                X = z["D"]
-            else:
-                X = z["X"].astype(float)
-            y = z.get("y")
+        if name in BUNDLED:
+            X, y = BUNDLED[name](return_X_y=True)
+        else:
+            file = find_shared_folder() / "data" / f"{name}.npz"
+            with np.load(file, allow_pickle=False) as z:
+                X = z["D"] if "D" in z else z["X"].astype(float)
+                y = z.get("y")
         if standardise:
             scale = X.std(0)
             X = (X - X.mean(0)) / np.where(scale > 0, scale, 1)

@@ -21,6 +21,7 @@ from dempster import (
     datasets,
     dissimilarity,
     explain,
+    labels,
     metric,
     mixture,
     model_selection,
@@ -29,12 +30,13 @@ from dempster import (
 from dempster._errors import InvalidInputError
 from dempster.apps import recipe, report
 from dempster.constraints import Constraints, suggest_pairs
+from tests.classify.test_contract import CLASSIFIERS, get_parameters
+from tests.cluster.contract import SUBJECTS, answer
 from tests.limits import by_thirds, third_of
 
 X, y = make_blobs(60, 2, centers=3, cluster_std=1.5, random_state=0)
 D = np.linalg.norm(X[:, None] - X, axis=2)
 CATEGORIES = np.digitize(X, [-1.0, 1.0, 3.0])
-IMAGE = np.random.default_rng(0).random((8, 9))
 OTHER = (y + (X[:, 0] > 1)) % 3
 
 
@@ -85,16 +87,37 @@ def transformed(name, **parameters):
     )
 
 
-# Functions of the random state that return masses or other random results.
+def fit_subject(subject):
+    return lambda state: answer(subject.make(random_state=state).fit(subject.data))
+
+
+# Functions of the random state that return masses or other random results. Clusterers, classifiers
+# and metrics are found automatically.
 CASES = {
-    "cluster.BPEC": clustered("BPEC"),
+    f"cluster.{subject}": fit_subject(subject)
+    for subject in SUBJECTS
+    if "random_state" in subject.parameters
+}
+CASES |= {
+    f"classify.{kind.__name__}": classified(kind.__name__)
+    for kind in CLASSIFIERS
+    if "random_state" in get_parameters(kind)
+}
+CASES |= {
+    f"metric.{name}": transformed(name)
+    for name in metric.__all__
+    if "random_state" in inspect.signature(getattr(metric, name)).parameters
+}
+CASES |= {
+    "labels.doubt": lambda state: labels.doubt(X, y, random_state=state).masses,
+    "labels.evaluate": lambda state: (
+        labels.evaluate(X, y, random_state=state).expected_agreement
+    ),
+}
+CASES |= {
     "cluster.BeliefPeaks": lambda state: (
         cluster.BeliefPeaks(3, random_state=state).fit(X).belief_
     ),
-    "cluster.BootClus": clustered("BootClus", n_bootstraps=10, mixture="EII"),
-    "cluster.CCM": clustered("CCM", n_init=2),
-    "cluster.CECM": clustered("CECM", n_init=2),
-    "cluster.CatECM": clustered("CatECM", CATEGORIES, n_init=2),
     "cluster.ConformalClustering": lambda state: (
         cluster.ConformalClustering(
             GaussianMixture(3, random_state=0), n_refits=1, random_state=state
@@ -109,46 +132,27 @@ CASES = {
         .fit(X)
         .calibration_scores_
     ),
-    "cluster.CredalClustering": clustered("CredalClustering", shape="compact"),
-    "cluster.ECM": clustered("ECM", n_init=2),
-    "cluster.ECMdd": clustered("ECMdd", n_init=2),
-    "cluster.EGMM": clustered("EGMM", n_init=2),
-    "cluster.EKNNClus": lambda state: (
-        cluster.EKNNClus(random_state=state).fit(X).credal_partition_.masses
-    ),
     "cluster.EVCLUS": clustered("EVCLUS", init="random", n_init=2),
     "cluster.EVCLUS.shepard": lambda state: (
         fitted("EVCLUS").shepard(30, state).conflict
     ),
-    "cluster.FuzzyCMeans": clustered("FuzzyCMeans", n_init=2),
-    "cluster.MECM": clustered("MECM", n_init=2),
-    "cluster.NNEVCLUS": clustered("NNEVCLUS", max_iter=3, network=5),
     "cluster.NNEVCLUS.shepard": lambda state: (
         fitted("NNEVCLUS").shepard(30, state).conflict
     ),
-    "cluster.NoiseClustering": clustered("NoiseClustering", n_init=2),
-    "cluster.PossibilisticCMeans": clustered("PossibilisticCMeans", n_init=2),
-    "cluster.RECM": clustered("RECM", n_init=2),
-    "cluster.RoughKMeans": clustered("RoughKMeans", n_init=2),
-    "cluster.SECM": clustered("SECM", IMAGE, n_init=2),
-    "cluster.WECMdd": clustered("WECMdd", n_init=2),
-    "cluster.WMVEC": clustered("WMVEC", [X, X[:, :1]], n_init=2),
     "classify.ConformalClassifier": lambda state: (
         classify.ConformalClassifier(random_state=state).fit(X, y).calibration_scores_
     ),
-    "classify.EvidentialNeuralNetworkClassifier": classified(
-        "EvidentialNeuralNetworkClassifier"
-    ),
-    "classify.EvidentialRBFClassifier": classified("EvidentialRBFClassifier"),
-    "metric.DMLEig": transformed("DMLEig"),
-    "metric.KPCCA": transformed("KPCCA"),
-    "metric.MMC": transformed("MMC"),
-    "metric.PCCA": transformed("PCCA"),
     "mixture.LatentClassModel": lambda state: (
         mixture.LatentClassModel(2, n_init=2, random_state=state)
         .fit(CATEGORIES)
         .weights_
     ),
+    "mixture.LatentClassModel.sample": lambda state: fitted("latent classes").sample(
+        9, state
+    )[0],
+    "mixture.ParsimoniousGaussianMixture.sample": lambda state: fitted(
+        "mixture"
+    ).sample(9, state)[0],
     "mixture.ParsimoniousGaussianMixture": lambda state: (
         mixture.ParsimoniousGaussianMixture(
             3, model="EII", init="k-means", random_state=state
@@ -187,7 +191,7 @@ CASES = {
         explain.stability(cluster.ECM(3), X, 2, random_state=state).objects
     ),
     "model_selection.number_of_clusters": lambda state: (
-        model_selection.number_of_clusters(X, random_state=state).support
+        model_selection.number_of_clusters(X, random_state=state).plausibility
     ),
     "partition.combine_partitions": lambda state: (
         partition.combine_partitions([y, OTHER], max_iter=5, random_state=state).masses

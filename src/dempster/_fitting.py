@@ -6,6 +6,8 @@ import copy
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from inspect import currentframe
+from types import FrameType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -49,3 +51,18 @@ def warn_not_converged(estimator: Any) -> None:
         f"{type(estimator).__name__} did not reach {limits}; increase max_iter or tol"
     )
     warnings.warn(message, ConvergenceWarning, stacklevel=5)
+
+
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line that called the package, from any depth of calls."""
+    level = 1
+    frame = currentframe()
+    while frame is not None and frame.f_back is not None and _is_internal(frame):
+        frame = frame.f_back
+        level += 1
+    warnings.warn(message, category, stacklevel=level)
+
+
+def _is_internal(frame: FrameType) -> bool:
+    package = frame.f_globals.get("__name__", "").partition(".")[0]
+    return package in ("dempster", "contextlib")

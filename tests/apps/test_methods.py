@@ -43,6 +43,32 @@ def test_file_is_up_to_date():
     assert tool.FILE.read_text(encoding="utf-8") == expected
 
 
+def test_incomplete_docstrings_are_named():
+    class Undocumented(cluster.ECM):
+        def fit(self, X):
+            return self
+
+    class HalfDocumented(cluster.ECM):
+        """Cluster rows.
+
+        Parameters
+        ----------
+        n_clusters : int, default=2
+            Number of clusters.
+
+        Attributes
+        ----------
+        labels_ : array
+        """
+
+    with pytest.raises(SystemExit, match=r"\bUndocumented has no docstring"):
+        tool.describe_method(Undocumented)
+    with pytest.raises(
+        SystemExit, match=r"HalfDocumented must describe .* alpha, beta,"
+    ):
+        tool.describe_method(HalfDocumented)
+
+
 def test_estimators_without_an_entry():
     listed = {method.class_name for method in METHODS.values()}
     estimators = set()
@@ -122,7 +148,7 @@ def test_capabilities_agree_with_fit(name, capability):
 
 
 def test_lists_by_capability():
-    assert methods_that("constraints") == ["cecm", "evclus", "nnevclus"]
+    assert methods_that("constraints") == ["cecm", "credal", "evclus", "nnevclus"]
     assert methods_with("gamma") == ["ccm", "ecmdd", "mecm"]
 
 

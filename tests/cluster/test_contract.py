@@ -4,12 +4,15 @@ import copy
 import inspect
 import pickle
 import re
+import warnings
 
 import numpy as np
 import pytest
 from joblib import parallel_config
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics import adjusted_rand_score
 
 from dempster.cluster import ECM
 from tests.cluster.contract import (
@@ -101,6 +104,16 @@ def test_history_and_objective_agree(subject):
     assert (steps <= 1e-9 * np.abs(model.history_[:-1])).all()  # it is minimised
 
 
+def test_number_of_starts_is_reported(subject):
+    if "n_init" not in subject.parameters:
+        pytest.skip("it has one start")
+    assert subject.fitted().n_starts_ >= 1
+    if "max_iter" in subject.parameters and subject.takes_tables:
+        assert subject.make(n_init=1).fit(subject.data).n_starts_ <= (
+            subject.fitted().n_starts_
+        )
+
+
 def test_warning_if_not_converged(subject):
     if "max_iter" not in subject.parameters or "tol" not in subject.parameters:
         pytest.skip("it has no iterations to end early")
@@ -160,7 +173,7 @@ def test_same_seed_and_any_number_of_threads(subject):
 
 
 def test_permuting_the_objects_permutes_the_result(subject):
-    order = np.random.default_rng(1).permutation(len(subject.data))
+    order = np.random.default_rng(4).permutation(len(subject.data))
     as_given = subject.exact().fit(subject.data)
     moved = subject.exact().fit(subject.data[order])
     np.testing.assert_allclose(answer(moved), answer(as_given)[order], atol=1e-5)
@@ -175,6 +188,34 @@ def test_weights_equal_repetitions(subject):
     repeated = subject.exact().fit(subject.data[rows])
     np.testing.assert_allclose(answer(weighted)[rows], answer(repeated), atol=1e-5)
     assert weighted.objective_ == pytest.approx(repeated.objective_, rel=1e-6)
+
+
+def test_repeating_the_table_changes_nothing(subject):
+    """A table with all rows two or three times has the clusters of the table."""
+    if not subject.takes_tables:
+        pytest.skip("it reads images")
+    rng = np.random.default_rng(7)
+    overlapping = rng.normal(size=(60, 2)) + np.repeat([[0, 0], [4, 0], [0, 4]], 20, 0)
+    tables = [subject.data, overlapping, overlapping.round(0)]
+    if subject.data.dtype != np.float64:
+        tables = [subject.data]
+    for data in tables:
+        once = subject.make().fit(data)
+        for times in (2, 3):
+            repeated = subject.make().fit(np.tile(data, (times, 1)))
+            assert repeated.n_clusters_ == once.n_clusters_
+            labels = np.tile(once.labels_, times)
+            assert adjusted_rand_score(labels, repeated.labels_) == 1
+
+
+def test_unit_of_the_weights_has_no_effect(subject):
+    if not subject.fit_takes("sample_weight") or not subject.takes_tables:
+        pytest.skip("it takes no weights, or reads images")
+    weights = np.random.default_rng(2).integers(1, 4, len(subject.data))
+    one = subject.make().fit(subject.data, sample_weight=weights)
+    for unit in (1e-3, 1e3):
+        other = subject.make().fit(subject.data, sample_weight=unit * weights)
+        np.testing.assert_allclose(answer(other), answer(one), atol=1e-5)
 
 
 def test_objects_of_weight_zero_have_no_effect(subject):
@@ -318,6 +359,50 @@ def test_invalid_data(subject, damage, words):
         pytest.skip("text is what it reads")
     with pytest.raises((ValueError, TypeError), match=words):
         subject.make().fit(wrong)
+
+
+def test_sparse_tables(subject):
+    """The error names a reduction, because a dense copy of TF-IDF may not fit into memory."""
+    if not subject.takes_tables or subject.data.dtype != np.float64:
+        pytest.skip("it reads images or categories")
+    if str(subject) == "EKNNClus":
+        pytest.skip("a sparse matrix is a graph")
+    counts = sparse.csr_array(np.abs(subject.data))
+    with pytest.raises(ValueError, match="X must be a dense array.*TruncatedSVD"):
+        subject.make().fit(counts)
+    with pytest.raises(ValueError, match="X must be a dense array.*TruncatedSVD"):
+        prediction(subject.fitted(), counts)
+
+
+@pytest.mark.parametrize("value", [0.0, 7.0])
+def test_constant_columns_carry_nothing(subject, value):
+    """A constant column changes neither the clusters nor, up to the default of beta, the masses."""
+    if not subject.takes_tables or subject.data.dtype != np.float64:
+        pytest.skip("it reads images or categories")
+    beta = {"beta": 1.5} if "beta" in subject.parameters else {}
+    column = np.full((len(subject.data), 1), value)
+    for data in (subject.data, np.random.default_rng(5).normal(size=(60, 2))):
+        plain = subject.make(**beta).fit(data)
+        wider = subject.make(**beta).fit(np.hstack([data, column]))
+        np.testing.assert_array_equal(wider.labels_, plain.labels_)
+        np.testing.assert_allclose(answer(wider), answer(plain), atol=1e-6)
+
+
+@pytest.mark.parametrize("value", [0.0, 2.5])
+def test_equal_objects_are_one_cluster(subject, value):
+    data = np.full_like(subject.data, value)
+    numbers = [{}]
+    if "n_clusters" in subject.parameters:
+        automatic = subject.parameters["n_clusters"].default
+        if automatic is not None:
+            automatic = "auto"
+        numbers = [{"n_clusters": 1}, {"n_clusters": automatic}]
+    for number in numbers:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", RuntimeWarning)
+            model = subject.make(**number).fit(data)
+        assert model.n_clusters_ == 1
+        assert (model.labels_ == 0).all()
 
 
 def test_number_of_features(subject):

@@ -249,6 +249,44 @@ def test_distant_objects_have_mass_on_the_frame(blobs):
     assert (partition.empty == 0).all()
 
 
+@pytest.mark.parametrize("metric", ["euclidean", "precomputed"])
+@pytest.mark.parametrize("seed", range(3))
+def test_repeated_rows_are_no_clusters(metric, seed):
+    X, y = make_blobs(120, centers=[[0, 0], [6, 0], [0, 6]], random_state=seed)
+    rows = np.arange(120)
+    chosen = {
+        "ten rows twice": np.append(rows, rows[:10]),
+        "one row often": np.append(rows, np.repeat(5, 200)),
+        "all rows, one row once more": np.append(np.repeat(rows, 3), 7),
+    }
+    tables = [(X[which], y[which]) for which in chosen.values()]
+    for table, truth in [*tables, (X.round(0), y)]:
+        data = pairwise_distances(table) if metric == "precomputed" else table
+        model = EKNNClus(metric=metric, random_state=0).fit(data)
+        assert model.n_clusters_ == 3
+        assert adjusted_rand_score(truth, model.labels_) > 0.95
+        np.testing.assert_allclose(
+            model.predict_mass(data).masses, model.credal_partition_.masses, atol=1e-9
+        )
+
+
+def test_copies_are_evidence_as_often_as_they_occur():
+    """Compare the masses with those of the objects, counted one by one."""
+    X = np.array([[0.0], [0.0], [0.0], [1.0], [8.0], [9.0]])
+    y = [0, 0, 0, 0, 1, 1]
+    model = EKNNClus(n_neighbors=2, init=y, random_state=0).fit(X)
+    # The neighbors of the fourth object are 1 away (three copies) and 7 away; it is also among the
+    # neighbors of the last object.
+    weights = Evidence(model.scale_, 2).weights(np.array([1.0, 7.0, 8.0]))
+    weights *= np.array([3, 1, 1]) / (6 / 4)
+    r = np.expm1([weights[0], weights[1:].sum()])
+    expected = np.array([0, *r, 1]) / (1 + r.sum())
+    np.testing.assert_allclose(model.credal_partition_.masses[3], expected)
+    assert model.log_plausibility(X, y) < 0
+    with pytest.raises(ValueError, match="labels must be the same for equal objects"):
+        model.log_plausibility(X, [0, 0, 1, 1, 1, 1])
+
+
 # ---- starts and restarts -------------------------------------------------------------------------
 
 

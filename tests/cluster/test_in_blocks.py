@@ -341,3 +341,32 @@ def test_failed_fit_does_not_change_the_model():
     with pytest.raises(ValueError, match="finite"):
         model.fit([X, X * np.nan])
     assert model.cluster_centers_ is before
+
+
+# ---- tables of masses ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["table", "batch", "dask", "parquet", "blocks"])
+def test_partitions_have_a_table(kind, tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    table = pa.Table.from_pandas(FRAME)
+    FRAME.to_parquet(tmp_path / "x.parquet")
+    data = {
+        "table": table,
+        "batch": table.to_batches()[0],
+        "dask": dd.from_pandas(FRAME, npartitions=3),
+        "parquet": tmp_path / "x.parquet",
+        "blocks": blocks("some"),
+    }[kind]
+    partition = fitted(ECM, data, init=START).credal_partition_
+    expected = fitted(ECM, X, init=START).credal_partition_
+    pd.testing.assert_frame_equal(partition.to_frame(), expected.to_frame())
+    pd.testing.assert_frame_equal(partition.to_frame(top=1), expected.to_frame(top=1))
+
+
+def test_a_table_must_fit_into_memory(monkeypatch):
+    partition = fitted(ECM, blocks("some")).credal_partition_
+    n_sets = len(partition.focal_sets)
+    monkeypatch.setattr("dempster._validation.MAX_BYTES", 8 * 900 * n_sets - 1)
+    with pytest.raises(ValueError, match="to_parquet"):
+        partition.to_frame()

@@ -2,8 +2,10 @@
 
 import decimal
 import fractions
+import inspect
 import re
 import warnings
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -13,8 +15,10 @@ import torch
 from scipy import sparse
 
 from dempster import metric
+from dempster._errors import InvalidInputError
 from dempster.cluster import (
     CCM,
+    CECM,
     ECM,
     EGMM,
     EVCLUS,
@@ -23,6 +27,7 @@ from dempster.cluster import (
     SECM,
     WMVEC,
     CatECM,
+    CredalClustering,
     ECMdd,
 )
 from dempster.constraints import Constraints, ContradictionError, ContradictionWarning
@@ -437,7 +442,66 @@ def test_a_column_that_decides_alone_is_reported_once(method):
     X = np.random.default_rng(0).normal(size=(60, 3))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        method(2, random_state=0).fit(X * [1, 20, 50])
-    with pytest.warns(UserWarning, match="one column .* standardize X") as found:
+        method(2, random_state=0).fit(X * [1, 5, 20])
+    with pytest.warns(
+        UserWarning, match=r"to .* \(column 2\), .* standardize X"
+    ) as found:
         method(2, random_state=0).fit(X * [1, 5, 20_000])
     assert len(found) == 1
+
+
+# ---- tables of other libraries, other arguments, impossible constraints --------------------------
+
+
+def foreign(module, name):
+    """Return an object that pretends to be of another library."""
+    return type(name, (), {"__module__": module, "shape": (3, 2)})()
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "advice"),
+    [
+        ("xarray.core.dataset", "Dataset", "X.to_dataframe()"),
+        ("_duckdb", "DuckDBPyRelation", "X.df()"),
+        ("anndata._core.anndata", "AnnData", "dempster.integrations.anndata.cluster"),
+    ],
+)
+@pytest.mark.parametrize("kind", [ECM, EVCLUS, CredalClustering])
+def test_tables_of_other_libraries(kind, module, name, advice):
+    with pytest.raises(InvalidInputError, match=re.escape(advice)):
+        kind(2).fit(foreign(module, name))
+
+
+def test_text_files(tmp_path):
+    (tmp_path / "x.csv").write_text("a,b\n1,2\n3,4\n")
+    with pytest.raises(
+        InvalidInputError, match=r"read_table or pandas \(pd.read_csv\)"
+    ):
+        ECM(2).fit(tmp_path / "x.csv")
+
+
+@pytest.mark.parametrize("kind", [ECM, ECMdd])
+def test_unknown_arguments_of_fit(kind):
+    X = np.eye(4)
+    for fit in (kind(2).fit, kind(2).fit_predict):
+        with pytest.raises(TypeError, match=rf"{kind.__name__}\.fit.*EVCLUS.*CECM"):
+            fit(X, constraints=None)
+    with pytest.raises(TypeError, match=rf"{kind.__name__}\.fit.*'weight'"):
+        kind(2).fit(X, weight=None)
+    assert list(inspect.signature(kind.fit).parameters)[:3] == ["self", "X", "y"]
+
+
+@pytest.mark.parametrize("kind", [EVCLUS, CECM])
+def test_more_objects_apart_than_clusters(kind):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(40, 2)), index=[f"r{i}" for i in range(40)])
+    apart = Constraints(cannot_link=[*combinations([3, 9, 20, 31], 2), (0, 1), (1, 2)])
+    with pytest.warns(
+        ContradictionWarning, match="'r3', 'r9', 'r20', 'r31'.*n_clusters=3"
+    ):
+        kind(3, random_state=0).fit(X, constraints=apart)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ContradictionWarning)
+        kind(4, random_state=0).fit(X, constraints=apart)
+        cycle = Constraints(cannot_link=[(i, (i + 1) % 8) for i in range(8)])
+        kind(3, random_state=0).fit(X, constraints=cycle)

@@ -10,7 +10,7 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from dempster.belief import FocalSets
-from dempster.cluster import ECM, EGMM, EVCLUS
+from dempster.cluster import CCM, ECM, EGMM, EVCLUS
 from dempster.cluster._mass_step import (
     MassStep,
     masses_from_plausibilities,
@@ -179,10 +179,12 @@ def test_references_of_near_clusters_are_sufficient(dtype):
     labels[labels == 3] = 4  # Cluster 3 has no references.
     blocks = blocks_of(points)
     family = neighboring_clusters(blocks, labels, C)
-    around = Surroundings.from_dissimilarities(blocks, len(points), None, C)
-    affinity = around.affinity(labels, C)
-    contour, near, nearest, distance = affinity.by_points(new, points)
     nearby = NearbyReferences(points, labels, C, None)
+    around = Surroundings.from_dissimilarities(blocks, len(points), None, C)
+    contrast = around.compare(nearby.blocks, labels, C).contrast
+    affinity = around.affinity(labels, contrast)
+    affinities, near, nearest, distance = affinity.by_points(new, points)
+    contour = contrast.plausibilities(affinities)
     found, clusters, *others = nearby.compare(new, affinity)
     assert nearby.family == family
     assert max(map(len, nearby.near)) < C / 2
@@ -203,8 +205,10 @@ def test_local_scales_are_smaller_than_clusters():
     points = centers[labels] + spread[labels, None] * rng.normal(size=(2000, 10))
     blocks = blocks_of(points[:1000])
     around = Surroundings.from_dissimilarities(blocks, 1000, None, C)
-    affinity = around.affinity(labels[:1000], C)
-    contour = affinity.by_points(points[1000:], points[:1000])[0]
+    contrast = around.compare(blocks, labels[:1000], C).contrast
+    affinity = around.affinity(labels[:1000], contrast)
+    affinities = affinity.by_points(points[1000:], points[:1000])[0]
+    contour = contrast.plausibilities(affinities)
     assert (contour.argmax(axis=1) == labels[1000:]).mean() > 0.93
 
 
@@ -335,11 +339,42 @@ def test_landmarks_are_in_their_most_plausible_clusters():
     assert gain > 0.03
 
 
-def test_affinity_is_sharper_in_many_dimensions_if_there_are_many_clusters():
-    rates = []
-    for n_features in (2, 50):
-        rows, _ = blobs(60, 20, n_features, 3.0)
-        rates.append(EVCLUS(60, random_state=0).fit(rows)._model.surroundings.rate)
-    few = EVCLUS(5, random_state=0).fit(rows)._model.surroundings.rate
-    assert few < rates[0] < 1.5 * few
-    assert 2 * few < rates[1] <= 10 * few
+@pytest.mark.parametrize("method", [ECM, CCM, EGMM])
+def test_starts_and_tolerance_are_reported(method, monkeypatch):
+    """Many clusters have one start, and a larger tolerance if there are many objects."""
+    monkeypatch.setattr("dempster.data.sampling.SAMPLE_SIZE", 1000)
+    many, _ = blobs(60, 20, 2, 20.0)
+    few, _ = blobs(3, 400, 2, 20.0)
+    model = method(60, tol=1e-7, random_state=0).fit(many)
+    assert model.n_starts_ == 1
+    assert model.tol_ == {ECM: 1e-4, CCM: 1e-4, EGMM: 1e-5}[method]
+    assert method(60, tol=1e-3, random_state=0).fit(many).tol_ == 1e-3
+    model = method(3, tol=1e-7, n_init=4, random_state=0).fit(few)
+    assert model.n_starts_ == 4
+    assert model.tol_ == 1e-7
+    assert method(3, init=model.cluster_centers_).fit(few).n_starts_ == 1
+
+
+def test_tolerance_of_landmarks_is_reported():
+    data, _ = blobs(3, 100, 2, 20.0)
+    many, _ = blobs(3, 1000, 2, 20.0)
+    landmarks = EVCLUS(3, tol=1e-9, random_state=0).fit(many)
+    assert landmarks.tol_ == 1e-5
+    assert EVCLUS(3, tol=1e-9, random_state=0).fit(data).tol_ == 1e-9
+
+
+@pytest.mark.parametrize("n_clusters", [30, C])
+@pytest.mark.parametrize("model", [ECM, CCM, EVCLUS])
+def test_far_objects_do_not_take_the_place_of_clusters(model, n_clusters):
+    rng = np.random.default_rng(7)
+    centers = 2 * rng.normal(size=(n_clusters, 10))
+    y = np.repeat(np.arange(n_clusters), 45)
+    near = centers[y] + rng.normal(size=(len(y), 10))
+    directions = rng.normal(size=(40, 10))
+    far = 200 * directions / np.linalg.norm(directions, axis=1, keepdims=True)
+    found = []
+    for rows in (near, np.r_[near, far]):
+        labels = model(n_clusters, random_state=0).fit(rows).labels_
+        found.append(adjusted_rand_score(y, labels[: len(y)]))
+    assert found[0] > 0.85
+    assert found[1] > found[0] - 0.05

@@ -1,6 +1,7 @@
 """Missing values: methods that accept them, their effect on clusters and doubt, and errors."""
 
 import inspect
+import re
 
 import numpy as np
 import pandas as pd
@@ -465,8 +466,10 @@ def test_gower_of_rows_without_a_common_value():
         }
     )
     table["a"] += np.arange(30) % 7 / 100
-    with pytest.raises(ValueError, match="rows 1 and 2 "):
+    with pytest.raises(ValueError, match=r"rows \d+ and \d+ have no common") as error:
         EVCLUS(2, metric="gower").fit(table)
+    i, j = map(int, re.findall(r"\d+", str(error.value)))
+    assert not (table.loc[i].notna() & table.loc[j].notna()).any()
     assert made(EVCLUS, n_clusters="auto", metric="gower").fit(table).n_clusters_ > 1
     model = made(EVCLUS, n_clusters=2, metric="gower").fit(table)
     assert adjusted_rand_score([0, 0, 0, 1, 1, 1] * 5, model.labels_) == 1

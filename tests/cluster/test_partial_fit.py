@@ -1,5 +1,7 @@
 """Learning in blocks with `partial_fit`: ECM, CCM and EGMM."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -189,8 +191,9 @@ def test_first_block_needs_enough_objects():
 def test_fit_resets_the_stream(method):
     model = made(method).partial_fit(X[:300])
     model.fit(X)
-    assert not hasattr(model, "n_samples_seen_")
-    assert model.partial_fit(X[:100]).n_samples_seen_ == 100
+    assert model.n_samples_seen_ == 600
+    expected = made(method).fit(X).partial_fit(X[:100]).cluster_centers_
+    np.testing.assert_array_equal(model.partial_fit(X[:100]).cluster_centers_, expected)
     assert not hasattr(model, "ebic_")
 
 
@@ -216,7 +219,78 @@ def test_number_of_clusters_cannot_change(method):
     with pytest.raises(ValueError, match="n_clusters must"):
         model.partial_fit(X)
     assert model.fit(X).n_clusters_ == 2
-    assert (
-        model.set_params(n_clusters="auto").partial_fit(X).partial_fit(X).n_clusters_
-        == 3
-    )
+    new = made(method).set_params(n_clusters="auto")
+    assert new.partial_fit(X).partial_fit(X).n_clusters_ == 3
+
+
+@pytest.mark.parametrize("focal_sets", ["auto", "full"])
+@pytest.mark.parametrize("method", EVERY)
+def test_learning_continues_after_fit(method, focal_sets):
+    """A few objects hardly move the clusters of many, and many objects do."""
+    model = method(3, focal_sets=focal_sets, random_state=0).fit(X)
+    fitted = model.cluster_centers_
+    labels = model.labels_
+    model.partial_fit(X[:10], update=False)
+    np.testing.assert_allclose(model.cluster_centers_, fitted, atol=1e-12)
+    assert (model.predict(X) == labels).mean() > 0.98  # pairs may be added
+    model.partial_fit(X[:10] + 0.5)
+    assert model.n_samples_seen_ == 620
+    moved = np.linalg.norm(model.cluster_centers_ - fitted, axis=1)
+    assert 0 < moved.max() < 0.05
+    for _ in range(20):
+        model.partial_fit(X + [1, 0])
+    shift = (model.cluster_centers_ - fitted)[:, 0]
+    assert (shift > 0.5).all()
+    assert (shift < 1.5).all()
+
+
+@pytest.mark.parametrize("method", EVERY)
+def test_learning_continues_after_a_fit_of_many_rows(method):
+    """The sums are estimated from a sample, also if the rows are weighted or in blocks."""
+    rng = np.random.default_rng(0)
+    many = CENTERS[rng.integers(3, size=30_000)] + rng.normal(size=(30_000, 2))
+    weights = rng.integers(1, 4, 30_000)
+    fits = [
+        method(3, random_state=0, n_init=1).fit(many),
+        method(3, random_state=0, n_init=1).fit(many, sample_weight=weights),
+        method(3, random_state=0, n_init=1).fit([many[:20_000], many[20_000:]]),
+    ]
+    for model in fits:
+        fitted = model.cluster_centers_
+        model.partial_fit(many[:300] + [4, 0])
+        assert model.n_samples_seen_ == 30_300
+        assert 0 < np.abs(model.cluster_centers_ - fitted).max() < 0.1
+
+
+@pytest.mark.parametrize("after_fit", [False, True])
+@pytest.mark.parametrize("method", EVERY)
+def test_warning_if_a_block_is_unlike_all_clusters(method, after_fit):
+    rng = np.random.default_rng(1)
+    regimes = 8 * np.eye(4)
+    blocks = [center + rng.normal(size=(300, 4)) for center in regimes]
+    model = method(4, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = model.fit(blocks[0]) if after_fit else model.partial_fit(blocks[0])
+        model.partial_fit(blocks[0])
+    with pytest.warns(UserWarning, match="100% of the objects of the block are unlike"):
+        model.partial_fit(blocks[1])
+    mixed = rng.permutation(np.vstack(blocks))
+    model = method(4, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for block in np.array_split(mixed, 6):
+            model.partial_fit(block)
+
+
+@pytest.mark.parametrize("method", EVERY)
+def test_warning_of_units_as_in_fit(method):
+    data = X * [1, 1e4]
+    with pytest.warns(UserWarning, match=r"from .* \(column 0\) to .* \(column 1\)"):
+        made(method).fit(data)
+    model = made(method)
+    with pytest.warns(UserWarning, match="range from .*; standardize X"):
+        model.partial_fit(data[:300])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.partial_fit(data[300:])

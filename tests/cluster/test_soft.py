@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_iris, make_blobs
 
 from dempster import FocalSets
 from dempster.cluster import (
@@ -160,3 +161,19 @@ def test_initial_partition_and_blocks(kind):
 def test_too_many_clusters_for_all_sets():
     with pytest.raises(ValueError, match="at most 20|memory"):
         RoughKMeans(21, n_init=1, random_state=0).fit(X)
+
+
+@pytest.mark.parametrize("c", [2, 3, 4])
+def test_ambiguous_objects_have_the_label_of_the_nearest_prototype(c):
+    X, _ = make_blobs(240, 3, centers=c, cluster_std=2.5, random_state=c)
+    model = RoughKMeans(c, random_state=0).fit(X[:200])
+    for rows, partition, labels in (
+        (X[:200], model.credal_partition_, model.labels_),
+        (X[200:], model.predict_mass(X[200:]), model.predict(X[200:])),
+    ):
+        nearest = cdist(rows, model.cluster_centers_).argmin(axis=1)
+        assert len(np.unique(nearest[partition.ambiguous])) > 1
+        np.testing.assert_array_equal(labels, nearest)
+        np.testing.assert_array_equal(partition.labels, nearest)
+        for k in range(c):
+            assert set(np.flatnonzero(labels == k)) <= set(partition.upper(k))

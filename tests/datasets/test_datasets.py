@@ -185,9 +185,10 @@ def test_mixture_bunch():
 # --- bundled --------------------------------------------------------------------------------------
 
 
-def test_butterfly(shared_data):
+def test_butterfly(reference):
     butterfly = ed.load_butterfly()
-    np.testing.assert_array_equal(butterfly.data, shared_data("butterfly")[0])
+    case = reference("ecm_butterfly_full_a1_b2_d10")
+    np.testing.assert_array_equal(butterfly.data, case["x"])
     assert butterfly.target is None
     assert butterfly.feature_names == ["x1", "x2"]
     X, y = ed.load_butterfly(return_X_y=True)

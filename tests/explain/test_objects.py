@@ -326,16 +326,18 @@ def test_evclus_similarity_to_members():
     rate = -np.log(0.05) / 1.5**2
     totals = []
     members = model.labels_.copy()
+    contrast = model._model.contrast
     for k in range(3):
         others = [j for j in range(n) if members[j] == k and j != 11]
         alike = [
             np.exp(-rate * D[11, j] ** 2 / (scales[11] * scales[j])) for j in others
         ]
-        totals.append(np.log(sum(alike) / np.sqrt(len(others))))
+        relative = np.mean(alike) / np.sqrt(contrast.within[k])
+        totals.append(contrast.exponent * np.log(relative))
         parts = np.zeros(2)
         for j, strength in zip(others, alike, strict=True):
             energy = rate * (POINTS[11] - POINTS[j]) ** 2 / (scales[11] * scales[j])
-            parts -= strength / sum(alike) * energy
+            parts -= contrast.exponent * strength / sum(alike) * energy
         np.testing.assert_allclose(
             why.parts[:, why.clusters.index(k)], parts, rtol=1e-6
         )

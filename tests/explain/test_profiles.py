@@ -312,7 +312,7 @@ def test_discriminating_features(mixed):
     assert result["separation"].dropna().is_monotonic_decreasing
     assert (
         result.loc["petal length (cm)", "rule"]
-        == "cluster 1 if petal length (cm) <= 3, otherwise cluster 0"
+        == "cluster 1 if petal length (cm) <= 2.5, otherwise cluster 0"
     )
     assert result.loc["species", "rule"].startswith(
         "cluster 0 if species is versicolor"

@@ -233,3 +233,16 @@ def test_error_names_the_resample():
     with pytest.raises(ValueError, match="n_clusters") as caught:
         stability(KMeans(50), X, 2, fraction=0.5, random_state=0, n_jobs=1)
     assert caught.value.__notes__ == ["in resample 0: 30 of 60 objects"]
+
+
+def test_objects_that_only_convert_to_arrays():
+    X = make_blobs(40, centers=2, random_state=0)[0]
+
+    class Convertible:
+        def __array__(self, dtype=None, copy=None):
+            return X
+
+    method = ECM(2, random_state=0)
+    found = stability(method, Convertible(), 3, random_state=0)
+    expected = stability(method, X, 3, random_state=0)
+    np.testing.assert_array_equal(found.clusters, expected.clusters)

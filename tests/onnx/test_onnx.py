@@ -44,6 +44,7 @@ from dempster.cluster import (
     MECM,
     NNEVCLUS,
     BeliefPeaks,
+    CredalClustering,
     FuzzyCMeans,
     NoiseClustering,
 )
@@ -231,7 +232,8 @@ def test_training_rows():
         EVCLUS(3, n_init=2, random_state=0),
         EVCLUS(3, focal_sets="simple", n_init=2, random_state=0),
     )
-    for estimator in (*estimators, CECM(3, n_init=2, random_state=0)):
+    estimators += (CECM(3, n_init=2, random_state=0), NNEVCLUS(3, random_state=0))
+    for estimator in estimators:
         estimator.fit(X, constraints=links)
         masses, _ = run_onnx(to_onnx(estimator), X)
         np.testing.assert_allclose(
@@ -608,6 +610,7 @@ def test_errors(tmp_path):
     for other in (
         MECM(2, n_init=1, random_state=0).fit(X),
         BeliefPeaks().fit(X),
+        CredalClustering(2, random_state=0).fit(X),
         ecm.credal_partition_,
         None,
     ):

@@ -33,6 +33,7 @@ from dempster.cluster import (
     CatECM,
     ConformalClustering,
     ConformalNoveltyDetector,
+    CredalClustering,
     EKNNClus,
 )
 from dempster.constraints import Constraints
@@ -173,6 +174,17 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
     "EVCLUS, mahalanobis": _clusterer(EVCLUS, metric="mahalanobis"),
     "EVCLUS, constrained": _fitted(
         EVCLUS(2, n_init=2, random_state=0), X, constraints=LINKS
+    ),
+    "CredalClustering, constrained": _fitted(
+        CredalClustering(2, random_state=0), X, constraints=LINKS
+    ),
+    "CredalClustering, constrained matrix": _fitted(
+        CredalClustering(2, metric="precomputed", random_state=0),
+        DISTANCES,
+        constraints=LINKS,
+    ),
+    "NNEVCLUS, constrained": _fitted(
+        NNEVCLUS(2, max_iter=50, random_state=0), X, constraints=LINKS
     ),
     "EKNNClus, mixed": _clusterer(EKNNClus, MIXED, metric="gower"),
     "BeliefPeaks, matrix": _clusterer(BeliefPeaks, DISTANCES, metric="precomputed"),

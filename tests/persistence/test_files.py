@@ -111,8 +111,7 @@ def test_every_estimator(name, path):
     again = save_and_load(model, path)
     first = path.read_bytes()
     assert type(again) is type(model)
-    # The training data of CredalClustering are not saved.
-    assert set(vars(again)) == set(vars(model)) - {"_training"}
+    assert set(vars(again)) == set(vars(model))
     for attribute, value in model.__getstate__().items():
         assert same(value, vars(again)[attribute]), attribute
     expected = predictions(model, objects)

@@ -41,9 +41,8 @@ from dempster.belief.focal_sets import FocalSets, unique_sets
 _BLOCK_ROWS = 8192  # Number of rows in a block that fits in the cache.
 _MAX_TUPLES = 1_000_000  # Maximum number of tuples of focal sets in PCR6.
 _MAX_PAIRS = 30_000_000  # Maximum number of pairs of focal sets of two sources.
-_MAX_PRODUCTS = (
-    5_000_000_000  # Maximum number of products of masses (about twenty seconds).
-)
+# Maximum number of products of masses (about twenty seconds).
+_MAX_PRODUCTS = 5_000_000_000
 _MAX_FRAME = 20  # Maximum number of answers in a frame whose power set is computed.
 _TENSOR_CELLS = 1 << 26  # Maximum number of products of masses in one tensor.
 _MAX_SETS = 1 << 17  # Maximum number of sets in a family after discounting.
@@ -428,9 +427,8 @@ RULES: dict[str, Callable[[Sequence[Source]], Source]] = {
     "conjunctive": _conjunctive,
     "disjunctive": _disjunctive,
     "dubois_prade": _dubois_prade,
-    "yager": lambda sources: move_empty_to_omega(
-        *_conjunctive(sources)
-    ),  # Yager (1987)
+    # Yager (1987)
+    "yager": lambda sources: move_empty_to_omega(*_conjunctive(sources)),
     "pcr6": _pcr6,
     "average": _average,
     "cautious": partial(_minimize_weights, complemented=False),

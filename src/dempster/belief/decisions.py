@@ -26,16 +26,18 @@ from dempster._errors import InvalidParameterError
 from dempster._validation import as_numbers, check, check_choice, choice, integer, real
 from dempster.belief.focal_sets import FocalSets
 
+# Rules that choose one act.
 SINGLE_RULES = (
     "maximax",
     "maximin",
     "hurwicz",
     "pignistic",
-)  # Rules that choose one act.
+)
+# Rules that keep all undominated acts.
 SET_RULES = (
     "interval_dominance",
     "maximality",
-)  # Rules that keep all undominated acts.
+)
 _MAX_LOSSES = 100_000_000  # Maximum total number of losses of candidate sets.
 DECISION_RULES = (*SINGLE_RULES, *SET_RULES)
 

@@ -466,9 +466,12 @@ class FocalSets:
         return hash((self._membership.shape, self._membership.tobytes()))
 
     def __repr__(self) -> str:
-        sets = self.names()
-        if len(sets) > 12:
-            sets = sets[:8] + ["..."] + sets[-2:]
+        shown = self
+        if len(self) > 12:
+            shown = FocalSets(self._membership[[*range(8), -2, -1]])
+        sets = shown.names()
+        if len(self) > 12:
+            sets.insert(8, "...")
         return f"FocalSets({self.n_clusters} clusters, {len(self)} sets: {', '.join(sets)})"
 
 

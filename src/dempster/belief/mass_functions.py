@@ -1407,9 +1407,8 @@ class MassFunctions:
         """Return the rows given by an index, a slice, a Boolean mask or an array of indices."""
         positions = row_positions([rows] if is_integer(rows) else rows, len(self))
         index = self.index
-        if isinstance(
-            index, list | tuple
-        ):  # NumPy would convert a list of tuples to a 2-D array.
+        # NumPy would convert a list of tuples to a 2-D array.
+        if isinstance(index, list | tuple):
             index = np.fromiter(index, dtype=object, count=len(self))
         if index is not None:
             index = np.asarray(index, object)[positions]

@@ -40,9 +40,8 @@ def goodman_intervals(
     from scipy.special import chdtri
 
     total = counts.sum(axis=1, keepdims=True)
-    quantile = chdtri(
-        1, (1 - confidence) / counts.shape[1]
-    )  # of the chi-squared distribution
+    # of the chi-squared distribution
+    quantile = chdtri(1, (1 - confidence) / counts.shape[1])
     variance = divide(counts * (total - counts), total, 0)
     middle = quantile + 2 * counts
     width = np.sqrt(quantile * (quantile + 4 * variance))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import wraps
 from html import escape
+from inspect import signature
 from pathlib import Path
 from typing import Any, Self
 
@@ -28,8 +29,9 @@ from dempster._arrays import (
     to_host,
 )
 from dempster._errors import InvalidParameterError
-from dempster._fitting import fit_transaction
+from dempster._fitting import fit_transaction, warn_user
 from dempster._progress import progress_bar
+from dempster._random import as_random_state
 from dempster._site import DocumentedEstimator
 from dempster._types import Advance, ArrayLike, Index, MaybeUnset, Seed, TableLike
 from dempster._validation import (
@@ -60,17 +62,15 @@ from dempster.cluster._search import (
     Search,
     resolve_families,
 )
-from dempster.cluster.number_of_clusters import (
-    NumberOfClusters,
-    compare_numbers,
-    defer_separation,
-    draw_some,
-)
+from dempster.cluster.choice.decision import SOME_ROWS, choose, defer_separation
+from dempster.cluster.choice.number import NumberOfClusters
 from dempster.constraints import Constraints
-from dempster.constraints.constraints import validate_constraints
+from dempster.constraints.constraints import validate_constraints, warn_about_number
 from dempster.data.blocks import Blocks
 from dempster.data.device import import_torch, to_tensor
-from dempster.dissimilarity.input import find_spreads, spread_ratio
+from dempster.data.sampling import draw_indices
+from dempster.dissimilarity.gower import GowerData, predict_combinations
+from dempster.dissimilarity.input import find_spreads, spreads_differ
 from dempster.dissimilarity.sources import AttributeSource, DissimilaritySource
 from dempster.optimize.blocks import Apply, block_map
 from dempster.optimize.descent import Run
@@ -97,9 +97,9 @@ COMMON_RULES: Mapping[str, rule.Rule] = {
     "n_jobs": rule.n_jobs,
     "verbose": rule.verbosity,
 }
-# A column whose spread is a larger multiple of the median spread decides alone.
-_MAX_SPREAD_RATIO = 100.0
 _MAX_SPREAD_ROWS = 1000  # rows from which the spreads are computed
+# share of the errors that clusters must avoid to be combinations of categories
+_CLEAR_PREDICTION = 0.9
 
 
 @dataclass(frozen=True)
@@ -111,12 +111,10 @@ class Support:
     block_weights: bool = False  # ``sample_weight`` may come in blocks
     # every iteration is a pass over all blocks; ``checkpoint`` stores the result of each pass
     passes: bool = False
-    products: bool = (
-        False  # the fit needs the sums, over all rows, of the products of two columns
-    )
-    tensors: bool = (
-        False  # X may be a torch tensor; the fit then runs on the device of the tensor
-    )
+    # the fit needs the sums, over all rows, of the products of two columns
+    products: bool = False
+    # X may be a torch tensor; the fit then runs on the device of the tensor
+    tensors: bool = False
     images: bool = False  # X is an image, which never comes in blocks
 
 
@@ -255,6 +253,11 @@ class EvidentialClusterer(
 
     # ---- fitting ---------------------------------------------------------------------------------
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "fit" in vars(cls):
+            cls.fit = _explain_keywords(cls.fit)
+
     def _fit(
         self, X: TableLike, sample_weight: ArrayLike = None, **per_row: Any
     ) -> Self:
@@ -262,15 +265,16 @@ class EvidentialClusterer(
 
         ``per_row`` contains further arguments of `fit`: y, constraints or dissimilarities.
         """
-        result = self._fit_silently(X, sample_weight, **per_row)
+        with fit_transaction(self) as draft:
+            result = draft._fit_draft(X, sample_weight, per_row)
         name = type(self).__name__
-        for message in (*result.warnings, *_outlier_warnings(result)):
-            warnings.warn(f"{name}: {message}", UserWarning, stacklevel=3)
+        for message in (*result.warnings, *outlier_warnings(result)):
+            warn_user(f"{name}: {message}")
         self._warn_empty_clusters()
         if not result.run.converged:
             limit = f"max_iter={self.max_iter} iterations"
             message = f"{name} did not converge in {limit}; {self._advice}"
-            warnings.warn(message, ConvergenceWarning, stacklevel=3)
+            warn_user(message, ConvergenceWarning)
         return self
 
     def _fit_silently(
@@ -278,7 +282,42 @@ class EvidentialClusterer(
     ) -> FitResult:
         """Fit the estimator without warnings."""
         with fit_transaction(self) as draft:
-            return draft._fit_draft(X, sample_weight, per_row)
+            return draft._fit_draft(X, sample_weight, per_row, warn=False)
+
+    def _unit_warnings(self, values: Any) -> list[str]:
+        """Return a warning if the units of the attributes differ, as `spreads_differ` decides."""
+        if isinstance(values, AttributeSource) and values.is_euclidean:
+            values = values.objects
+        is_table = isinstance(values, np.ndarray) and values.ndim == 2
+        if not is_table or self.metric == "cosine":
+            return []
+        values = values[:, : self.n_features_in_]
+        spreads = find_spreads(values[:: max(len(values) // _MAX_SPREAD_ROWS, 1)])
+        if not spreads_differ(spreads):
+            return []
+        names = getattr(self, "feature_names_in_", range(len(spreads)))
+        least, most = (
+            f"{spreads[k]:.3g} (column {names[k]})"
+            for k in (np.where(spreads > 0, spreads, np.inf).argmin(), spreads.argmax())
+        )
+        problem = f"the spreads of the columns range from {least} to {most}"
+        return [f"{problem}, so that those of large spread decide alone; standardize X"]
+
+    def _category_warnings(self, values: Any) -> list[str]:
+        """Return a warning if the categories of the objects determined the number of clusters."""
+        table = getattr(values, "objects", None)
+        if "number_" not in vars(self) or not isinstance(table, GowerData):
+            return []
+        if table.numeric.shape[1] == 0:
+            return []
+        prediction = predict_combinations(table.codes, self.labels_)
+        if prediction < _CLEAR_PREDICTION:
+            return []
+        return [
+            f"the objects of each of the {self.n_clusters_} clusters have the same categories, "
+            "because different categories count as much as the range of a numeric column; give "
+            "n_clusters, or leave out columns with categories"
+        ]
 
     def _warn_empty_clusters(self) -> None:
         """Warn if a cluster is the most plausible one of no object."""
@@ -292,20 +331,26 @@ class EvidentialClusterer(
                 f"{type(self).__name__}: {n_empty} of {self.n_clusters_} clusters contain no "
                 "object; reduce n_clusters"
             )
-            warnings.warn(message, UserWarning, stacklevel=3)
+            warn_user(message)
 
     def _fit_draft(
-        self, X: TableLike, sample_weight: ArrayLike, per_row: dict[str, Any]
+        self,
+        X: TableLike,
+        sample_weight: ArrayLike,
+        per_row: dict[str, Any],
+        *,
+        warn: bool = True,
     ) -> FitResult:
         """Run the algorithm, set all fitted attributes and return the result.
 
+        ``warn`` is whether to warn about X, before the computation begins.
         `fit_transaction` restores the parameters that this method changes.
         """
         self._check_parameters()
         self.__dict__.pop("_online", None)  # sums of earlier calls of `partial_fit`
         with (
             block_map(self.n_jobs) as apply,
-            open_sample(self, X, sample_weight, per_row, apply) as sample,
+            open_sample(self, X, sample_weight, per_row, apply, warn=warn) as sample,
         ):
             constraints = per_row.get("constraints")
             if constraints is not None:
@@ -315,6 +360,8 @@ class EvidentialClusterer(
             labels = reorder_like(per_row.get("y"), sample.index)
             dissimilarities = reorder_like(per_row.get("dissimilarities"), sample.index)
             n_clusters = self._find_n_clusters(sample, apply)
+            if constraints is not None:
+                warn_about_number(constraints, n_clusters, sample.index)
             request = FitRequest(
                 n_clusters, labels, constraints, apply, dissimilarities
             )
@@ -327,7 +374,7 @@ class EvidentialClusterer(
             result = method.result(run)
             if result.is_separated is not None:
                 is_separated = result.is_separated
-            found = (*result.warnings, *_unit_warnings(sample.values))
+            found = (*result.warnings, *self._unit_warnings(sample.values))
             result = replace(result, warnings=found, is_separated=is_separated)
             self._model = result.model
             auto_params = {}
@@ -335,7 +382,13 @@ class EvidentialClusterer(
                 auto_params["n_clusters"] = self.number_.reasons()
             auto_params.update(self._auto_params(method))
             metadata = self._set_result(result, sample, auto_params, apply)
+            found = (*result.warnings, *self._category_warnings(sample.values))
+            result = replace(result, warnings=found)
             self.__dict__.update(self._fitted_attributes(method, self._model))
+            if "n_init" in self.get_params():
+                self.n_starts_ = method.n_starts_drawn
+            if method.used_tol is not None:
+                self.tol_ = float(method.used_tol)
             if sample.blocks is not None:
                 set_lazy_result(self, sample.blocks, metadata)
             if sample.device is not None:
@@ -424,13 +477,10 @@ class EvidentialClusterer(
             return int(n_clusters)
         if isinstance(self.focal_sets, FocalSets):
             return self.focal_sets.n_clusters
-        self.number_ = compare_numbers(
-            self._open_comparison(sample),
-            sample.weights,
-            None,
-            self.random_state,
-            apply,
-        )
+        rng = as_random_state(self.random_state)
+        source = self._open_comparison(sample)
+        choice = choose(source, sample.weights, rng, apply, scale=False)
+        self.number_ = choice.number
         return self.number_.best
 
     def _defer_separation(self, sample: Sample[Any]) -> bool | Deferred | None:
@@ -444,7 +494,7 @@ class EvidentialClusterer(
         if self._requested_clusters() in (None, 1):
             return None
         if is_tensor(sample.values):  # Few rows leave the device.
-            some = draw_some(len(sample.values))
+            some = draw_indices(len(sample.values), SOME_ROWS)
             values = to_host(sample.values[to_device_of(some, sample.values)])
             weights = None
             if sample.weights is not None:
@@ -630,6 +680,24 @@ class EvidentialClusterer(
         return np.array(names, object)
 
 
+def _explain_keywords(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """Return ``fit`` with an error for unknown arguments that names the class of the object."""
+    known = signature(fit).parameters
+
+    @wraps(fit)
+    def checked_fit(self: Any, *args: Any, **kwargs: Any) -> Any:
+        for name in kwargs.keys() - known.keys():
+            message = f"{type(self).__name__}.fit() got an unexpected argument {name!r}"
+            if name == "constraints":
+                message += (
+                    "; CredalClustering, EVCLUS, NNEVCLUS and CECM accept constraints"
+                )
+            raise TypeError(message)
+        return fit(self, *args, **kwargs)
+
+    return checked_fit
+
+
 def _writable_masses(partition: Any) -> Any:
     """Return the masses, copied if in memory, because the masses of a partition are read-only."""
     if isinstance(partition, CredalPartition):
@@ -637,23 +705,7 @@ def _writable_masses(partition: Any) -> Any:
     return partition.masses
 
 
-def _unit_warnings(values: Any) -> list[str]:
-    """Return a warning if an attribute has far larger values than the others."""
-    if isinstance(values, AttributeSource) and values.is_euclidean:
-        values = values.objects
-    if not isinstance(values, np.ndarray) or values.ndim != 2:
-        return []
-    some = values[:: max(len(values) // _MAX_SPREAD_ROWS, 1)]
-    ratio = spread_ratio(find_spreads(some))
-    if ratio <= _MAX_SPREAD_RATIO:
-        return []
-    problem = (
-        f"one column has a spread {ratio:,.0f} times the median spread of the columns"
-    )
-    return [f"{problem}, so that it decides alone; standardize X"]
-
-
-def _outlier_warnings(result: FitResult) -> list[str]:
+def outlier_warnings(result: FitResult) -> list[str]:
     """Return a warning if most objects are outliers."""
     empty = result.model.family.empty_index
     if empty is None or result.masses is None:

@@ -23,9 +23,8 @@ from dempster.dissimilarity.graphs import GraphSource
 from dempster.optimize.blocks import Apply
 
 _RESOLUTION_STEP = 1.25
-_MIN_SCALE = (
-    1e-6  # evidence of an edge if there are more edges between communities than inside
-)
+# evidence of an edge if there are more edges between communities than inside
+_MIN_SCALE = 1e-6
 _MAX_INCREASES = 10
 _MAX_FAMILY_CELLS = 2**27  # The pairs are limited to a family of this size (128 MB).
 _FULL_SUPPORT = 1e3  # support that leaves no mass on the frame

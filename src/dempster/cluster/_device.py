@@ -21,10 +21,11 @@ from dempster.cluster._expressions import (
     masses_from_plausibilities,
     mixture_logs,
 )
-from dempster.cluster._mass_step import MIN_STORED_MASS, MassStep
+from dempster.cluster._mass_step import MassStep
 from dempster.data.device import allocate_rows, copy_into, import_torch, to_tensor
 from dempster.optimize.nearest import N_NEAREST
 from dempster.optimize.projection_torch import approach_known_rows
+from dempster.posterior.collection import MIN_STORED_MASS
 
 MAX_CELLS = 1 << 27  # maximum number of elements of a temporary matrix
 

@@ -83,15 +83,13 @@ class RoundComponents:
     constants: np.ndarray  # (g,), constant term of the log-density of each component
     normalizer: float  # constant term that all log-densities have in common
     origin: np.ndarray | None  # (p,), point that is subtracted from the objects first
-    unit: (
-        float  # number by which the objects are divided after ``origin`` is subtracted
-    )
+    # number by which the objects are divided after ``origin`` is subtracted
+    unit: float
     degrees_of_freedom: float  # of t distributions; infinite for Gaussians
     # (2, p), smallest and largest values in the box of the background, or None
     box: np.ndarray | None
-    log_background: (
-        float  # logarithm of the weight of the background, minus the normalizer
-    )
+    # logarithm of the weight of the background, minus the normalizer
+    log_background: float
 
     @property
     def width(self) -> int:
@@ -171,6 +169,10 @@ def _background_logs(xp: Any, X: Any, box: np.ndarray) -> Any:
     return xp.where(squares <= 1, inside, beyond) - float(log_volume)
 
 
+# Smaller affinities than this one have no effect on ratios in single precision.
+_MIN_AFFINITY = 1e-30
+
+
 def cluster_contour(
     xp: Any, squares: Any, around: Any, affinity: Any
 ) -> tuple[Any, Any]:
@@ -185,14 +187,17 @@ def cluster_contour(
     scales = affinity.scales
     n_clusters = affinity.n_clusters
     near, far = _reached(xp, squares, weights, (affinity.near, affinity.far))
+    contrast = affinity.contrast
     total = np.bincount(labels, weights, n_clusters)
-    shares = weights / np.sqrt(total[labels])
+    shares = weights / (total * np.sqrt(contrast.within))[labels]
     members = np.zeros((len(labels), n_clusters))
     members[np.arange(len(labels)), labels] = shares
     own = xp.maximum(far.sqrt(), float(scales.min()))
     rates = xp.constant(affinity.rate / scales)
     similarity = xp.similarity(squares, rates, own)
-    contour = similarity @ xp.constant(members)
+    relative = similarity @ xp.constant(members)
+    largest, _ = xp.largest(relative)
+    contour = xp.power(relative / xp.maximum(largest, _MIN_AFFINITY), contrast.exponent)
     least = float(np.exp(around.fence - 50 * around.softness))
     distance = xp.maximum(near.sqrt() / around.usual, least)
     excess = (distance.log() - around.fence) / around.softness

@@ -23,12 +23,10 @@ from dempster.optimize.k_means import k_means
 _SAMPLE_SIZE = 2000
 _STARTS = 5  # number of runs of k-means
 _MAX_COMPARED_ROWS = 500  # maximum number of rows of a mixed table that are compared
-_DEFAULT_CLUSTERS = (
-    5  # number of clusters that is assumed before the number is selected
-)
-_LAST_ITERATIONS = (
-    5  # number of iterations without imputed values, after the best k-means run
-)
+# number of clusters that is assumed before the number is selected
+_DEFAULT_CLUSTERS = 5
+# number of iterations without imputed values, after the best k-means run
+_LAST_ITERATIONS = 5
 
 
 def add_within_variances(sample: Sample[Any], n_clusters: int) -> Sample[Any]:

@@ -18,16 +18,15 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from dempster._arrays import Array
 from dempster._errors import InvalidParameterError
 from dempster._native import kernel
 from dempster._random import as_random_state
 from dempster.belief import FocalSets
 from dempster.belief.focal_sets import has_many_clusters
 from dempster.cluster._base import FitRequest
-from dempster.cluster._boundaries import count_boundaries, neighbor_family
 from dempster.cluster._search import Method, Model, Sample, require_singletons
 from dempster.cluster._starts import (
+    MAX_RESTARTED_CLUSTERS,
     default_beta,
     draw_centers,
     outlier_cost,
@@ -38,6 +37,8 @@ from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.descent import Run, descend, solve_normal_equations
 from dempster.optimize.nearest import N_NEAREST
 from dempster.partition import CredalPartition
+from dempster.posterior.boundaries import count_boundaries, neighbor_family
+from dempster.posterior.collection import compress_masses
 
 # Write the masses for given costs to ``masses`` and ``empty``, and return the objective. ``delta2``
 # is infinite if the family lacks the empty set. Costs up to ``zero`` count as zero. The smallest
@@ -239,6 +240,16 @@ class MassMethod(Method[Model, Model]):
     def _weights_without_isolated(self) -> np.ndarray:
         return without_isolated(self.points, self.sample_weights, self.n_clusters)
 
+    def _start_weights(self, family: FocalSets) -> np.ndarray:
+        """Return the weights of the sample on which starts are compared.
+
+        Without the empty set, isolated rows would attract some of many prototypes.
+        """
+        is_closed = family.empty_index is None
+        if is_closed and self.n_clusters > MAX_RESTARTED_CLUSTERS:
+            return self._weights_without_isolated
+        return self.sample_weights
+
     def _draw_centers(
         self, family: FocalSets, rng: np.random.RandomState
     ) -> np.ndarray:
@@ -273,68 +284,9 @@ class MassMethod(Method[Model, Model]):
         return descend(step, start, max_iter=params.max_iter, tol=params.tol)
 
 
-MIN_STORED_MASS = 1e-6  # smaller masses are left out of compressed rows
-
-
 def has_many_components(family: FocalSets) -> bool:
     """Return whether the sets are many single clusters."""
     return has_many_clusters(family) and len(family) == family.n_clusters
-
-
-def collect_masses(
-    compute: Callable[[int, int], Array],
-    blocks: list[tuple[int, int]],
-    family: FocalSets,
-    dtype: np.dtype,
-    apply: Apply,
-) -> Array:
-    """Return the masses of consecutive blocks of rows, shape (n, f).
-
-    ``compute(start, stop)`` returns the masses of a block, possibly as compressed rows. The result
-    is an array, or compressed rows without small masses if the family has many clusters.
-    """
-    if not has_many_clusters(family):
-        out = np.empty((blocks[-1][1] if blocks else 0, len(family)), dtype)
-
-        def write(start: int, stop: int) -> None:
-            out[start:stop] = compute(start, stop)
-
-        apply(write, blocks)
-        return out
-
-    def compress(start: int, stop: int) -> sparse.csr_array:
-        masses = compute(start, stop)
-        if sparse.issparse(masses):
-            return masses
-        sets = np.broadcast_to(np.arange(len(family)), masses.shape)
-        return compress_masses(family, sets, masses, dtype)
-
-    return sparse.vstack(apply(compress, blocks), format="csr")
-
-
-def compress_masses(
-    family: FocalSets,
-    sets: np.ndarray,
-    masses: np.ndarray,
-    dtype: np.dtype,
-    empty: np.ndarray | None = None,
-) -> sparse.csr_array:
-    """Return compressed rows, shape (n, f), of masses on some sets, shape (n, k).
-
-    ``empty`` contains the masses of the empty set, if ``sets`` does not contain it.
-    """
-    if empty is not None and family.empty_index is not None:
-        sets = np.column_stack([np.full(len(sets), family.empty_index), sets])
-        masses = np.column_stack([empty, masses])
-    kept = masses >= MIN_STORED_MASS
-    total = np.where(kept, masses, 0).sum(axis=1, keepdims=True)
-    ends = np.append(0, kept.sum(axis=1).cumsum())
-    values = (masses / total)[kept].astype(dtype)
-    columns = sets[kept].astype(np.int32)
-    parts = values, columns, ends.astype(np.int64)
-    rows = sparse.csr_array(parts, shape=(len(masses), len(family)))
-    rows.sort_indices()
-    return rows
 
 
 def nearest_masses(

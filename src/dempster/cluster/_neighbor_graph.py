@@ -83,12 +83,13 @@ class NeighborGraph:
     indptr: np.ndarray
     indices: np.ndarray
     weights: np.ndarray
-    strengths: (
-        np.ndarray
-    )  # strengths[i] * strengths[j] is evidence against a common cluster
+    # strengths[i] * strengths[j] is evidence against a common cluster
+    strengths: np.ndarray
     movable: np.ndarray  # rows whose labels are not known
     symmetric: bool
     order: np.ndarray
+    # numbers of copies of the rows, by which the weights are multiplied; None: all are one
+    sizes: np.ndarray | None = None
 
     @classmethod
     def from_weights(
@@ -97,10 +98,12 @@ class NeighborGraph:
         graph: str,
         apply: Apply,
         order: np.ndarray | None = None,
+        sizes: np.ndarray | None = None,
     ) -> NeighborGraph:
         """Create the graph from weights between rows and their neighbors.
 
-        ``graph`` is the parameter ``neighbor_graph`` of `EKNNClus`.
+        ``graph`` is the parameter ``neighbor_graph`` of `EKNNClus`. Row i of X stands for
+        ``sizes[i]`` equal rows, so that two rows are that many pairs.
         """
         n = weights.shape[0]
         indices = weights.indices
@@ -113,7 +116,11 @@ class NeighborGraph:
         parts = weights.indptr, indices, weights.data
         if graph != "directed":
             parts = symmetrize_graph(*parts, graph == "mean", apply)
-        return cls(*parts, np.zeros(n), np.arange(n), graph != "directed", order)
+        if sizes is not None:
+            sizes = sizes[order]
+            pairs = np.repeat(sizes, np.diff(parts[0])) * sizes[parts[1]]
+            parts = *parts[:2], parts[2] * pairs
+        return cls(*parts, np.zeros(n), np.arange(n), graph != "directed", order, sizes)
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
@@ -186,7 +193,11 @@ class NeighborGraph:
 
     def masses(self, labels: np.ndarray, n_clusters: int, apply: Apply) -> np.ndarray:
         """Return the masses of all rows on the empty set, the clusters and the frame."""
-        edges = self.indptr, self.indices, self.weights
+        weights = self.weights
+        if self.sizes is not None:
+            # A row has the evidence of its neighbors once, however many copies it has.
+            weights = weights / np.repeat(self.sizes, np.diff(self.indptr))
+        edges = self.indptr, self.indices, weights
         masses = combine_evidence(edges, labels[self.order], n_clusters, apply)
         return masses[self._rank]
 

@@ -3,22 +3,39 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 
 from dempster import _validation as rule
-from dempster._arrays import Array, is_tensor, to_host
+from dempster._arrays import Array, is_tensor, to_device_of, to_host
 from dempster._errors import InvalidParameterError
 from dempster._types import ArrayLike, MaybeUnset, TableLike
-from dempster.cluster._base import EvidentialClusterer, FitRequest, Support
+from dempster.cluster._base import (
+    EvidentialClusterer,
+    FitRequest,
+    Support,
+    outlier_warnings,
+)
 from dempster.cluster._incomplete import add_within_variances
-from dempster.cluster._open_sample import align_init, move_results, read_sample
+from dempster.cluster._open_sample import (
+    align_init,
+    move_results,
+    read_sample,
+    warn_about_table,
+)
 from dempster.cluster._search import FitResult, Sample, Search
+from dempster.cluster._starts import outlier_distance
+from dempster.data.sampling import SAMPLE_SIZE, draw_indices
+from dempster.dissimilarity.partial import squared_distances_to_points
 from dempster.optimize.blocks import Apply, block_map
 from dempster.optimize.descent import Run
 
+# attributes of a fit that no longer hold after `partial_fit`
+_ONLY_AFTER_FIT = ("ebic_", "sample_indices_")
+_MAX_COMPARED = 1000  # number of rows whose distances to the centers are computed
 _HALF_LIFE = rule.none | rule.positive
 
 
@@ -32,6 +49,9 @@ class OnlineClusterer(EvidentialClusterer):
 
     _support = Support(blocks=True, block_weights=True, passes=True, tensors=True)
     _online: MaybeUnset[Any]
+    # distance from the centers to the objects of the first block, beyond which there are hardly any
+    _reach: MaybeUnset[float]
+    cluster_centers_: Any
     n_samples_seen_: MaybeUnset[int]
     device: str
     init: Any
@@ -59,6 +79,42 @@ class OnlineClusterer(EvidentialClusterer):
         """
         return self._fit(X, sample_weight=sample_weight)
 
+    def _run_search(
+        self, search: Search, sample: Sample[Any], request: FitRequest
+    ) -> tuple[Any, Run[Any]]:
+        """Run the algorithm, and keep the sums from which `partial_fit` continues."""
+        method: Any
+        method, run = super()._run_search(search, sample, request)
+        families = self._resolve_families(request.n_clusters)
+        values = sample.values
+        weights = sample.kernel_weights
+        n_rows = len(values) if sample.blocks is None else len(sample.blocks)
+        some = draw_indices(len(values), SAMPLE_SIZE)
+        if len(some) < n_rows:
+            values = values[to_device_of(some, values)]
+            weights = weights[some] if len(weights) else np.ones(len(some))
+            weights = weights * (method.rows.total_weight / weights.sum())
+        weights = np.ascontiguousarray(weights)
+        learned = method.online(run.model, neighbors=families.neighbors)
+        self._online = learned.add_block(
+            values, weights, 1.0, update=False, apply=request.apply
+        )
+        self.n_samples_seen_ = n_rows
+        self._drawn = values
+        return method, run
+
+    def _fit_draft(
+        self,
+        X: TableLike,
+        sample_weight: ArrayLike,
+        per_row: dict[str, Any],
+        *,
+        warn: bool = True,
+    ) -> FitResult:
+        result = super()._fit_draft(X, sample_weight, per_row, warn=warn)
+        self._reach = self._find_reach(self.__dict__.pop("_drawn"))
+        return result
+
     def _compute_masses(self, values: Array, apply: Apply) -> Array:
         if self.device == "cpu" or is_tensor(values):
             return super()._compute_masses(values, apply)
@@ -79,8 +135,9 @@ class OnlineClusterer(EvidentialClusterer):
         clusters. If ``init`` is an array or a partition, the initial model is computed from
         ``init`` instead. The first block determines the focal sets, ``beta_`` and ``delta_``, which
         do not change. The sums over each block are added to the earlier sums, and the model is
-        updated from the total. ``credal_partition_`` and ``labels_`` describe the last block. `fit`
-        resets the model.
+        updated from the total. ``credal_partition_`` and ``labels_`` describe the last block.
+        After `fit`, learning continues from the fitted model. With more than 20,000 objects, the
+        sums over the objects of `fit` are estimated from a sample of that size.
 
         Parameters
         ----------
@@ -102,12 +159,22 @@ class OnlineClusterer(EvidentialClusterer):
         -------
         self
             ``n_samples_seen_`` is the number of objects in all blocks.
+
+        Warns
+        -----
+        UserWarning
+            If most objects of a block are unlike all clusters so far, as in a stream whose first
+            block lacks some clusters.
         """
         rule.check(half_life, "half_life", _HALF_LIFE)
         rule.check_flags(update=update)
         learner = copy.copy(self)  # An error must not change the estimator.
-        learner._learn(X, sample_weight, half_life, update=bool(update))
+        found = learner._learn(X, sample_weight, half_life, update=bool(update))
         self.__dict__ = learner.__dict__
+        for message in found:
+            warnings.warn(
+                f"{type(self).__name__}: {message}", UserWarning, stacklevel=2
+            )
         return self
 
     def _learn(
@@ -117,7 +184,8 @@ class OnlineClusterer(EvidentialClusterer):
         half_life: float | None,
         *,
         update: bool,
-    ) -> None:
+    ) -> list[str]:
+        """Learn from a block, and return warnings about it."""
         first = "_online" not in vars(self)
         if first:
             for name in [name for name in vars(self) if name.endswith("_")]:
@@ -125,14 +193,22 @@ class OnlineClusterer(EvidentialClusterer):
             self.n_samples_seen_ = 0
             self.n_iter_ = 0
             self.history_ = np.empty(0)
+        for name in _ONLY_AFTER_FIT:
+            self.__dict__.pop(name, None)
         self._check_parameters()
         if first:
             sample = read_sample(self, X, sample_weight)
+            warn_about_table(self, X)
         else:
             sample = self._read_next(X, sample_weight)
         with block_map(self.n_jobs) as apply:
-            learned = self._start_online(sample, apply) if first else self._online
             values = sample.values
+            if first:
+                found = self._unit_warnings(values)
+                learned = self._start_online(sample, apply)
+            else:
+                found = self._block_warnings(values)
+                learned = self._online
             weights = sample.kernel_weights
             kept = 1.0
             if half_life is not None:
@@ -149,9 +225,37 @@ class OnlineClusterer(EvidentialClusterer):
             history = [*to_host(self.history_), float(learned.objective)]
             result = FitResult(Run(model, history), model, masses)
             self._set_result(result, sample, {}, apply, self.n_iter_ + update)
+        if first:
+            found += outlier_warnings(result)
         self.__dict__.update(self._fitted_attributes(learned, model))
+        if first:
+            self._reach = self._find_reach(values)
         if self._stays_on_device(X):
             move_results(self, X)
+        return found
+
+    def _center_distances(self, values: Array) -> np.ndarray:
+        """Return the distances from some rows to their nearest centers."""
+        some = to_host(values[:: max(len(values) // _MAX_COMPARED, 1)])
+        centers = to_host(self.cluster_centers_).astype(float)
+        width = centers.shape[1]
+        squares = squared_distances_to_points(some[:, :width].astype(float), centers)
+        return np.sqrt(squares.min(axis=1))
+
+    def _find_reach(self, values: Array) -> float:
+        """Return the distance from the centers beyond which there are hardly any rows."""
+        distances = self._center_distances(values)
+        return outlier_distance(distances, np.ones(len(distances)))
+
+    def _block_warnings(self, values: Array) -> list[str]:
+        """Return a warning if most rows of a block are far from all clusters."""
+        share = float((self._center_distances(values) > self._reach).mean())
+        if share <= 0.5:
+            return []
+        return [
+            f"{share:.0%} of the objects of the block are unlike all clusters; the first block "
+            "should contain objects of all clusters (use half_life if the clusters move)"
+        ]
 
     def _read_next(self, X: TableLike, sample_weight: ArrayLike) -> Sample[np.ndarray]:
         """Validate a block that follows the first one."""

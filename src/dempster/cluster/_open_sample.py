@@ -15,6 +15,7 @@ import numpy as np
 
 from dempster._arrays import Array, is_tensor, to_device_of, to_host
 from dempster._errors import InvalidParameterError
+from dempster._fitting import warn_user
 from dempster._progress import progress_bar
 from dempster._types import ArrayLike, Index, TableLike
 from dempster._validation import (
@@ -28,6 +29,7 @@ from dempster.belief import FocalSets
 from dempster.cluster._search import Sample
 from dempster.cluster._starts import check_different_objects
 from dempster.data.blocks import Blocks, comes_in_blocks
+from dempster.data.identifiers import find_identifiers
 from dempster.data.in_process import open_blocks
 from dempster.data.passes import Journal, PassRunner
 from dempster.data.rows import BlockRows
@@ -35,11 +37,13 @@ from dempster.optimize.blocks import Apply
 from dempster.partition import CredalPartition, LazyCredalPartition
 
 _LOG = logging.getLogger("dempster")
+# parameters that do not change the result
 _IRRELEVANT_PARAMS = (
     "checkpoint",
     "n_jobs",
     "verbose",
-)  # parameters that do not change the result
+)
+_ROUNDING = 1e-6  # relative difference of a dissimilarity from its transpose
 
 
 def check_enough_rows(
@@ -66,19 +70,28 @@ def open_sample(
     sample_weight: ArrayLike,
     per_row: dict[str, Any],
     apply: Apply,
+    *,
+    warn: bool = True,
 ) -> Iterator[Sample[Any]]:
     """Yield the rows to fit: all rows of X, or a random subset if X comes in blocks.
 
-    ``per_row`` contains further arguments of the fit with one value for each row.
+    ``per_row`` contains further arguments of the fit with one value for each row. ``warn`` is
+    False for fits that the user did not call.
     """
     if in_blocks(clusterer, X):
         with _open_block_sample(clusterer, X, sample_weight, per_row, apply) as sample:
+            if warn and sample.blocks is not None:
+                table = named_rows(sample.blocks.values, sample.blocks.source)
+                warn_about_table(clusterer, table)
             yield sample
         return
     if clusterer.checkpoint is not None and clusterer._support.passes:
         expected = "None if X is in memory; pass [X] to fit X as one block"
         raise InvalidParameterError("checkpoint", expected, clusterer.checkpoint)
-    yield read_sample(clusterer, X, sample_weight)
+    sample = read_sample(clusterer, X, sample_weight)
+    if warn:
+        warn_about_table(clusterer, X)
+    yield sample
 
 
 def read_sample(clusterer: Any, X: TableLike, sample_weight: ArrayLike) -> Sample[Any]:
@@ -92,6 +105,35 @@ def read_sample(clusterer: Any, X: TableLike, sample_weight: ArrayLike) -> Sampl
     if clusterer._stays_on_device(X):
         device = X.device
     return Sample(values, weights, names, device=device)
+
+
+def warn_about_table(clusterer: Any, X: TableLike) -> None:
+    """Warn if X, which is valid, looks like a matrix of dissimilarities or has identifiers."""
+    name = type(clusterer).__name__
+    if getattr(clusterer, "metric", None) != "precomputed":
+        if _is_like_dissimilarities(X):
+            advice = "fit it with metric='precomputed'"
+            metric_rule = clusterer._rules.get("metric")
+            if metric_rule is None or not metric_rule.test("precomputed"):
+                advice = f"{advice} of CredalClustering, EVCLUS or RECM"
+            problem = "X is square and symmetric with a diagonal of zeros"
+            warn_user(f"{name}: {problem}; if it contains dissimilarities, {advice}")
+        for column, reason in find_identifiers(X):
+            problem = f"column {column!r} looks like an identifier ({reason})"
+            warn_user(
+                f"{name}: {problem}; leave it out of X unless it is a measurement"
+            )
+
+
+def _is_like_dissimilarities(X: TableLike) -> bool:
+    shape: tuple[int, ...] = getattr(X, "shape", ())
+    if len(shape) != 2 or shape[0] != shape[1] or shape[0] < 3 or is_tensor(X):
+        return False
+    values = np.asarray(X)
+    if values.dtype.kind not in "iuf" or np.diagonal(values).any() or not values.any():
+        return False
+    # Rounding may differ between the two halves of a matrix.
+    return np.allclose(values, values.T, atol=_ROUNDING * float(abs(values).max()))
 
 
 def align_init(clusterer: Any, index: Index) -> None:

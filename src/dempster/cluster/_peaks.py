@@ -7,7 +7,7 @@ nearest object of higher belief. Centers have a large belief and a large delta.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -53,9 +53,8 @@ class PeakScores:
     delta: np.ndarray  # (n,)
     # (n,), nearest row of higher belief, -1 for the row with the highest belief
     nearest_higher: np.ndarray
-    order: (
-        np.ndarray
-    )  # (n,), row indices by decreasing belief; ties in the order of the rows
+    # (n,), row indices by decreasing belief; ties in the order of the rows
+    order: np.ndarray
     n_maxima: int  # number of rows with a higher belief than all their neighbors
 
     @property
@@ -73,12 +72,35 @@ class Peaks:
 
     scores: PeakScores
     indices: np.ndarray  # (c,), row indices of the centers, the most prominent first
-    labels: (
-        np.ndarray
-    )  # (n,), every row has the label of its nearest row of higher belief
+    # (n,), every row has the label of its nearest row of higher belief
+    labels: np.ndarray
     min_belief: float
     min_delta: float
     min_prominence: float | None
+
+    def with_copies(self, kept: np.ndarray, first: np.ndarray) -> Peaks:
+        """Return the peaks of a table of n rows, given those of the rows ``kept``.
+
+        Every other row is a copy of the row ``first``, shape (n,), which is kept.
+        """
+        scores = self.scores
+        row = np.searchsorted(kept, first)
+        row[kept] = np.arange(len(kept))
+        is_copy = np.ones(len(first), bool)
+        is_copy[kept] = False
+        higher = np.append(kept, -1)[scores.nearest_higher]  # -1 has no higher row
+        order = np.append(kept[scores.order], np.flatnonzero(is_copy))
+        complete = PeakScores(
+            n_neighbors=scores.n_neighbors,
+            belief=scores.belief[row],
+            delta=np.where(is_copy, 0.0, scores.delta[row]),
+            nearest_higher=np.where(is_copy, first, higher[row]),
+            order=order[np.argsort(-scores.belief[row][order], kind="stable")],
+            n_maxima=scores.n_maxima,
+        )
+        return replace(
+            self, scores=complete, indices=kept[self.indices], labels=self.labels[row]
+        )
 
 
 def find_peaks(
@@ -242,9 +264,8 @@ def _count_peaks(values: np.ndarray, scores: PeakScores) -> int:
     # The mean cluster size is at least K / 2.
     most = max(2, int(np.ceil(2 * len(scores.belief) / scores.n_neighbors)))
     values = values[: most + 1]
-    if (
-        values[-1] == 0
-    ):  # Duplicates have prominence zero, so the step before them is infinite.
+    # Duplicates have prominence zero, so the step before them is infinite.
+    if values[-1] == 0:
         return int(np.count_nonzero(values)) or 1
     n = len(values)
     if n < 3:

@@ -120,14 +120,12 @@ Values = TypeVar("Values")
 Start = TypeVar("Start")
 Model = TypeVar("Model")
 
-_TIED_LIKELIHOODS = (
-    1e-4  # difference of log-likelihoods per object below which two runs are tied
-)
+# difference of log-likelihoods per object below which two runs are tied
+_TIED_LIKELIHOODS = 1e-4
 # relative to the smallest objective; worse runs are not compared by their likelihood
 _MAX_GAP = 0.1
-_TIED_OBJECTIVES = (
-    1e-9  # relative difference below which the objectives of two runs are tied
-)
+# relative difference below which the objectives of two runs are tied
+_TIED_OBJECTIVES = 1e-9
 
 
 @dataclass(frozen=True)
@@ -227,6 +225,9 @@ def most_likely_runs(
 class Method(ABC, Generic[Start, Model]):
     """Algorithm with its parameters and the rows to fit, for any family of focal sets."""
 
+    n_starts_drawn = 0  # number of starts, set by `Search.run`
+    # tolerance of the iterations, for methods that may not use that of the estimator
+    used_tol: Any = None
     # whether the runs from several starts are parallel; each run then uses one thread
     starts_in_threads = False
 
@@ -306,6 +307,7 @@ class Search:
         (Denoeux, 2021). ``weights`` are the weights of the rows of `Method.partition`.
         """
         starts = method.draw_starts(families.first)
+        method.n_starts_drawn = len(starts)
         with self.progress(len(starts), "starts") as advance:
             runs = self._run_all(method, starts, advance)
             run = method.refine(method.select_run(runs, self.tol))

@@ -204,9 +204,8 @@ _FENCE = 2.0  # height of the fence above the third quartile, in interquartile r
 _SAMPLE_SIZE = 2000
 _STARTS = 10  # number of runs of k-means
 _N_NEAREST = 5  # number of neighbors used to detect isolated objects
-_MIN_LOG_RANGE = (
-    0.1  # lower bound of the interquartile range of the log-distances to the neighbors
-)
+# lower bound of the interquartile range of the log-distances to the neighbors
+_MIN_LOG_RANGE = 0.1
 # height of the fence for log-distances above the third quartile, in interquartile ranges
 _FAR_FENCE = 5.0
 # minimum ratio of the distance of an isolated object to the distances of its neighbors
@@ -272,7 +271,7 @@ def outlier_cost(
     return outlier_distance(np.sqrt(squares), weights[which]) ** 2
 
 
-def find_isolated(X: np.ndarray) -> np.ndarray:
+def find_isolated_by_attributes(X: np.ndarray) -> np.ndarray:
     """Return a Boolean mask of the isolated rows, shape (n,).
 
     The distance from an isolated row to its nearest neighbors is unusually large, and much larger
@@ -318,7 +317,7 @@ def without_isolated(X: np.ndarray, weights: np.ndarray, n_clusters: int) -> np.
 
     If there are fewer distinct other rows than clusters, return the weights unchanged.
     """
-    others = np.where(find_isolated(X), 0.0, weights)
+    others = np.where(find_isolated_by_attributes(X), 0.0, weights)
     n_different = len(np.unique(X[others > 0], axis=0))
     if n_different >= n_clusters:
         return others
@@ -349,12 +348,15 @@ def _find_isolated(near: np.ndarray, around: np.ndarray) -> np.ndarray:
     fence of a box plot, and its local density is much lower than that of its neighbors (see the
     local outlier factor; Breunig et al., 2000).
     """
+    is_unusual = _find_unusual(near)
+    if not is_unusual.any():
+        return is_unusual
     tiny = np.finfo(float).tiny
     near = np.maximum(near, tiny)
     around = np.maximum(around, tiny)
     ratios = near[:, None] / around
     is_sparse = ratios.mean(axis=1) > _MIN_RATIO
-    return _find_unusual(near) & is_sparse
+    return is_unusual & is_sparse
 
 
 def _find_unusual(near: np.ndarray) -> np.ndarray:

@@ -16,7 +16,16 @@ from dempster._fitting import fit_transaction
 from dempster._site import DocumentedEstimator
 from dempster._types import ArrayLike, MaybeUnset, Metric, Seed, TableLike
 from dempster.cluster._base import COMMON_RULES
-from dempster.cluster._open_sample import check_enough_rows, light_copy, named_rows
+from dempster.cluster._distinct_rows import (
+    find_first_copies,
+    without_common_repetition,
+)
+from dempster.cluster._open_sample import (
+    check_enough_rows,
+    light_copy,
+    named_rows,
+    warn_about_table,
+)
 from dempster.cluster._peaks import find_peaks
 from dempster.data.blocks import Blocks, comes_in_blocks, sample_rows
 from dempster.data.in_process import open_blocks
@@ -63,6 +72,9 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
       of the n objects. The second factor is needed because the prominences of the first few peaks
       often differ much. There is one cluster if only one object has a higher belief than all its
       neighbors. The rule does not test whether there are clusters.
+
+    If every object has the same number of copies, or a multiple of it, the copies are left out, so
+    a table with all rows repeated gives the peaks of the table.
 
     The n x n matrix of distances is not stored. Each object needs 12 K bytes of memory.
 
@@ -268,19 +280,29 @@ class BeliefPeaks(ClusterMixin, DocumentedEstimator, BaseEstimator):
         )
         source = self._input.training(self, X)
         assert isinstance(source, DissimilaritySource)
+        warn_about_table(self, X)
         check_enough_rows(source, self.n_clusters)
-        find = make_finder(source, self.neighbors, self.random_state, self.n_jobs)
+        kept = without_common_repetition(source)
+        table = source
+        n_neighbors = self.n_neighbors
+        if len(kept) < len(source):
+            table = source.subset(kept)
+            if not isinstance(n_neighbors, str) and n_neighbors < len(source):
+                n_neighbors = min(n_neighbors, len(kept) - 1)
+        find = make_finder(table, self.neighbors, self.random_state, self.n_jobs)
         with block_map(self.n_jobs) as apply:
             peaks = find_peaks(
-                source,
+                table,
                 find,
                 apply,
                 self.q,
                 n_clusters=self.n_clusters,
-                n_neighbors=self.n_neighbors,
+                n_neighbors=n_neighbors,
                 min_belief=self.min_belief,
                 min_delta=self.min_delta,
             )
+        if len(kept) < len(source):
+            peaks = peaks.with_copies(kept, find_first_copies(source))
         self._references = References.from_source(source, np.arange(len(source)))
         scores = peaks.scores
         self.belief_ = scores.belief

@@ -5,8 +5,9 @@
 enum { BLOCK = 128 };
 
 typedef struct {
-    index_t d, g, fits;
-    const double *whiteners; /* (g, d, d, fits) inverse Cholesky factors of the covariances */
+    index_t d, g, fits, width;
+    const double *whiteners; /* (g, d, width, fits) inverse Cholesky factors of the covariances, or, if width is 1 and d
+                              * is larger, only their diagonals */
     const double *means;     /* (g, d, fits) means of the components */
     const double *constants; /* (g, fits) constant terms of the log-densities */
 } Mixtures;
@@ -16,11 +17,12 @@ static void log_joint(const Mixtures *of, index_t k, index_t first, index_t b, c
     const index_t d = of->d, fits = of->fits;
     for (index_t f = 0; f < b; f++) out[f] = of->constants[k * fits + first + f];
     for (index_t r = 0; r < d; r++) {
-        const double *whitener = of->whiteners + (k * d + r) * d * fits + first;
-        const double *mean = of->means + k * d * fits + first;
+        const index_t start = of->width < d ? r : 0; /* Factors of diagonal matrices are diagonal. */
+        const double *whitener = of->whiteners + (k * d + r) * of->width * fits + first;
+        const double *mean = of->means + (k * d + start) * fits + first;
         double part[BLOCK];
-        for (index_t f = 0; f < b; f++) part[f] = whitener[f] * (x[0] - mean[f]);
-        for (index_t s = 1; s <= r; s++) {
+        for (index_t f = 0; f < b; f++) part[f] = whitener[f] * (x[start] - mean[f]);
+        for (index_t s = start + 1; s <= r; s++) {
             whitener += fits;
             mean += fits;
             for (index_t f = 0; f < b; f++) part[f] += whitener[f] * (x[s] - mean[f]);
@@ -30,10 +32,10 @@ static void log_joint(const Mixtures *of, index_t k, index_t first, index_t b, c
 }
 
 /* Write the posterior probabilities (n, g, fits) of the components for each row of X (n, d). */
-KERNEL bootstrap_posteriors(index_t n, index_t d, index_t g, index_t fits, const double *X, const double *whiteners,
-                            const double *means, const double *constants, float *out) {
+KERNEL bootstrap_posteriors(index_t n, index_t d, index_t g, index_t width, index_t fits, const double *X,
+                            const double *whiteners, const double *means, const double *constants, float *out) {
     Scratch scratch = {0};
-    const Mixtures of = {d, g, fits, whiteners, means, constants};
+    const Mixtures of = {d, g, fits, width, whiteners, means, constants};
     double *logs = take(&scratch, g * BLOCK, sizeof *logs);
     for (index_t first = 0; first < fits && !scratch.failed; first += BLOCK) {
         const index_t b = fits - first < BLOCK ? fits - first : BLOCK;

@@ -33,7 +33,7 @@ from dempster.cluster._base import (
     FitRequest,
     Support,
 )
-from dempster.cluster._boundaries import count_boundaries, neighbor_family
+from dempster.cluster._distinct_rows import without_common_repetition
 from dempster.cluster._search import (
     Families,
     FitResult,
@@ -44,7 +44,6 @@ from dempster.cluster._search import (
     require_singletons,
 )
 from dempster.cluster._starts import check_different_objects
-from dempster.cluster.explanation import ClusterEvidence, quadratic_parts
 from dempster.dissimilarity.categories import ABSENT, CategoryEncoder
 from dempster.dissimilarity.sources import (
     AttributeSource,
@@ -75,14 +74,14 @@ from dempster.optimize.simplex_qp import simplex_qp_batch
 from dempster.partition import CredalPartition
 from dempster.partition.compare import mutual_neighbors
 from dempster.partition.relational import check_pair_indices, pair_forms
+from dempster.posterior.boundaries import count_boundaries, neighbor_family
+from dempster.posterior.evidence import ClusterEvidence, quadratic_parts
 
 _SAMPLES_PER_TASK = 10
-_MAX_REDRAWS = (
-    100  # number of redraws of a bootstrap sample after which an error is raised
-)
-_PLAIN_REDRAWS = (
-    20  # number of redraws of a bootstrap sample after which regularization is added
-)
+# number of redraws of a bootstrap sample after which an error is raised
+_MAX_REDRAWS = 100
+# number of redraws of a bootstrap sample after which regularization is added
+_PLAIN_REDRAWS = 20
 _RIDGE = 0.01  # regularization, as a share of the variance of each attribute
 # With fewer objects per parameter, intervals of the most general model are long and cover too
 # little.
@@ -90,9 +89,8 @@ _OBJECTS_PER_PARAMETER = 10
 _ROWS_PER_TASK = 8  # number of rows of the matrix of pairs that one task computes
 _PAIRS_PER_TASK = 4096
 _ROWS = 64  # number of rows in a block
-_ALL_PAIRS_UP_TO = (
-    2000  # largest number of rows for which n_partners="auto" uses all pairs
-)
+# largest number of rows for which n_partners="auto" uses all pairs
+_ALL_PAIRS_UP_TO = 2000
 _N_REFERENCES = 500  # number of reference rows if not all pairs are used
 # number of reference rows that other rows are compared with; more do not change the results
 _N_COMPARED = 150
@@ -103,7 +101,7 @@ _UNIFORM_SHARE = 0.1  # weight of the uniform mass function in the initial masse
 _ALL_PAIRS_OF_CLUSTERS_UP_TO = 4
 
 _bootstrap_posteriors = kernel("""bootstrap_posteriors(
-    X: float64[n, d], whiteners: float64[g, d, d, fits], means: float64[g, d, fits],
+    X: float64[n, d], whiteners: float64[g, d, width, fits], means: float64[g, d, fits],
     constants: float64[g, fits], out: float32[n, g, fits] out)""")
 
 
@@ -136,8 +134,7 @@ class BootstrapFits(ABC):
         compute = self.posterior_function()
         if apply is None:
             return compute(X)
-        blocks = row_blocks(len(X), _ROWS, most=None)
-        return np.concatenate(apply(compute, [(X[a:b],) for a, b in blocks]))
+        return _compute_in_blocks(compute, X, apply)
 
     @abstractmethod
     def posterior_function(self) -> ArrayFunction:
@@ -146,6 +143,14 @@ class BootstrapFits(ABC):
     @abstractmethod
     def evidence(self, x: np.ndarray) -> ClusterEvidence:
         """Return the mean over the fits of log(proportion times density) of each cluster."""
+
+
+def _compute_in_blocks(
+    compute: ArrayFunction, X: np.ndarray, apply: Apply
+) -> np.ndarray:
+    """Return the result of a function of rows, computed in parallel for blocks of rows."""
+    blocks = row_blocks(len(X), _ROWS, most=None)
+    return np.concatenate(apply(compute, [(X[a:b],) for a, b in blocks]))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -161,11 +166,17 @@ class Bootstraps(BootstrapFits):
     refit_em = staticmethod(em.refit_em)
 
     def posterior_function(self) -> ArrayFunction:
-        factors = np.linalg.cholesky(self.covariances)
-        whiteners = np.linalg.inv(factors)
+        variances = np.diagonal(self.covariances, axis1=2, axis2=3)
+        if np.count_nonzero(self.covariances) == np.count_nonzero(variances):
+            deviations = np.sqrt(variances)
+            whiteners = 1 / deviations[..., None]
+        else:
+            factors = np.linalg.cholesky(self.covariances)
+            whiteners = np.linalg.inv(factors)
+            deviations = np.diagonal(factors, axis1=2, axis2=3)
         # The unit is a power of two, so the division causes no rounding errors.
         unit = binary_unit(np.diagonal(self.covariances[0], axis1=1, axis2=2).mean())
-        half_log_det = np.log(np.diagonal(factors, axis1=2, axis2=3) / unit).sum(axis=2)
+        half_log_det = np.log(deviations / unit).sum(axis=2)
         constants = self.log_proportions - half_log_det
         # The kernel requires that the last axis is the axis of the fits.
         prepared = [
@@ -227,6 +238,8 @@ class MixtureFits:
     """Mixtures fitted to the data and to the bootstrap samples."""
 
     mixture: ParsimoniousGaussianMixture | LatentClassModel  # fitted to the data
+    # indices of the training rows; only one copy if the table repeats another one
+    rows: Annotated[np.ndarray, "n:int"]
     # probabilities of the components of `mixture`
     posterior: Annotated[np.ndarray, "n c"]
     bootstraps: Bootstraps | LatentClassBootstraps  # fitted to the bootstrap samples
@@ -246,12 +259,18 @@ def fit_mixtures(
     BIC selects ``n_clusters`` if it is None. If there is an encoder, the data are numbers of
     categories.
     """
-    table = data
+    rows = without_common_repetition(AttributeSource(data))
+    some = data[rows]
+    table = some
     if encoder is not None:
-        table = encoder.decode(data.astype(np.int64))
+        table = encoder.decode(some.astype(np.int64))
     for_mixture, for_samples, for_references = as_seed_sequence(
         params.random_state
     ).spawn(3)
+    if encoder is None and (some == some[0]).all():
+        # The density of equal rows is infinite. Any density gives a single cluster.
+        n_clusters = 1
+        table = some = some + np.random.default_rng(0).normal(size=some.shape)
     mixture: Any = params.mixture
     if isinstance(mixture, LatentClassModel | ParsimoniousGaussianMixture):
         mixture = clone(mixture)
@@ -273,9 +292,11 @@ def fit_mixtures(
         with report_progress_to(report_progress):
             mixture.fit(table)
     posterior = mixture.predict_proba(table)
-    bootstraps = _fit_bootstraps(params, mixture, data, posterior, for_samples)
+    bootstraps = _fit_bootstraps(params, mixture, some, posterior, for_samples)
     fingerprint = mixture_fingerprint(params, n_clusters, data)
-    return MixtureFits(mixture, posterior, bootstraps, for_references, fingerprint)
+    return MixtureFits(
+        mixture, rows, posterior, bootstraps, for_references, fingerprint
+    )
 
 
 def _fit_bootstraps(
@@ -670,7 +691,7 @@ class PairModel:
 
         # Threads process the blocks, so the matrix products inside must not start more threads.
         with one_blas_thread():
-            Q = self.bootstraps.posteriors(compared, apply)
+            Q = _compute_in_blocks(posterior_of, compared, apply)
             H = interval_hessian(fixed, self.forms)
             same, different = (-2 * fixed @ form for form in self.forms)
             apply(work, row_blocks(len(X), _ROWS, most=None))
@@ -701,7 +722,9 @@ class BootClusMethod(Method[np.ndarray, np.ndarray]):
         self.values = sample.values
         self.fits = fits
         self.apply = apply
-        self.which, self.compared = self._reference_positions()
+        positions, self.compared = self._reference_positions()
+        self.posterior = fits.posterior[positions]
+        self.which = fits.rows[positions]
         data = np.ascontiguousarray(self.values, float)
         self.references = References.from_source(AttributeSource(data), self.which)
         probabilities = fits.bootstraps.posteriors(data[self.which], apply)
@@ -710,8 +733,11 @@ class BootClusMethod(Method[np.ndarray, np.ndarray]):
         )
 
     def _reference_positions(self) -> ArrayPair:
-        """Return the indices of the reference rows, and of those that rows are compared with."""
-        n = len(self.values)
+        """Return the indices of the reference rows among the rows of the fits.
+
+        Also return the indices of the reference rows that rows are compared with.
+        """
+        n = len(self.fits.rows)
         n_partners = self.params.n_partners
         if n_partners == "all" or (n_partners == "auto" and n <= _ALL_PAIRS_UP_TO):
             return np.arange(n), np.arange(n)
@@ -731,8 +757,7 @@ class BootClusMethod(Method[np.ndarray, np.ndarray]):
         self.forms = np.ascontiguousarray(pair_forms(sets)[1:3])
         f = len(sets)
         masses = np.full((len(self.which), f), _UNIFORM_SHARE / f)
-        posterior = self.fits.posterior[self.which]
-        masses[:, sets.singleton_index] += (1 - _UNIFORM_SHARE) * posterior
+        masses[:, sets.singleton_index] += (1 - _UNIFORM_SHARE) * self.posterior
         return [masses / masses.sum(axis=1, keepdims=True)]
 
     def run_start(self, start: np.ndarray) -> Run[np.ndarray]:
@@ -806,6 +831,9 @@ class BootClus(EvidentialClusterer):
     the same cluster, and the masses of the new object match these intervals best (a convex
     problem). Close to a reference object (nearer than a quarter of its distance to the nearest
     other reference object), the masses approach those of the reference object.
+
+    Equal objects are independent observations, unless every object has the same number of copies,
+    or a multiple of it: the copies of a table carry no information.
 
     Parameters
     ----------

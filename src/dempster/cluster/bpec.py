@@ -13,7 +13,6 @@ from dempster._validation import has_missing
 from dempster.belief import FocalSets
 from dempster.cluster import _starts
 from dempster.cluster._base import COMMON_RULES, FitRequest, Support
-from dempster.cluster._boundaries import count_boundaries, neighbor_family
 from dempster.cluster._mass_step import MassMethod
 from dempster.cluster._search import FitResult, Sample
 from dempster.cluster._starts import outlier_distance
@@ -28,6 +27,7 @@ from dempster.data.rows import Rows
 from dempster.dissimilarity.partial import squared_distances_to_points
 from dempster.optimize.blocks import Apply
 from dempster.optimize.descent import Run
+from dempster.posterior.boundaries import count_boundaries, neighbor_family
 
 
 class FixedPrototypeMethod(MassMethod[PrototypeModel]):

@@ -21,17 +21,17 @@ from dempster.cluster._base import (
     EvidentialClusterer,
     FitRequest,
 )
-from dempster.cluster._boundaries import count_boundaries, neighbor_family
 from dempster.cluster._mass_step import MassMethod, StepModel, project_masses
 from dempster.cluster._search import FitResult, Sample
 from dempster.cluster._starts import check_distinct
-from dempster.cluster.explanation import ClusterEvidence
 from dempster.data import sampling
 from dempster.dissimilarity.categories import CategoryEncoder, find_distinct_rows
 from dempster.dissimilarity.sources import AttributeSource
 from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.descent import Run
 from dempster.partition import CredalPartition
+from dempster.posterior.boundaries import count_boundaries, neighbor_family
+from dempster.posterior.evidence import ClusterEvidence
 
 
 def mismatches(codes: np.ndarray, others: np.ndarray) -> np.ndarray:
@@ -49,9 +49,8 @@ _category_masses = kernel("""category_masses(
     columns: int64[g] below f, empty_column: int below f or -1, out: float64[n, f] out)""")
 
 
-_DELTA_SHARE = (
-    0.9  # delta^2 for "auto", relative to the cost of a mismatch in all attributes
-)
+# delta^2 for "auto", relative to the cost of a mismatch in all attributes
+_DELTA_SHARE = 0.9
 _TIE = 1e-12  # relative difference below which two sums of weights are equal
 
 
@@ -318,6 +317,8 @@ class CatECM(EvidentialClusterer):
     history_ : ndarray
         Objective after every iteration.
     n_iter_ : int
+    n_starts_ : int
+        Number of starts that were run, which may differ from ``n_init``.
     converged_ : bool
     n_clusters_ : int
     n_features_in_ : int

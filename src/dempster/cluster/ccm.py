@@ -29,9 +29,8 @@ from dempster.dissimilarity.sources import AttributeSource
 from dempster.optimize.blocks import Apply
 from dempster.optimize.descent import Run, solve_normal_equations
 
-_MIN_DISTANCE = (
-    0.05  # distance below which prototypes coincide, in standard deviations of the data
-)
+# distance below which prototypes coincide, in standard deviations of the data
+_MIN_DISTANCE = 0.05
 
 
 @dataclass(frozen=True)
@@ -161,7 +160,8 @@ class CCM(PrototypeClusterer, OnlineClusterer):
     max_iter : int, default=500
         Maximum number of iterations.
     tol : float, default=1e-6
-        Relative change of the objective at which the iterations stop.
+        Relative change of the objective at which the iterations stop, at least 1e-4 for many
+        clusters and objects, as in `ECM`.
     checkpoint : path or None, default=None
         For X in blocks: file from which an interrupted fit resumes, with the same result, as in
         `ECM`.
@@ -191,13 +191,17 @@ class CCM(PrototypeClusterer, OnlineClusterer):
     history_ : ndarray
         Objective after every iteration.
     n_iter_ : int
+    n_starts_ : int
+        Number of starts that were run, which may differ from ``n_init``.
+    tol_ : float
+        Tolerance that was used, which may be larger than ``tol``.
     converged_ : bool
     n_clusters_ : int
     n_features_in_ : int
     sample_indices_ : ndarray
         Indices of the sampled rows, if X came in blocks.
     n_samples_seen_ : int
-        Number of objects in all blocks, after `partial_fit`.
+        Number of objects in `fit` and in all blocks of `partial_fit`.
 
     References
     ----------

@@ -32,27 +32,32 @@ from dempster.belief import FocalSets
 from dempster.belief.focal_sets import has_many_clusters
 from dempster.cluster import _device, _starts
 from dempster.cluster._base import COMMON_RULES, EvidentialClusterer, FitRequest
-from dempster.cluster._boundaries import count_boundaries, neighbor_family
 from dempster.cluster._mass_step import (
     MassMethod,
     StepModel,
-    collect_masses,
     has_many_components,
     masses_from_costs,
     nearest_masses,
     project_masses,
 )
 from dempster.cluster._online import OnlineClusterer
-from dempster.cluster._search import FitResult, Sample, most_likely_runs
+from dempster.cluster._search import (
+    FitResult,
+    Sample,
+    most_likely_runs,
+    resolve_families,
+)
 from dempster.cluster._starts import explain_auto_params
 from dempster.cluster.belief_peaks import INIT_RULE, Init, centers_from_peaks
-from dempster.cluster.explanation import ClusterEvidence, quadratic_parts
 from dempster.data.blocks import Blocks
 from dempster.dissimilarity.partial import impute_missing, squared_distances_to_points
 from dempster.optimize.blocks import Apply, Sums, row_blocks, sum_blocks
 from dempster.optimize.descent import Run, descend, solve_normal_equations
 from dempster.optimize.nearest import NEAREST_ROWS, nearest_clusters, sum_nearest
 from dempster.partition import CredalPartition
+from dempster.posterior.boundaries import count_boundaries, neighbor_family
+from dempster.posterior.collection import collect_masses
+from dempster.posterior.evidence import ClusterEvidence, quadratic_parts
 
 _prototype_sums = kernel("""prototype_sums(
     X: real[n, p], weights: float64[n] or None, barycentres: real[p, g],
@@ -445,16 +450,14 @@ class OnlinePrototypes:
     """
 
     model: PrototypeModel  # current prototypes, relative to ``origin``
-    origin: (
-        Annotated[np.ndarray, "p"] | None
-    )  # point that is subtracted from the objects
+    # point that is subtracted from the objects
+    origin: Annotated[np.ndarray, "p"] | None
     delta: float  # distance from each object to the empty set
     # numbers of objects between the clusters (`count_boundaries`), from which `to_model` selects
     # pairs of neighbors; None if the family is fixed
     boundaries: Annotated[np.ndarray, "c c"] | None = None
-    sums: Statistics | None = (
-        None  # sums over all blocks so far; None before the first block
-    )
+    # sums over all blocks so far; None before the first block
+    sums: Statistics | None = None
 
     @property
     def objective(self) -> float:
@@ -519,6 +522,7 @@ class PrototypeMethod(MassMethod[PrototypeModel]):
         super().__init__(estimator, sample, request)
         attributes = sample.values[:, : estimator.n_features_in_]
         self.init = centers_from_peaks(estimator, attributes, self.n_clusters)
+        self.used_tol = estimator.tol
         self.is_adaptive = estimator.metric == "adaptive"
         self.is_spherical = estimator.metric == "cosine"
         self.within = sample.within
@@ -582,7 +586,8 @@ class PrototypeMethod(MassMethod[PrototypeModel]):
     ) -> tuple[float, PrototypeModel]:
         """Return the objective of a model, and the model after one iteration."""
         if on_sample:
-            statistics = model.statistics(self.sample, self.sample_weights, self.apply)
+            weights = self._start_weights(model.family)
+            statistics = model.statistics(self.sample, weights, self.apply)
         else:
             statistics = self.rows.sum(sum_statistics, model, Statistics)
         return statistics.objective, model.update(statistics)
@@ -645,9 +650,9 @@ class PrototypeMethod(MassMethod[PrototypeModel]):
 
     def _run(self, start: PrototypeModel, *, on_sample: bool) -> Run[PrototypeModel]:
         step = partial(self._step, on_sample=on_sample)
-        tol = self.estimator.tol
         if has_many_components(start.family) and not self.rows.are_all_in(self.sample):
-            tol = max(tol, _MIN_TOLERANCE)
+            self.used_tol = max(self.used_tol, _MIN_TOLERANCE)
+        tol = self.used_tol
         if self.is_adaptive and start.metrics is None:
             start = descend(step, start, max_iter=_EUCLIDEAN_ITERATIONS, tol=tol).model
             start = replace(start, metrics=self._identity_metrics())
@@ -663,14 +668,16 @@ class PrototypeMethod(MassMethod[PrototypeModel]):
         return FitResult(run, model, self.original.masses(model))
 
     def online(self, model: PrototypeModel, *, neighbors: bool) -> OnlinePrototypes:
-        """Return the initial prototypes of `partial_fit`."""
+        """Return the prototypes from which `partial_fit` starts, without pairs of neighbors."""
+        if neighbors:
+            family = resolve_families("auto", self.n_clusters).first
+            model = self._model(family, model.centers, model.metrics)
         if self.is_adaptive and model.metrics is None:
             model = replace(model, metrics=self._identity_metrics())
         boundaries = None
         if neighbors:
-            self.add_neighbor_pairs(
-                Run(model)
-            )  # estimates the distance to the empty set
+            # estimates the distance to the empty set
+            self.add_neighbor_pairs(Run(model))
             boundaries = np.zeros((self.n_clusters, self.n_clusters))
         return OnlinePrototypes(model, self.origin, self.delta, boundaries)
 
@@ -762,7 +769,7 @@ class ECM(PrototypeClusterer, OnlineClusterer):
         more than 20,000 objects the starts are compared on a sample of that size, and the best one
         is continued with all objects. If there are more than 25 clusters, k-means with exchanges of
         centers (breathing k-means, Fritzke, 2020) gives one start, which is better than many
-        others, unless ``init="random"``.
+        others, unless ``init="random"``. Isolated objects then have no weight on the sample.
     max_iter : int, default=500
         Maximum number of iterations.
     tol : float, default=1e-6
@@ -800,13 +807,17 @@ class ECM(PrototypeClusterer, OnlineClusterer):
     history_ : ndarray
         Objective after every iteration.
     n_iter_ : int
+    n_starts_ : int
+        Number of starts that were run, which may differ from ``n_init``.
+    tol_ : float
+        Tolerance that was used, which may be larger than ``tol``.
     converged_ : bool
     n_clusters_ : int
     n_features_in_ : int
     sample_indices_ : ndarray
         Indices of the sampled rows, if X came in blocks.
     n_samples_seen_ : int
-        Number of objects in all blocks, after `partial_fit`.
+        Number of objects in `fit` and in all blocks of `partial_fit`.
 
     References
     ----------

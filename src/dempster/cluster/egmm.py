@@ -25,13 +25,11 @@ from dempster._types import ArrayLike, MaybeUnset, Seed, TableLike
 from dempster.belief import FocalSets
 from dempster.cluster import _device, _starts
 from dempster.cluster._base import COMMON_RULES, FitRequest
-from dempster.cluster._boundaries import count_boundaries, neighbor_family
 from dempster.cluster._expressions import (
     RoundComponents,
     mixture_logs,
 )
 from dempster.cluster._mass_step import (
-    collect_masses,
     has_many_components,
     masses_from_plausibilities,
     nearest_doubt,
@@ -46,7 +44,6 @@ from dempster.cluster._search import (
     resolve_families,
 )
 from dempster.cluster.belief_peaks import INIT_RULE, BeliefPeaks, centers_from_peaks
-from dempster.cluster.explanation import ClusterEvidence, quadratic_parts
 from dempster.data.rows import Rows
 from dempster.optimize.blocks import Apply, Sums, block_map, row_blocks, sum_blocks
 from dempster.optimize.descent import Run, descend, solve_normal_equations
@@ -58,6 +55,9 @@ from dempster.optimize.nearest import (
     sum_nearest,
 )
 from dempster.partition import CredalPartition
+from dempster.posterior.boundaries import count_boundaries, neighbor_family
+from dempster.posterior.collection import collect_masses
+from dempster.posterior.evidence import ClusterEvidence, quadratic_parts
 
 _CELLS = 1 << 16  # desired number of elements of a temporary array
 _MIN_EIGENVALUE = 1e-12  # relative to the largest eigenvalue of a covariance
@@ -75,9 +75,8 @@ _INITIAL_FREEDOM = 10.0
 _MIN_FREEDOM = 2.0
 _MAX_FREEDOM = 200.0
 _INITIAL_BACKGROUND = 0.05  # initial weight of the background
-_FREEDOM_STEPS = (
-    4  # number of iterations between two estimates of the degrees of freedom
-)
+# number of iterations between two estimates of the degrees of freedom
+_FREEDOM_STEPS = 4
 _MIN_MASS = 1e-10  # smaller masses are neglected in these estimates
 
 
@@ -639,6 +638,7 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
 
     def __init__(self, estimator: EGMM, sample: Sample[Any], request: FitRequest):
         self.estimator = estimator
+        self.used_tol = estimator.tol
         self.n_clusters = request.n_clusters
         # name of an initialization, an array of means, or a partition
         self.init = centers_from_peaks(estimator, sample.values, self.n_clusters)
@@ -852,12 +852,13 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
                 )
             return objective, following
 
-        tol = self.estimator.tol
         if start.has_many_components and not self.shifted.are_all_in(self.sample):
-            tol = max(tol, _MIN_TOLERANCE)
+            self.used_tol = max(self.used_tol, _MIN_TOLERANCE)
         # The products of "own" are many and small, and other threads already work on other blocks.
         with nullcontext() if start.is_tied else one_blas_thread():
-            return descend(step, start, max_iter=self.estimator.max_iter, tol=tol)
+            return descend(
+                step, start, max_iter=self.estimator.max_iter, tol=self.used_tol
+            )
 
     # ---- results ---------------------------------------------------------------------------------
 
@@ -870,10 +871,11 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         return FitResult(run, model, self.rows.masses(model))
 
     def online(self, model: EvidentialMixture, *, neighbors: bool) -> OnlineMixture:
-        """Return the initial state of `partial_fit`.
+        """Return the state from which `partial_fit` starts.
 
         ``neighbors`` is True if pairs of clusters get mass.
         """
+        model = replace(model, doubtful=None)
         boundaries = None
         if neighbors:
             boundaries = np.zeros((self.n_clusters, self.n_clusters))
@@ -1004,6 +1006,10 @@ class EGMM(OnlineClusterer):
     history_ : ndarray
         Objective after every iteration.
     n_iter_ : int
+    n_starts_ : int
+        Number of starts that were run, which may differ from ``n_init``.
+    tol_ : float
+        Tolerance that was used, which may be larger than ``tol``.
     converged_ : bool
     n_clusters_ : int
     n_features_in_ : int
@@ -1011,7 +1017,7 @@ class EGMM(OnlineClusterer):
         Indices of the objects in the random sample on which the starts were compared, if X came in
         blocks.
     n_samples_seen_ : int
-        Number of objects in all blocks passed to `partial_fit`.
+        Number of objects in `fit` and in all blocks of `partial_fit`.
 
     References
     ----------

@@ -38,13 +38,13 @@ from dempster.cluster._communities import (
     Edges,
     encode_known_labels,
 )
+from dempster.cluster._distinct_rows import DistinctRows, Source, merge_columns
 from dempster.cluster._neighbor_graph import (
     NeighborGraph,
     combine_evidence,
     renumber,
 )
 from dempster.cluster._search import FitResult, Method, Sample
-from dempster.cluster.explanation import ClusterEvidence
 from dempster.dissimilarity.graphs import GraphInput, GraphSource, read_graph
 from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput, mark_tags
 from dempster.dissimilarity.neighbors import (
@@ -63,20 +63,18 @@ from dempster.optimize.blocks import Apply, block_map, row_blocks
 from dempster.optimize.descent import Run
 from dempster.optimize.projection import approach_known_masses, approach_radii
 from dempster.partition import CredalPartition
+from dempster.posterior.evidence import ClusterEvidence
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Source = DissimilaritySource | SparseSource
 # These bounds limit the weights to [1e-6, 20.7].
 _MIN_SUPPORT = 1e-6
 _MAX_SUPPORT = 1 - 1e-9
-_DISTANCES_PER_BLOCK = (
-    65_536  # This number of distances fits into the cache of a processor.
-)
-_QUANTILE_VALUES = (
-    10_000_000  # maximum number of distances from which the quantile q is computed
-)
+# This number of distances fits into the cache of a processor.
+_DISTANCES_PER_BLOCK = 65_536
+# maximum number of distances from which the quantile q is computed
+_QUANTILE_VALUES = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -96,9 +94,8 @@ class Evidence:
         largest = float(d.max(initial=0.0))
         if largest == 0:
             return cls(1.0, power)  # All distances to neighbors are zero.
-        relative = (
-            d / largest
-        ) ** power  # Dividing by the largest distance avoids overflow.
+        # Dividing by the largest distance avoids overflow.
+        relative = (d / largest) ** power
         quantile = float(np.quantile(relative, q)) or float(
             relative[relative > 0].mean()
         )
@@ -202,12 +199,15 @@ class NeighborModel:
     """
 
     family: FocalSets  # empty set, single clusters, frame
-    references: References  # all training rows
+    references: References  # the distinct training rows
     support: Evidence  # degree of support by a neighbor, as a function of its distance
-    labels: Annotated[np.ndarray, "n"]  # clusters of the training rows
-    # masses of the training rows, computed from their neighbors
-    own_masses: Annotated[np.ndarray, "n f"]
-    radii: Annotated[np.ndarray, "n"]  # see `approach_known_masses`
+    labels: Annotated[np.ndarray, "g:int"]  # clusters of the distinct rows
+    # numbers of copies of the distinct rows, divided by their mean
+    sizes: Annotated[np.ndarray, "g"]
+    # masses of the distinct rows, computed from their neighbors
+    own_masses: Annotated[np.ndarray, "g f"]
+    radii: Annotated[np.ndarray, "g"]  # see `approach_known_masses`
+    group: Annotated[np.ndarray, "n:int"]  # distinct row of each training row
     n_neighbors: int  # number of neighbors of a new row
     # number of stored entries used in each row of a sparse matrix; None means all
     n_stored: int | None
@@ -215,6 +215,7 @@ class NeighborModel:
     def masses(self, values: Any, apply: Apply) -> np.ndarray:
         """Compute the masses of n rows, shape (n, f), which `DissimilarityInput.new` has read."""
         if sparse.issparse(values):
+            values = self._merge_copies(values)
             nearest = nearest_stored(values, self.n_stored, drop_diagonal=False)
             masses = self._combine(nearest, *_smallest_stored(values), apply)
             return masses.astype(values.dtype, copy=False)
@@ -239,6 +240,7 @@ class NeighborModel:
         For a cluster without neighbors, the weight of its nearest member is used.
         """
         if sparse.issparse(values):
+            values = self._merge_copies(values)
             positions = values.indices
             d = values.data
             n_used = self.n_stored
@@ -248,7 +250,8 @@ class NeighborModel:
             n_used = self.n_neighbors
         d = np.asarray(d, float)
         order = np.argsort(d, kind="stable")
-        order = order[positions[order] != itself]
+        if itself >= 0:
+            order = order[positions[order] != self.group[itself]]
         labels = self.labels[positions[order]]
         is_used = np.arange(len(order)) < (n_used or len(order))
         first = np.unique(labels, return_index=True)[1]
@@ -257,25 +260,33 @@ class NeighborModel:
         labels = labels[is_used]
         energies = self.support.energies(d[which])
         logs = np.full((len(which), self.family.n_clusters), -np.inf)
-        logs[np.arange(len(which)), labels] = self.support.log_weights(d[which])
+        weights = self.support.log_weights(d[which])
+        weights += np.log(self.sizes[positions[which]])
+        logs[np.arange(len(which)), labels] = weights
         quantity = "logarithm of the weight of evidence of the neighbors in the cluster"
         return ClusterEvidence.from_strengths(
             quantity, logs, energies, self.references.select(positions[which]), values
         )
 
     def without(self, position: int) -> NeighborModel:
-        """Return the model without one training row."""
-        others = np.flatnonzero(np.arange(len(self.labels)) != position)
+        """Return the model without one training row and its copies."""
+        others = np.flatnonzero(np.arange(len(self.labels)) != self.group[position])
         if len(others) == 0 or self.references.source is None:
             return self
         return replace(
             self,
             references=self.references.select(others),
             labels=self.labels[others],
+            sizes=self.sizes[others],
             own_masses=self.own_masses[others],
             radii=self.radii[others],
             n_neighbors=min(self.n_neighbors, len(others)),
         )
+
+    def _merge_copies(self, values: Any) -> sparse.csr_matrix:
+        """Return dissimilarities to the training rows as dissimilarities to the distinct rows."""
+        matrix = sparse.csr_matrix(values)
+        return merge_columns(matrix, self.group, len(self.labels))
 
     def _combine(
         self,
@@ -286,30 +297,12 @@ class NeighborModel:
     ) -> np.ndarray:
         """Return the masses from the neighbors, which approach those of the nearest one."""
         weights = self.support.weight_graph(neighbors, apply)
-        edges = weights.indptr, weights.indices, weights.data
+        counted = weights.data * self.sizes[weights.indices]
+        edges = weights.indptr, weights.indices, counted
         n_clusters = self.family.n_clusters
         masses = combine_evidence(edges, self.labels, n_clusters, apply)
         approach_known_masses(masses, self.own_masses, nearest, distance, self.radii)
         return masses
-
-
-def find_equal_rows(source: Source, references: References) -> np.ndarray:
-    """Return the index of the first row that is equal to each training row."""
-    if references.source is not None:
-        keys = references.source.keys(references.source.objects)
-        known: dict[bytes, int] = {}
-        return np.array([known.setdefault(key, row) for row, key in enumerate(keys)])
-    if isinstance(source, SparseSource):
-        is_zero = source.stored.data == 0
-        rows = _stored_rows(source.stored)[is_zero]
-        columns = source.stored.indices[is_zero]
-    else:
-        rows, columns = np.nonzero(np.asarray(source.matrix) == 0)
-    # The diagonal of a sparse matrix may not be stored, and the diagonal of a dense matrix may not
-    # be exactly zero.
-    first = np.arange(len(source))
-    np.minimum.at(first, rows, columns)
-    return first
 
 
 def _smallest_stored(matrix: sparse.csr_matrix) -> ArrayPair:
@@ -341,9 +334,8 @@ def neighbor_radii(neighbors: sparse.csr_matrix) -> np.ndarray:
 # neighbors per square root of the number of rows (the authors recommend two to three)
 _NEIGHBORS_PER_ROOT = 2.5
 _MAX_NEIGHBORS = 400
-_DISTINCT_UP_TO = (
-    1_000  # largest number of rows for which each row starts in its own cluster
-)
+# largest number of rows for which each row starts in its own cluster
+_DISTINCT_UP_TO = 1_000
 _SAMPLE_FROM = 20_000
 _SAMPLE_SIZE = 5_000
 # A few neighbors suffice after the sample has determined the clusters.
@@ -363,27 +355,28 @@ class NeighborMethod(Method[Start, np.ndarray]):
     def __init__(
         self,
         params: EKNNClus,
-        source: Source,
+        rows: DistinctRows,
         rng: np.random.Generator,
         apply: Apply,
         init: Any,
         n_neighbors: int | None,
     ):
         self.params = params
-        self.source = source
+        self.rows = rows
+        self.source = rows.source
         self.rng = rng
         self.apply = apply
         self.init = init
         self.n_neighbors_param = n_neighbors
-        if isinstance(source, SparseSource):
-            self.source = SparseSource(sparse.csr_matrix(source.stored))
-        self.n = len(source)
+        self.n = len(rows)
+        self.n_rows = rows.n_rows
+        self.positions = rows.first
         if n_neighbors is None:
             self.n_neighbors = self._default_n_neighbors()
-        elif n_neighbors < self.n:
-            self.n_neighbors = int(n_neighbors)
+        elif n_neighbors < rows.n_rows:
+            self.n_neighbors = min(int(n_neighbors), self.n - 1)
         else:
-            expected = f"smaller than the number of objects, {self.n}"
+            expected = f"smaller than the number of objects, {rows.n_rows}"
             raise InvalidParameterError("n_neighbors", expected, n_neighbors)
         # Always draw the seed, so that the searches do not depend on the finder.
         seed = int(rng.integers(2**31))
@@ -391,15 +384,18 @@ class NeighborMethod(Method[Start, np.ndarray]):
         self.evidence = Evidence.from_neighbors(neighbors, params.q, params.power)
         self.radii = neighbor_radii(neighbors)
         weights = self.evidence.weight_graph(neighbors, apply)
+        sizes = None
+        if (rows.sizes != 1).any():
+            sizes = rows.sizes
         self.graph = NeighborGraph.from_weights(
-            weights, params.neighbor_graph, apply, order
+            weights, params.neighbor_graph, apply, order, sizes
         )
 
     def _default_n_neighbors(self) -> int:
         if isinstance(self.source, SparseSource):
             return int(np.diff(self.source.stored.indptr).max())
         wanted = int(np.ceil(_NEIGHBORS_PER_ROOT * np.sqrt(self.n)))
-        return max(1, min(wanted, _MAX_NEIGHBORS, self.n - 1))
+        return min(wanted, _MAX_NEIGHBORS, self.n - 1)
 
     def _find_neighbors(self, seed: int) -> tuple[sparse.csr_matrix, np.ndarray | None]:
         """Return a sparse (n, n) matrix of distances to neighbors, and an order of the rows."""
@@ -412,6 +408,8 @@ class NeighborMethod(Method[Start, np.ndarray]):
                     "X", must="contain dissimilarities between different objects"
                 )
             return stored, None
+        if self.n == 1:  # All rows are equal.
+            return sparse.csr_matrix((1, 1), dtype=self.source.dtype), None
         find = make_finder(self.source, self.params.neighbors, seed, self.params.n_jobs)
         nearest = neighbor_distances(find, self.n, self.n_neighbors)
         return nearest, find.order
@@ -429,10 +427,10 @@ class NeighborMethod(Method[Start, np.ndarray]):
             labels = init.labels
         else:
             labels = as_labels(init, "init")
-        if len(labels) != self.n:
-            must = f"contain {self.n} labels, one for each row, got {len(labels)}"
+        if len(labels) != self.n_rows:
+            must = f"contain {self.n_rows} labels, one for each row, got {len(labels)}"
             raise InvalidParameterError("init", must=must)
-        return [(renumber(labels), self.rng)]
+        return [(renumber(labels[self.positions]), self.rng)]
 
     def _draw_rngs(self) -> list[np.random.Generator]:
         seeds = self.rng.integers(2**63, size=self.params.n_init)
@@ -464,7 +462,7 @@ class NeighborMethod(Method[Start, np.ndarray]):
     def result(self, run: Run[np.ndarray]) -> FitResult:
         labels = run.model
         n_clusters = int(labels.max()) + 1
-        n_masses = self.n * (n_clusters + 2)
+        n_masses = self.rows.n_rows * (n_clusters + 2)
         if n_masses > _MAX_MASSES:
             found = f"n_neighbors={self.n_neighbors} gives {n_clusters} clusters"
             memory = f"{8 * n_masses / 2**30:.0f} GB of masses"
@@ -472,26 +470,24 @@ class NeighborMethod(Method[Start, np.ndarray]):
             raise InvalidParameterError(
                 "n_neighbors", message=f"{found} and {memory}; {advice}"
             )
-        everything = np.arange(self.n)
-        if isinstance(self.source, SparseSource):
-            references = References(everything, self.n, None)
-        else:
-            references = References.from_source(self.source, everything)
         masses = self.graph.masses(labels, n_clusters, self.apply)
-        equal = find_equal_rows(self.source, references)
-        if not np.array_equal(equal, everything):
-            masses = masses[equal]
         model = NeighborModel(
             family=FocalSets.simple(n_clusters),
-            references=references,
+            references=self.rows.references(),
             support=self.evidence,
             labels=labels,
+            sizes=self.rows.sizes,
             own_masses=masses,
             radii=self.radii,
-            n_neighbors=self.n_neighbors,
+            group=self.rows.group,
+            # A single distinct row has no neighbors, but is one of new rows.
+            n_neighbors=max(self.n_neighbors, 1),
             n_stored=self.n_neighbors_param,
         )
-        result = FitResult(run, model, masses.astype(self.source.dtype, copy=False))
+        masses = masses.astype(self.source.dtype, copy=False)
+        if self.n < self.rows.n_rows:
+            masses = masses[self.rows.group]
+        result = FitResult(run, model, masses)
         return self._warn_single(result, "decrease n_neighbors or q")
 
     @staticmethod
@@ -515,7 +511,8 @@ class CommunityMethod(NeighborMethod):
         self.params = params
         self.rng = rng
         self.init = params.init
-        self.n = len(source)
+        self.n = self.n_rows = len(source)
+        self.positions = np.arange(self.n)
         self.nodes = source
         known = encode_known_labels(request.labels, source.names)
         self.edges = Edges.from_source(source, known)
@@ -589,12 +586,12 @@ class SampledNeighborMethod(NeighborMethod):
     Searches are compared on a sample, whose clusters are the initial clusters of all rows.
     """
 
-    def __init__(self, params: EKNNClus, source: DissimilaritySource, *others: Any):
-        super().__init__(params, source, *others)
+    def __init__(self, params: EKNNClus, rows: DistinctRows, *others: Any):
+        super().__init__(params, rows, *others)
         self.sample_rows = np.sort(self.rng.permutation(self.n)[:_SAMPLE_SIZE])
-        part = source.subset(self.sample_rows)
+        part = rows.subset(self.sample_rows)
         self.sample_method = NeighborMethod(
-            params, part, self.rng, self.apply, default_init(part), None
+            params, part, self.rng, self.apply, default_init(part.source), None
         )
 
     def _default_n_neighbors(self) -> int:
@@ -664,6 +661,10 @@ class EKNNClus(EvidentialClusterer):
     object (nearer than a quarter of its distance to the nearest other object), they approach the
     masses of the training object, which is not a neighbor of itself.
 
+    Equal objects are one object, whose weight is the number of its copies divided by the mean
+    number of copies. Neighbors are distinct objects, and their evidence is multiplied by their
+    weights, so a table with all rows repeated gives the same clusters.
+
     Time and memory grow with the number of objects times the number of neighbors. No n x n matrix
     is computed.
 
@@ -707,9 +708,9 @@ class EKNNClus(EvidentialClusterer):
         Replace an asymmetric square matrix by the mean of the matrix and its transpose instead of
         raising an error.
     n_neighbors : int or "auto", default="auto"
-        Number of neighbors of each object; "auto": 2.5 times the square root of the number of
-        objects, at most 400. With ``init="sample"``, it is 50 for the search over all objects. For
-        a sparse matrix, all stored entries are neighbors.
+        Number of distinct neighbors of each object; "auto": 2.5 times the square root of the number
+        of distinct objects, at most 400. With ``init="sample"``, it is 50 for the search over all
+        objects. For a sparse matrix, all stored entries are neighbors.
     q : float in (0, 1], default=0.9
         Quantile that defines the scale s; larger values give fewer clusters. s^power is the
         q-quantile of d^power over all pairs of neighbors.
@@ -775,6 +776,8 @@ class EKNNClus(EvidentialClusterer):
         Value of ``resolution`` that was used for a graph, which has no ``n_neighbors_`` and no
         ``scale_``.
     n_iter_ : int
+    n_starts_ : int
+        Number of starts that were run, which may differ from ``n_init``.
     converged_ : bool
     n_clusters_ : int
     n_features_in_ : int
@@ -896,7 +899,8 @@ class EKNNClus(EvidentialClusterer):
         The value is minus the sum of the weights w_ij over the pairs of neighbors in different
         clusters. It is 0 for a single cluster. For the same X and parameters, it differs from the
         log-plausibility in ``objective_`` by a constant, the sum of all weights. The estimator need
-        not be fitted; the neighbors and the scale are computed from X.
+        not be fitted; the neighbors and the scale are computed from X. Equal objects must have
+        equal labels.
 
         Parameters
         ----------
@@ -928,8 +932,16 @@ class EKNNClus(EvidentialClusterer):
             raise InvalidParameterError("labels", must=must)
         with block_map(self.n_jobs) as apply:
             request = FitRequest(1, None, None, apply)
-            graph = reader._make_method(Sample(source), request).graph
-        return graph.agreement(clusters) - graph.agreement(np.zeros_like(clusters))
+            method = reader._make_method(Sample(source), request)
+        graph = method.graph
+        if isinstance(method, CommunityMethod):
+            found = clusters
+        else:
+            found = clusters[method.rows.first]
+            if (found[method.rows.group] != clusters).any():
+                must = "be the same for equal objects"
+                raise InvalidParameterError("labels", must=must)
+        return graph.agreement(found) - graph.agreement(np.zeros_like(found))
 
     def _is_network(self, X: Any) -> bool:
         """Return whether X is a graph or a sparse matrix of the weights of edges."""
@@ -971,8 +983,12 @@ class EKNNClus(EvidentialClusterer):
         rng = as_generator(self.random_state)
         n_neighbors = None if isinstance(self.n_neighbors, str) else self.n_neighbors
         init = self.init
+        if isinstance(source, GraphSource):
+            rows = None
+        else:
+            rows = DistinctRows.from_source(source)
         if isinstance(init, str) and init == "auto":
-            init = default_init(source)
+            init = default_init(source if rows is None else rows.source)
         is_sampled = isinstance(init, str) and init == "sample"
         if is_sampled and not has_attributes(source):
             message = "init='sample' needs attributes, not a graph or dissimilarities"
@@ -980,7 +996,7 @@ class EKNNClus(EvidentialClusterer):
         if isinstance(source, GraphSource):
             return CommunityMethod(self, source, rng, request)
         method: type[Any] = SampledNeighborMethod if is_sampled else NeighborMethod
-        return method(self, source, rng, request.apply, init, n_neighbors)
+        return method(self, rows, rng, request.apply, init, n_neighbors)
 
     def _fitted_attributes(
         self, method: NeighborMethod, model: NeighborModel

@@ -349,6 +349,10 @@ class SECM(PrototypeClusterer):
     history_ : ndarray
         Objective after every iteration.
     n_iter_ : int
+    n_starts_ : int
+        Number of starts that were run, which may differ from ``n_init``.
+    tol_ : float
+        Tolerance that was used, which may be larger than ``tol``.
     converged_ : bool
     n_clusters_ : int
     n_features_in_ : int

@@ -10,11 +10,12 @@ from typing import Annotated, Any, Self
 import numpy as np
 
 from dempster import _validation as rule
+from dempster._arrays import copy_array, freeze
 from dempster._types import ArrayLike, ArrayPair, Seed, TableLike
 from dempster._validation import check_memory
 from dempster.belief import FocalSets, transforms
 from dempster.cluster._base import COMMON_RULES, FUZZINESS_RULE, Support
-from dempster.cluster._search import Families
+from dempster.cluster._search import Families, FitResult, Sample
 from dempster.cluster.belief_peaks import INIT_RULE, Init
 from dempster.cluster.ecm import (
     ECM,
@@ -25,6 +26,7 @@ from dempster.cluster.ecm import (
 )
 from dempster.optimize.blocks import Apply, row_blocks
 from dempster.optimize.descent import Run
+from dempster.partition import CredalPartition
 
 
 def _single_clusters(clusterer: Any, n_clusters: int) -> Families:
@@ -85,13 +87,17 @@ class FuzzyCMeans(ECM):
     history_ : ndarray
         Objective after every iteration.
     n_iter_ : int
+    n_starts_ : int
+        Number of starts that were run, which may differ from ``n_init``.
+    tol_ : float
+        Tolerance that was used, which may be larger than ``tol``.
     converged_ : bool
     n_clusters_ : int
     n_features_in_ : int
     sample_indices_ : ndarray
         Indices of the sampled rows, if X came in blocks.
     n_samples_seen_ : int
-        Number of objects in all blocks, after `partial_fit`.
+        Number of objects in `fit` and in all blocks of `partial_fit`.
 
     References
     ----------
@@ -202,13 +208,17 @@ class NoiseClustering(FuzzyCMeans):
     history_ : ndarray
         Objective after every iteration.
     n_iter_ : int
+    n_starts_ : int
+        Number of starts that were run, which may differ from ``n_init``.
+    tol_ : float
+        Tolerance that was used, which may be larger than ``tol``.
     converged_ : bool
     n_clusters_ : int
     n_features_in_ : int
     sample_indices_ : ndarray
         Indices of the sampled rows, if X came in blocks.
     n_samples_seen_ : int
-        Number of objects in all blocks, after `partial_fit`.
+        Number of objects in `fit` and in all blocks of `partial_fit`.
 
     References
     ----------
@@ -469,6 +479,10 @@ class PossibilisticCMeans(SubsetClusterer):
     history_ : ndarray
         Objective after every iteration.
     n_iter_ : int
+    n_starts_ : int
+        Number of starts that were run, which may differ from ``n_init``.
+    tol_ : float
+        Tolerance that was used, which may be larger than ``tol``.
     converged_ : bool
     n_clusters_ : int
     n_features_in_ : int
@@ -581,9 +595,10 @@ class RoughKMeans(SubsetClusterer):
     Let d be the distance from an object to the nearest prototype. The object is in the upper
     approximation of all clusters whose prototypes are at most at the distance ``threshold`` d. If
     there is only one such cluster, the object is in its lower approximation; otherwise it is in the
-    boundaries of several clusters. All mass of an object is on the set of these clusters, so
-    ``credal_partition_.lower(k)`` and ``credal_partition_.upper(k)`` return the approximations of
-    cluster k. The new prototypes are weighted means over the approximations (see ``rule``).
+    boundaries of several clusters, and its label is the cluster of the nearest prototype. All mass
+    of an object is on the set of these clusters, so ``credal_partition_.lower(k)`` and
+    ``credal_partition_.upper(k)`` return the approximations of cluster k. The new prototypes are
+    weighted means over the approximations (see ``rule``).
 
     Rough k-means does not minimize an objective. ``objective_`` is the sum of the squared distances
     from objects to the prototypes of their clusters (the mean for several clusters). It selects the
@@ -632,7 +647,8 @@ class RoughKMeans(SubsetClusterer):
     credal_partition_ : CredalPartition
         Masses of the objects; each object has mass 1 on one set.
     labels_ : ndarray of shape (n_samples,)
-        First cluster of the set of each object.
+        Cluster of the nearest prototype; if X came in blocks, first cluster of the set of each
+        object.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         Prototypes of the clusters.
     focal_sets_ : FocalSets
@@ -640,6 +656,10 @@ class RoughKMeans(SubsetClusterer):
     history_ : ndarray
         Objective after every iteration.
     n_iter_ : int
+    n_starts_ : int
+        Number of starts that were run, which may differ from ``n_init``.
+    tol_ : float
+        Tolerance that was used, which may be larger than ``tol``.
     converged_ : bool
     n_clusters_ : int
     n_features_in_ : int
@@ -700,3 +720,35 @@ class RoughKMeans(SubsetClusterer):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+
+    def _set_result(
+        self, result: FitResult, sample: Sample[Any], *others: Any, **options: Any
+    ) -> dict[str, Any]:
+        metadata = super()._set_result(result, sample, *others, **options)
+        if sample.blocks is None:
+            self._label_nearest(self.credal_partition_, sample.values)
+            self.labels_ = copy_array(self.credal_partition_.labels)
+        return metadata
+
+    def predict_mass(self, X: TableLike) -> Any:
+        """Return the credal partition of new objects.
+
+        Parameters
+        ----------
+        X : array-like
+            New objects in the same form as in `fit`.
+
+        Returns
+        -------
+        CredalPartition
+            Masses of the new objects; a `LazyCredalPartition` if X comes in blocks.
+        """
+        partition = super().predict_mass(X)
+        if isinstance(partition, CredalPartition):
+            self._label_nearest(partition, self._read(X, reset=False))
+        return partition
+
+    def _label_nearest(self, partition: CredalPartition, values: np.ndarray) -> None:
+        """Set the labels to the nearest prototypes, because plausibilities are tied."""
+        squares = self._model.squared_distances(values)
+        partition.labels = freeze(squares.argmin(axis=1))

@@ -181,9 +181,8 @@ def _read_openml(record: DatasetRecord, path: Path | None) -> dict[str, Any]:
         raise DatasetNotAvailableError(
             _not_available_message(record, path, error)
         ) from error
-    numeric = bunch.data.select_dtypes(
-        "number"
-    )  # The dataset vowel also has nominal columns.
+    # The dataset vowel also has nominal columns.
+    numeric = bunch.data.select_dtypes("number")
     target, names = _encode_labels(record, bunch.target)
     return {
         "data": numeric.to_numpy(dtype=float),

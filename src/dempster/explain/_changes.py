@@ -15,12 +15,10 @@ from dempster.explain.object_explanation import Change
 _N_LINE_POINTS = 32
 _N_REFINED_POINTS = 16
 _N_REFINEMENTS = 3
-_MAX_SINGLE_ATTRIBUTES = (
-    40  # only the attributes with the largest contributions are changed alone
-)
-_MAX_ROUNDING_FACTOR = (
-    1.25  # maximum increase of a change by rounding it to fewer digits
-)
+# only the attributes with the largest contributions are changed alone
+_MAX_SINGLE_ATTRIBUTES = 40
+# maximum increase of a change by rounding it to fewer digits
+_MAX_ROUNDING_FACTOR = 1.25
 _MAX_LEVELS = 40  # maximum number of values to try per attribute if some attributes are categorical
 
 

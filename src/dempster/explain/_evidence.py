@@ -10,9 +10,9 @@ import numpy as np
 from dempster._arrays import divide
 from dempster._types import ArrayFunction
 from dempster._validation import is_missing
-from dempster.cluster.explanation import ClusterEvidence
 from dempster.explain.inputs import Cells, ObjectTable
 from dempster.partition import CredalPartition
+from dempster.posterior.evidence import ClusterEvidence
 
 N_PATH_STEPS = 64
 MAX_PATH_CELLS = 4_000_000  # maximum number of attribute values in one prediction

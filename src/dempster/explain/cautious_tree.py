@@ -32,9 +32,8 @@ MAX_SUMS = 4_000_000  # maximum number of entries in the array of bin sums of a 
 ROWS_PER_BLOCK = 100_000
 # minimum gain of a split per object; smaller gains are rounding errors
 MIN_RELATIVE_GAIN = 1e-10
-MIN_RELATIVE_IMPROVEMENT = (
-    1e-9  # minimum decrease of the cost, relative to the cost of the root
-)
+# minimum decrease of the cost, relative to the cost of the root
+MIN_RELATIVE_IMPROVEMENT = 1e-9
 MIN_LEAF_SHARE = 0.01  # minimum share of all objects in a leaf
 N_SPARE_LEAVES = 8  # before pruning, the tree has up to 4 * max_leaves + 8 leaves
 # share of the variance of the masses that is ignored while the tree grows
@@ -43,9 +42,8 @@ NEGLIGIBLE_VARIANCE = 1e-3
 TIE_TOLERANCE = 1e-9
 # with more clusters, a leaf predicts a pair of clusters only if it is a focal set
 MAX_PAIRED_CLUSTERS = 100
-MIN_CAUTION = (
-    1e-3  # with a caution of 0 or 1, a set could have the same mistake as its subset
-)
+# with a caution of 0 or 1, a set could have the same mistake as its subset
+MIN_CAUTION = 1e-3
 
 
 # ---- columns and splits --------------------------------------------------------------------------

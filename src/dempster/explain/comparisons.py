@@ -43,9 +43,8 @@ class Attribute:
     # for each object a number, days since 1970, or a position in categories; NaN if missing
     values: np.ndarray
     categories: list[str] = field(default_factory=list)
-    clustered: bool | None = (
-        None  # whether the column was used for clustering, None if unknown
-    )
+    # whether the column was used for clustering, None if unknown
+    clustered: bool | None = None
 
     @property
     def is_number(self) -> bool:

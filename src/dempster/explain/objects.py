@@ -12,7 +12,6 @@ from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._types import Index, TableLike
 from dempster._validation import as_floats, as_list, as_reals, check_flags, reorder_like
 from dempster.cluster.explanation import (
-    ClusterEvidence,
     ObjectReader,
     read_object,
     row_attributes,
@@ -40,10 +39,10 @@ from dempster.explain.object_explanation import (
     ObjectExplanation,
 )
 from dempster.partition import CredalPartition
+from dempster.posterior.evidence import ClusterEvidence
 
-N_PROBES = (
-    8  # number of objects whose masses are compared to recognize the training data
-)
+# number of objects whose masses are compared to recognize the training data
+N_PROBES = 8
 MASS_TOLERANCE = 1e-3  # tolerance for equal masses, which allows for single precision
 
 

@@ -25,12 +25,10 @@ from dempster.explain.comparisons import Attribute, Feature, Ranked
 from dempster.explain.inputs import join_attributes, read_attributes, resolve_input
 from dempster.partition import CredalPartition
 
-MIN_DELTA = (
-    0.147  # Cliff's delta below which a difference is negligible (Romano et al., 2006)
-)
-MIN_NARROWING = (
-    0.5  # smallest relative decrease of the standard deviation that is reported
-)
+# Cliff's delta below which a difference is negligible (Romano et al., 2006)
+MIN_DELTA = 0.147
+# smallest relative decrease of the standard deviation that is reported
+MIN_NARROWING = 0.5
 MAX_SHOWN_GROUPS = 40
 N_TYPICAL = 3
 _DOUBLE_DIPPING = (
@@ -48,15 +46,13 @@ class Group:
     """Objects that are assigned to the same set of clusters."""
 
     name: str
-    clusters: tuple[
-        int, ...
-    ]  # one cluster, several for ambiguous objects, or none for outliers
+    # one cluster, several for ambiguous objects, or none for outliers
+    clusters: tuple[int, ...]
     rows: np.ndarray  # positions of the objects
     # number of objects that may belong to the cluster; None if the group is no cluster
     n_possible: int | None = None
-    typical: list[Any] = field(
-        default_factory=list
-    )  # names or positions of typical objects
+    # names or positions of typical objects
+    typical: list[Any] = field(default_factory=list)
 
     @property
     def is_cluster(self) -> bool:
@@ -88,9 +84,8 @@ def find_groups(partition: CredalPartition) -> list[Group]:
     for clusters in ordered:
         name = format_group(clusters, partition.frame)
         counts[name] += 1
-        if (
-            counts[name] > 1
-        ):  # The name of a large set is its size, which is not unique.
+        # The name of a large set is its size, which is not unique.
+        if counts[name] > 1:
             name = f"{name} ({counts[name]})"
         group = Group(name, clusters, members.get(clusters, np.empty(0, np.intp)))
         if group.is_cluster:

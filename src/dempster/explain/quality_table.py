@@ -28,9 +28,8 @@ from dempster.explain.silhouette import credal_silhouette
 from dempster.partition import CredalPartition
 
 N_SHUFFLES = 5
-MAX_SHUFFLED_SILHOUETTES = (
-    1_000  # maximum number of objects for the silhouettes of shuffled masses
-)
+# maximum number of objects for the silhouettes of shuffled masses
+MAX_SHUFFLED_SILHOUETTES = 1_000
 _KEPT = 0.8
 # Each measure has the direction in which it is better, and the label of its row in the text.
 _MEASURES = {

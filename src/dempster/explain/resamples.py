@@ -421,6 +421,9 @@ def stability(
     rule.check(fraction, "fraction", rule.positive_share)
     rule.check(n_jobs, "n_jobs", rule.n_jobs)
     rule.check(random_state, "random_state", rule.seed)
+    if hasattr(X, "__array__") and not hasattr(X, "shape"):
+        with rule.validating_table(X, "X"):
+            X = np.asarray(X)
     method = Resampling(estimator, X, fit_params)
     n = method.n_objects
     if n < 2:

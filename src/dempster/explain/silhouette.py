@@ -24,9 +24,8 @@ from dempster.explain.inputs import resolve_input
 from dempster.explain.scores import doubt_scores, mean_of_present
 from dempster.partition import CredalPartition
 
-MAX_EXACT_OBJECTS = (
-    10_000  # maximum number of objects without sampling for sample_size="auto"
-)
+# maximum number of objects without sampling for sample_size="auto"
+MAX_EXACT_OBJECTS = 10_000
 AUTO_SAMPLE_SIZE = 5_000
 MAX_BLOCK_CELLS = 1 << 22  # maximum number of dissimilarities in a block
 

@@ -27,9 +27,8 @@ except ImportError:  # The functions then raise an error that names the extra.
 
 __all__ = ["cluster", "get_partition", "AnnDataNamespace"]
 
-_MAX_COLUMNS = (
-    50  # X is used without a representation up to this number of columns, as in scanpy.
-)
+# X is used without a representation up to this number of columns, as in scanpy.
+_MAX_COLUMNS = 50
 _OUTLIER = "outlier"  # name of the empty set
 _MAX_LANDMARKS = 1000  # cells to which the distances along a graph are computed
 _PATHS_AT_ONCE = 50  # landmarks from which paths are searched at the same time

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from dempster import CredalPartition
 from dempster import _validation as rule
 from dempster._errors import InvalidParameterError, MissingExtraError
-from dempster._site import ADDRESS, DocumentedEstimator
+from dempster._site import DocumentedEstimator
 from dempster._types import TableLike
 from dempster.belief.refinement import coarsen
 from dempster.cluster import CredalClustering
@@ -59,9 +59,7 @@ class TopicClusterer(DocumentedEstimator, BaseEstimator):
     ((150, 3), 1)
     """
 
-    _doc_link_template = (
-        ADDRESS + "/api/generated/dempster.integrations.bertopic.{name}.html"
-    )
+    _doc_link_path = "/api/generated/dempster.integrations.bertopic.{name}.html"
 
     def __init__(self, clusterer: Any = None, *, outliers: bool = True):
         self.clusterer = clusterer

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import reduce
-from operator import add
 from typing import Any
 
 import numpy as np
@@ -17,17 +15,15 @@ from dempster.cluster._expressions import (
     masses_from_plausibilities,
     mixture_logs,
 )
-from dempster.cluster._pool import PooledModel
 from dempster.cluster.bpec import BPEC
 from dempster.cluster.ccm import CCM
 from dempster.cluster.cecm import CECM
-from dempster.cluster.credal import CredalClustering
 from dempster.cluster.ecm import ECM, PrototypeModel
 from dempster.cluster.egmm import EGMM, EvidentialMixture
 from dempster.cluster.evclus._model import DoubtModel
 from dempster.cluster.evclus._network import FeedForward
 from dempster.cluster.evclus.evclus import EVCLUS
-from dempster.cluster.evclus.nnevclus import NNEVCLUS
+from dempster.cluster.evclus.nnevclus import NNEVCLUS, ConstrainedNetwork
 from dempster.cluster.soft import FuzzyCMeans, NoiseClustering
 from dempster.dissimilarity.transform import decay
 from dempster.onnx.graph import (
@@ -36,7 +32,6 @@ from dempster.onnx.graph import (
     approach_known_masses,
     center_rows,
     concatenate,
-    maximum,
     minimum,
     squared_distances,
     take,
@@ -189,9 +184,14 @@ def _export_prototypes(estimator: Any, X: Value) -> Value:
 
 def _export_linked_prototypes(estimator: CECM, X: Value) -> Value:
     model: Any = estimator._model
-    masses = prototype_masses(X, model.prototypes, estimator.n_features_in_)
+    masses = prototype_masses(X, model.free, estimator.n_features_in_)
     if len(model.linked) == 0:
         return masses
+    return _approach_linked(masses, X, model)
+
+
+def _approach_linked(masses: Value, X: Value, model: Any) -> Value:
+    """Let the masses of rows of X approach those of the objects with constraints."""
     points = model.linked.source.objects.astype(X.dtype)
     squares = squared_distances(X, points)
     return approach_known_masses(
@@ -243,8 +243,7 @@ def reference_masses(X: Value, model: Any) -> Value:
         squares = squared_distances(X, points)
         operations = GraphOperations(squares)
         around = model.surroundings
-        affinity = around.affinity(model.labels, model.family.n_clusters)
-        contour, outlying = cluster_contour(operations, squares, around, affinity)
+        contour, outlying = cluster_contour(operations, squares, around, model.affinity)
         masses = masses_from_plausibilities(operations, contour, model.family, outlying)
     else:  # The quadratic program amplifies rounding errors of single precision.
         radii = model.radii
@@ -267,7 +266,10 @@ def _export_network(estimator: NNEVCLUS, X: Value) -> Value:
         share = (numerator / (eta + 1)).astype(X.dtype)
         empty = np.eye(len(model.family))[layer.empty]
         masses = (1 - share) * masses + share * empty
-    return masses / masses.sum()
+    masses = masses / masses.sum()
+    if not isinstance(model, ConstrainedNetwork):
+        return masses
+    return _approach_linked(masses, X.reshape(0, preparation.mean.size), model)
 
 
 def _outlier_degrees(model: Any, rows: Value) -> Value:
@@ -305,37 +307,10 @@ def _scores(network: Any, inputs: Value, shape: tuple[int, ...]) -> Value:
     return outputs @ matrix[:-1] + matrix[-1]
 
 
-def _export_pool(estimator: CredalClustering, X: Value) -> Value:
-    model: Any = estimator._model
-    if estimator._input.unit is not None:
-        X = X / estimator._input.unit
-    if not isinstance(model, PooledModel):
-        return reference_masses(X, model)
-    parts: list[Value] = []
-    outlying: list[Value] = []
-    columns = model.models, model.weights, model.powers, model.orders
-    for one, weight, power, order in zip(*columns, strict=True):
-        family = one.family
-        if isinstance(one, EvidentialMixture):
-            masses = mixture_masses(X, one)
-        else:
-            masses = reference_masses(X, one)
-        if family.empty_index is not None:
-            outlying.append(masses.columns([family.empty_index]))
-        plausibilities = masses @ family.membership[:, order]
-        largest = maximum(plausibilities.max(), np.finfo(np.float32).tiny)
-        relative = plausibilities / largest
-        parts.append(relative**power * weight)
-    contour = reduce(add, parts)
-    empty = reduce(maximum, outlying)
-    return masses_from_plausibilities(GraphOperations(X), contour, model.family, empty)
-
-
 EXPORTED: Mapping[type, Callable[[Any, Value], Value]] = {
     **dict.fromkeys((BPEC, CCM, ECM, FuzzyCMeans, NoiseClustering), _export_prototypes),
     CECM: _export_linked_prototypes,
     EGMM: lambda estimator, X: mixture_masses(X, estimator._model),
     EVCLUS: lambda estimator, X: reference_masses(X, estimator._model),
     NNEVCLUS: _export_network,
-    CredalClustering: _export_pool,
 }

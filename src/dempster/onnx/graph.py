@@ -21,12 +21,10 @@ from dempster.optimize.projection import SHARE_TOLERANCE
 # released in 2023.
 OPSET = 18
 _IR_VERSION = 8  # version of the file format for this version of the operators
-_NEGLIGIBLE = 58 * math.log(
-    2
-)  # exp(-x) is replaced by zero for larger x, like in affinity.c
-_MAX_COLUMNS_FOR_DIFFERENCES = (
-    32  # With more columns, distances are computed by matrix products.
-)
+# exp(-x) is replaced by zero for larger x, like in affinity.c
+_NEGLIGIBLE = 58 * math.log(2)
+# With more columns, distances are computed by matrix products.
+_MAX_COLUMNS_FOR_DIFFERENCES = 32
 _DOUBLE = np.dtype(np.float64)
 _INDEX = np.dtype(np.int64)
 _TRUTH = np.dtype(np.bool_)

@@ -31,9 +31,8 @@ def find_likeliest(
     log_likelihoods: Sequence[float], n_objects: float = 1.0
 ) -> np.ndarray:
     """Return the indices of all log-likelihoods that are equal to the largest up to rounding."""
-    largest = max(
-        log_likelihoods
-    )  # It is infinite if each cluster consists of equal objects.
+    # It is infinite if each cluster consists of equal objects.
+    largest = max(log_likelihoods)
     return np.flatnonzero(
         np.asarray(log_likelihoods) >= largest - _LIKELIHOOD_TOLERANCE * n_objects
     )

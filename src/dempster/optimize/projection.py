@@ -177,7 +177,7 @@ def approach_compressed(
     own = sparse.csr_array(scale_rows(known[nearest[near]], share[near]))
     n_before = np.searchsorted(near, np.arange(len(share) + 1))
     own = sparse.csr_array((own.data, own.indices, own.indptr[n_before]), masses.shape)
-    return (sparse.diags_array(1 - share) @ masses + own).astype(masses.dtype)
+    return (scale_rows(masses, 1 - share) + own).astype(masses.dtype)
 
 
 def _known_shares(

@@ -86,9 +86,8 @@ _conflicts_of_pairs = kernel("""conflicts_of_pairs(
     M: float64[n, f], conflict: float64[f, f], first: int64[p] below n, second: int64[p] below n,
     out: float64[p] out)""")
 
-Links = tuple[
-    np.ndarray, np.ndarray, np.ndarray, np.ndarray
-]  # indptr, indices, coefficients, form
+# indptr, indices, coefficients, form
+Links = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 def descend_rows(

@@ -105,6 +105,31 @@ def _dissimilarity() -> tuple[Schema, ...]:
     )
 
 
+def _posterior() -> tuple[Schema, ...]:
+    from dempster.posterior.axes import Axes
+    from dempster.posterior.densities import FoldMixture
+    from dempster.posterior.model import PosteriorModel
+    from dempster.posterior.neighbors import NeighborShares
+    from dempster.posterior.scaling import Scaling
+
+    classes = (PosteriorModel, Axes, FoldMixture, NeighborShares, Scaling)
+    return tuple(map(Schema.from_class, classes))
+
+
+def _labels() -> tuple[Schema, ...]:
+    from dempster.labels.labeled_partition import (
+        InputValidator,
+        LabeledPartition,
+        LabelModel,
+    )
+
+    return (
+        _mass_schema(LabeledPartition, metadata=dict, model=LabelModel),
+        Schema.from_class(LabelModel),
+        Schema.from_estimator(InputValidator),
+    )
+
+
 # ---- torch and scikit-learn ----------------------------------------------------------------------
 
 
@@ -218,6 +243,8 @@ TABLES: Mapping[str, Callable[[], tuple[Schema, ...]]] = {
     "partition": lambda: (_mass_schema(CredalPartition, metadata=dict),),
     "constraints": _constraints,
     "dissimilarity": _dissimilarity,
+    "posterior": _posterior,
+    "labels": _labels,
     "networks": _networks,
     "sklearn": _sklearn,
 }

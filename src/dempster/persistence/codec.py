@@ -43,9 +43,8 @@ class Encoder:
         self.weights: list[bytes] = []
         self.objects: list[Any] = []
         self._encoded: dict[int, Any] = {}
-        self._alive: list[
-            Any
-        ] = []  # Keeps objects alive, so that no two of them have the same id.
+        # Keeps objects alive, so that no two of them have the same id.
+        self._alive: list[Any] = []
 
     def encode(self, value: Any, where: str) -> Any:
         """Return a value as JSON; ``where`` is its location for error messages."""
@@ -127,9 +126,8 @@ class Encoder:
         return encoded
 
     def _encode_network(self, network: Any) -> dict[str, Any]:
-        from safetensors.torch import (
-            save,
-        )  # This format contains only names and numbers.
+        # This format contains only names and numbers.
+        from safetensors.torch import save
 
         # safetensors does not support shared tensors, so each tensor is copied.
         weights = {

@@ -21,7 +21,7 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -46,21 +46,21 @@ class UnreadableFileError(InvalidInputError):
 
 
 def write_container(
-    path: Path,
+    file: Path | BinaryIO,
     header: Mapping[str, Any],
     content: Any,
     arrays: list[np.ndarray],
     weights: list[bytes],
 ) -> None:
-    """Write all members of a model file."""
+    """Write all members of a model file to a path or an open file."""
     head = {"format": _FORMAT, "version": FORMAT_VERSION, **header}
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr(zipfile.ZipInfo(_HEADER, _DATE), _encode_json(head))
         archive.writestr(zipfile.ZipInfo(_CONTENT, _DATE), _encode_json(content))
         for k, array in enumerate(arrays):
             member = zipfile.ZipInfo(f"arrays/{k}.npy", _DATE)
-            with archive.open(member, "w", force_zip64=True) as file:
-                np.lib.format.write_array(file, array, allow_pickle=False)
+            with archive.open(member, "w", force_zip64=True) as stream:
+                np.lib.format.write_array(stream, array, allow_pickle=False)
         for k, packed in enumerate(weights):
             archive.writestr(zipfile.ZipInfo(_weights_name(k), _DATE), packed)
 

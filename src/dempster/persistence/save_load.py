@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import platform
 from typing import Any
@@ -76,16 +77,32 @@ def save(obj: Any, path: str | os.PathLike[str]) -> None:
     >>> (again.predict_mass(X).masses == model.predict_mass(X).masses).all()
     np.True_
     """
-    import sklearn
-
-    from dempster import __version__
-
     path = as_path(path)
     if path.suffix.lower() in _OTHER_EXTENSIONS:
         raise InvalidInputError(
             f"{path}: the extension {path.suffix} stands for another format; use .dempster, "
             "dempster.io.write_partition, dempster.io.write_r or dempster.onnx.to_onnx"
         )
+    content = _encode(obj)
+    with atomic_write(path) as temporary:
+        write_container(temporary, *content)
+
+
+def to_bytes(obj: Any) -> bytes:
+    """Return the content of the file that `save` writes."""
+    file = io.BytesIO()
+    write_container(file, *_encode(obj))
+    return file.getvalue()
+
+
+def _encode(
+    obj: Any,
+) -> tuple[dict[str, Any], dict[str, Any], list[np.ndarray], list[bytes]]:
+    """Return the header, the content, the arrays and the weights of a model file."""
+    import sklearn
+
+    from dempster import __version__
+
     schema = schema_for(obj)
     if schema is None:
         raise InvalidParameterError(
@@ -103,14 +120,7 @@ def save(obj: Any, path: str | os.PathLike[str]) -> None:
     }
     encoder = Encoder()
     encoder.encode(obj, type(obj).__name__)
-    with atomic_write(path) as temporary:
-        write_container(
-            temporary,
-            header,
-            {"objects": encoder.objects},
-            encoder.arrays,
-            encoder.weights,
-        )
+    return header, {"objects": encoder.objects}, encoder.arrays, encoder.weights
 
 
 def load(

@@ -44,13 +44,14 @@ Parts = dict[str, Any]
 # Files may contain the public estimators of these packages.
 _METHOD_PACKAGES = ("classify", "cluster", "explain", "metric", "mixture")
 _UNDECLARED = (Any, Annotated[Any, UNSET])
+# Arrays with these axes must be finite.
 _FINITE_AXES = {
     "c",
     "f",
     "g",
     "n_features",
     "n_clusters",
-}  # Arrays with these axes must be finite.
+}
 _CELLS = {  # kinds of NumPy types, and their names in error messages
     "": ("biuf", "numbers"),
     "int": ("iu", "integers"),
@@ -68,6 +69,7 @@ class _CommonAttributes:
     n_neighbors_: int
     n_parameters_: int
     n_samples_seen_: int
+    n_starts_: int
     beta_: float
     bic_: float
     d0_: float
@@ -85,6 +87,7 @@ class _CommonAttributes:
     shift_: float
     smoothing_: float
     stress_: float
+    tol_: float
     converged_: bool
     model_: str
     neighbors_: str

@@ -34,17 +34,14 @@ from dempster.plot.plane import project_to_plane
 
 _ANGLES = 2 * np.pi * np.arange(32) / 32
 _CIRCLE = np.column_stack([np.cos(_ANGLES), np.sin(_ANGLES)])
-_PADDING = (
-    0.012  # Distance of hulls from their objects, as a share of the width of the plot.
-)
+# Distance of hulls from their objects, as a share of the width of the plot.
+_PADDING = 0.012
 # A smaller set of objects need not be reduced to the corners of its hull.
 _MAX_ROUNDED_OBJECTS = 500
-MIN_RASTER_OBJECTS = (
-    2_000  # With more objects a vector file would be larger than an image.
-)
-MAX_LISTED_CLUSTERS = (
-    10  # With more clusters, names are written in the plot instead of the legend.
-)
+# With more objects a vector file would be larger than an image.
+MIN_RASTER_OBJECTS = 2_000
+# With more clusters, names are written in the plot instead of the legend.
+MAX_LISTED_CLUSTERS = 10
 MAX_SECTORS = 4  # More colors cannot be distinguished inside one marker.
 MAX_SPLIT_MARKERS = 2_000  # With more ambiguous objects, sectors would be too small.
 

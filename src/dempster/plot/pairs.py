@@ -10,7 +10,14 @@ from typing import Any, Self
 import numpy as np
 
 from dempster._errors import InvalidParameterError
-from dempster.partition.credal_partition import CredalPartition
+from dempster._validation import check, positive_integer
+from dempster.explain.scores import (
+    count_pairs,
+    encode_classes,
+    match_one_to_one,
+    validate_classes,
+)
+from dempster.partition.credal_partition import CredalPartition, as_credal_partition
 from dempster.plot._canvas import (
     Display,
     finish_axes,
@@ -20,6 +27,7 @@ from dempster.plot._canvas import (
     write_note,
 )
 from dempster.plot.palette import INK, PALETTE
+from dempster.plot.quality import ReliabilityDisplay
 
 N_PAIRS = 20_000  # Default number of sampled pairs.
 MAX_POINTS = 5_000  # With more pairs, points would cover each other.
@@ -172,6 +180,9 @@ class ShepardDisplay(Display):
 class CalibrationDisplay(Display):
     """Display of the belief and plausibility of "same cluster" against target values.
 
+    `from_partition` draws a reliability diagram instead: probabilities of clusters against the
+    frequencies of true classes.
+
     Each pair of objects is a point in two panels, one for belief and one for plausibility. The
     targets are the bounds of the confidence intervals or, if they are known (simulated data), the
     true probabilities. If the fit is good, beliefs and plausibilities against the bounds are near
@@ -283,6 +294,46 @@ class CalibrationDisplay(Display):
             kept = rng.choice(len(intervals), N_PAIRS, replace=False)
             values = {name: value[kept] for name, value in values.items()}
         return cls(**values, confidence=intervals.confidence).plot(**options)
+
+    @classmethod
+    def from_partition(
+        cls, partition: Any, y: Any, *, n_bins: int = 10, **options: Any
+    ) -> ReliabilityDisplay:
+        """Draw the pignistic probabilities of clusters against frequencies of the true classes.
+
+        Clusters and classes are matched one to one, so that most objects of a cluster have its
+        class. A cluster without a class has the frequency zero.
+
+        Parameters
+        ----------
+        partition : CredalPartition or array-like of shape (n,)
+            Clusters of n objects.
+        y : array-like of shape (n,)
+            True classes.
+        n_bins : int, default=10
+            Number of bins of equal width in [0, 1].
+        **options
+            Options of `ReliabilityDisplay.plot`, such as ``axes``.
+
+        Returns
+        -------
+        ReliabilityDisplay
+        """
+        credal = as_credal_partition(partition)
+        check(n_bins, "n_bins", positive_integer)
+        names, codes = encode_classes(validate_classes(y, credal))
+        table = count_pairs(credal.labels, codes, credal.n_clusters, len(names))
+        is_class = (match_one_to_one(table) == codes[:, None]).ravel()
+        probability = np.clip(np.asarray(credal.pignistic(), float), 0, 1).ravel()
+        places = np.minimum((probability * n_bins).astype(int), n_bins - 1)
+        counts = np.bincount(places, minlength=n_bins)
+        total = np.where(counts > 0, counts, np.nan)
+        reliability = ReliabilityDisplay(
+            probability=np.bincount(places, probability, n_bins) / total,
+            frequency=np.bincount(places, is_class, n_bins) / total,
+            counts=counts,
+        )
+        return reliability.plot(**options)
 
     def plot(self, *, axes: Any = None, title: str | None = None) -> Self:
         """Draw the two panels.

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from dempster.apps.cli import COMMANDS, program
+from dempster.apps.methods import methods_that
 from dempster.apps.recipe import Recipe, TableModel
 from dempster.io import read_partition
 from dempster.persistence import load, save
@@ -107,7 +108,8 @@ def test_confidence(folder):  # noqa: F811
         "sets of clusters at confidence 0.8",
         f"{one} objects with one cluster, {several} with several, {none} with none",
         f"12 refits to bootstrap samples is {stability:.2f}",
-        "with a probability of at least 0.8.\nIt contains the true cluster with this probability only if",
+        "with a probability of at least 0.8.\nThis is a mean over all objects: those of a small cluster may get less.\n"
+        "It contains the true cluster with this probability only if",
     ):
         assert words in shown
 
@@ -160,7 +162,7 @@ def test_help_shows_options_of_the_method():
 
 def test_choices_and_truth(folder):  # noqa: F811
     shown = run("cluster", "flowers.csv", "--truth", "color", "-v").stdout
-    assert "chosen: n_clusters = 3; silhouette" in shown
+    assert "chosen: n_clusters = 3; expected agreement" in shown
     assert "compared with color" in shown
     assert "1.000" in shown
 
@@ -371,7 +373,7 @@ def test_select(folder):  # noqa: F811
     )
     assert found["best"] == 3
     assert [row["n_clusters"] for row in found["candidates"]] == [2, 3, 4, 5, 6]
-    assert {"support", "plausibility"} <= set(found["candidates"][0])
+    assert {"plausibility", "expected_agreement"} <= set(found["candidates"][0])
     assert (folder / "s.png").exists()
 
 
@@ -525,6 +527,51 @@ def test_report_is_written(saved):
     assert (saved / "r.html").exists()
 
 
+# ---- doubt ---------------------------------------------------------------------------------------
+
+
+def test_doubt(folder):  # noqa: F811
+    table = flowers()
+    table["kind"] = np.repeat(["oak", "elm", "ash"], 20)
+    table.loc[5, "kind"] = None
+    table.to_csv("labeled.csv", index=False)
+    options = "--labels", "kind", "--index", "name"
+    files = "-o", "d.csv", "--plot", "d.png", "--report", "d.html"
+    found = document("doubt", "labeled.csv", *options, *files)
+    partition = read_partition("d.csv")
+    assert partition.frame == ("ash", "elm", "oak")
+    assert len(partition) == 60
+    assert [one["name"] for one in found["clusters"]] == ["ash", "elm", "oak"]
+    assert found["partition"]["n_objects"] == 60
+    assert 0 <= found["expected_agreement"] <= 1
+    assert (folder / "d.png").stat().st_size > 1000
+    assert "elm" in (folder / "d.html").read_text(encoding="utf-8")
+    text = run("doubt", "labeled.csv", *options, "-o", "d.csv").stdout
+    assert "1 without a label" in text
+    assert "kind" not in text.split("columns: ")[1].split("\n")[0]
+
+
+def test_doubt_about_a_file_and_dissimilarities(folder):  # noqa: F811
+    labels = np.repeat(["oak", "elm", "ash"], 20)
+    pd.Series(labels, name="kind").to_csv("kinds.csv", index=False)
+    run("doubt", "flowers.csv", "--labels", "kinds.csv", "-o", "d.csv")
+    assert read_partition("d.csv").n_clusters == 3
+    rows = flowers()[["width", "depth"]].to_numpy()
+    D = np.linalg.norm(rows[:, None] - rows, axis=2)
+    np.save("D.npy", D)
+    options = "--dissimilarities", "--labels", "kinds.csv", "--plot", "d.png"
+    run("doubt", "D.npy", *options, "--report", "d.html", "-o", "e.csv")
+    assert read_partition("e.csv").n_clusters == 3
+
+
+def test_doubt_names_wrong_options(folder):  # noqa: F811
+    result = run("doubt", "flowers.csv", "--labels", "kind", code=2)
+    assert "--labels: the table has no column 'kind'" in result.stderr
+    assert "--labels" in run("doubt", "flowers.csv", code=2).stderr
+    options = "--labels", "color", "--missing", "partial"
+    assert "--missing partial" in run("doubt", "flowers.csv", *options, code=2).stderr
+
+
 # ---- the rest ------------------------------------------------------------------------------------
 
 
@@ -610,6 +657,15 @@ def test_contradictions_name_the_objects(folder):  # noqa: F811
     assert "f000 and f001 are in different clusters" in result.stderr
 
 
+def test_constraints_of_each_method(folder):  # noqa: F811
+    (folder / "k.csv").write_text("f000,f001,different\n")
+    options = "--index", "name", "-c", 3, "--constraints", "k.csv"
+    for method in methods_that("constraints"):
+        run("cluster", "flowers.csv", *options, "--method", method)
+        labels = read_partition("flowers.partition.csv").labels
+        assert labels[0] != labels[1]
+
+
 def test_pipes(folder):  # noqa: F811
     options = "-c", 3, "--method", "ecm", "--n-init", 1
     given = (folder / "flowers.csv").read_bytes()
@@ -624,9 +680,9 @@ def test_pipes(folder):  # noqa: F811
 
 
 def test_append(folder):  # noqa: F811
-    flowers().assign(cluster="mine", width=[np.nan, *range(59)]).to_csv(
-        "t.csv", index=False
-    )
+    table = flowers().assign(cluster="mine")
+    table.loc[0, "width"] = np.nan
+    table.to_csv("t.csv", index=False)
     options = "--index", "name", "-c", 3, "--method", "ecm", "--missing", "drop"
     run("cluster", "t.csv", *options, "--append", "full.csv")
     full = pd.read_csv("full.csv", index_col="name", dtype={"cluster_": str})

@@ -46,6 +46,8 @@ TABLES = {
     "one-row.csv": b"a,b\n1,2\n",
     "huge.csv": b"a\n1e308\n-1e308\n1e308\n",
     "same.csv": b"a,b\n1,2\n1,2\n2,3\n",
+    "edges.csv": b"from,to,weight\n1,2,3\n2,3,x\n",
+    "asymmetric.csv": b"0,1,2\n1,0,3\n4,3,0\n",
     "table.xlsx": b"PK",
     "table.ods": b"PK",
     "control.csv": b"a\x1b[31m,b\nx,y\nz,u",
@@ -115,7 +117,8 @@ def folder(files, tmp_path, monkeypatch):
 
 # The exit code is 2 for a wrong command line and 1 for invalid data or files.
 WRONG_USE = {
-    "clutser": "no such command 'clutser' (see 'dempster --help')",
+    "clutser": "no such command 'clutser'; did you mean cluster? (see 'dempster --help')",
+    "x": "no such command 'x' (see 'dempster --help')",
     "--nonsense": "no such option",
     "cluster t.csv --unknown": "no such option",
     # empty paths, which would be the current folder
@@ -180,6 +183,9 @@ WRONG_USE = {
     "cluster t.csv --constraints labels.csv -o labels.csv": "would overwrite the input",
     "ask t.csv -c 2 --answers labels.csv --partition labels.csv": "would overwrite the input",
     "classify t.csv --target labels.csv -o labels.csv": "would overwrite the input",
+    "cluster t.csv -c 3 --labels a": "--labels: 60 of 60 known labels are different; use",
+    "classify t.csv --target a": "--target: 60 of 60 known labels are different; use",
+    "explain p.csv t.csv --pair 1,1": "--pair must name two different clusters, got '1,1'",
 }
 INVALID_FILES = {
     "cluster missing.csv": "missing.csv: No such file or directory",
@@ -207,6 +213,12 @@ INVALID_FILES = {
     "cluster table.ods -c 3": "extension must be one of",
     "cluster control.csv -c 2": "no numeric column",
     "predict m.dempster /": "must be a file",
+    "cluster edges.csv --graph": "must contain weights (numbers), got 'x' in row 2",
+    "cluster asymmetric.csv --dissimilarities --method evclus": "--symmetrize",
+    "predict t.csv t.csv": "t.csv is neither a model nor a partition",
+    "compare p.csv t.parquet": "t.parquet is neither a model nor a partition",
+    "predict m.dempster m.dempster": "m.dempster is a saved model or partition, but must be",
+    "report p.csv m.dempster": "m.dempster is a saved model or partition, but must be",
     "predict array.dempster less.csv": "no column 'b'",
     "explain m.dempster less.csv": "the table has no column 'b'; it has 'a'",
     "explain twins.csv t.csv --object a": "several objects are named 'a'",

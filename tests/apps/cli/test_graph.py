@@ -68,7 +68,10 @@ def test_unsupported_options(edges, options, message):
         ("a\n1\n2\n", "two or three columns (two nodes and a weight), got 1"),
         ("a,b\nx,\ny,z\n", "a node is missing in row 1"),
         ("a,b,w\nx,y,-2\ny,z,1\n", "nonnegative weights of edges, got -2"),
-        ("a,b,w\nx,y,heavy\ny,z,1\n", "finite weights of edges"),
+        (
+            "a,b,w\nx,y,heavy\ny,z,1\n",
+            "must contain weights (numbers), got 'heavy' in row 1",
+        ),
         ("a,b\nx,x\n", "an edge between different nodes"),
     ],
 )

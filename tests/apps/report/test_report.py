@@ -119,7 +119,7 @@ def test_reliability():
         "refitted",
         "Silhouettes",
         "adjusted Rand index",
-        "four criteria",
+        "expected agreement with the true clusters",
         "StandardScaler",
         "starting from 0",
     ):
@@ -189,10 +189,16 @@ def test_size_of_the_effect_of_doubt(monkeypatch, best, verdict):
 def test_the_selected_number_and_shape_are_explained():
     X = make_moons(120, noise=0.04, random_state=0)[0]
     model = CredalClustering(random_state=0).fit(X)
-    assert model.number_.best != model.n_clusters_ == 2
+    number = model.number_
+    assert number.best == model.n_clusters_
     text = report_text(make_report(model, X, stability=False))
-    assert f"2 clusters, or perhaps {model.number_.best}" in text
-    assert "Connected clustersNeighbors have the same label" in text
+    assert f"{number.best} clusters" in text
+    assert f"{number.expected_of(number.best):.2f}" in text
+    assert f"below {number.low_agreement:.2f} in one of ten such tables" in text
+    assert (
+        f"expected agreement with the true clusters {model.expected_agreement_:.2f}"
+        in text
+    )
 
 
 def test_means_of_all_clusters():

@@ -10,7 +10,7 @@ import click
 import numpy as np
 
 from dempster._text import format_cell, format_count
-from dempster.apps.cli.cluster import describe_result, run_recipe
+from dempster.apps.cli.cluster import describe_result, run_recipe, used_columns
 from dempster.apps.cli.compare import list_moved_objects
 from dempster.apps.cli.shared import (
     PATH,
@@ -85,12 +85,13 @@ def ask(ctx: click.Context, screen: Screen, **options: Any) -> None:
         Path(recipe.files[0]), options["answers"]
     )
     outputs.add("answers", output, [".csv"])
-    outputs.protect(
-        options["answers"]
-    )  # Outputs added below must not overwrite the answers.
+    # Outputs added below must not overwrite the answers.
+    outputs.protect(options["answers"])
     outputs.add_options(options)
     result = run_recipe(recipe, screen)
-    screen.print_partition(describe_result(result), result.partition)
+    screen.print_partition(
+        describe_result(result), result.partition, columns=used_columns(result)
+    )
     questions = _Questions(result, options["questions"])
     if options["answers"] is not None:
         questions.read_answers(options["answers"])

@@ -175,6 +175,7 @@ def classify(file: Path, screen: Screen, **options: Any) -> None:
         f"{name}: trained on {n_rows}, {n_columns}, {estimator.classes_.size:,} classes"
     )
     screen.print(head, bold=True)
+    screen.print_columns(attributes.columns)
     if scores:
         texts = [_SCORES[score].format(value) for score, value in scores.items()]
         screen.print(f"in {options['cv']}-fold cross-validation: {', '.join(texts)}")
@@ -215,10 +216,15 @@ def _read(
 ) -> tuple[Attributes, pd.Series]:
     """Return the prepared attributes and the classes of the rows of a table."""
     from dempster.apps.recipe import choose_attributes
-    from dempster.apps.recipe.labels import find_labels, is_file_name
+    from dempster.apps.recipe.labels import (
+        check_repeated,
+        find_labels,
+        is_file_name,
+    )
 
     table = read_rows(file, options)
     labels = find_labels("target", options["target"], table)
+    check_repeated("target", labels)
     exclude = options["exclude"]
     if not is_file_name(options["target"]):
         exclude = [*exclude, options["target"]]

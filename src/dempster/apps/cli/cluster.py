@@ -101,7 +101,7 @@ if TYPE_CHECKING:
     "-v",
     "--verbose",
     is_flag=True,
-    help="Also print the columns, the iterations and why values were chosen.",
+    help="Also print the iterations and why values were chosen.",
 )
 @click.pass_context
 def cluster(ctx: click.Context, screen: Screen, **options: Any) -> None:
@@ -145,12 +145,11 @@ def cluster(ctx: click.Context, screen: Screen, **options: Any) -> None:
     with screen.progress("writing"):
         _write(outputs, result)
     if options["verbose"]:
-        if result.attributes is not None:
-            screen.note(f"clustered by {', '.join(result.attributes.columns)}")
         ended = "converged" if result.estimator.converged_ else "stopped"
         screen.note(f"{ended} after {result.estimator.n_iter_} iterations")
+    columns = used_columns(result)
     screen.print_partition(
-        describe_result(result), result.partition, options["verbose"]
+        describe_result(result), result.partition, options["verbose"], columns
     )
     agreement = None
     truth = result.prepared.truth
@@ -163,7 +162,8 @@ def cluster(ctx: click.Context, screen: Screen, **options: Any) -> None:
         screen.print(f"\ncompared with {recipe.truth}:\n{scores.to_text()}\n")
         agreement = {"accuracy": scores.accuracy, "held": scores.held}
     content = run_document(recipe, result.estimator, result.seconds) | {
-        "agreement": agreement
+        "columns": columns,
+        "agreement": agreement,
     }
     if result.conformal is not None:
         content["sets"] = print_sets(result.conformal, result.conformal.sets_, screen)
@@ -237,6 +237,13 @@ def describe_result(result: RecipeResult) -> str:
     )
 
 
+def used_columns(result: RecipeResult) -> list[str]:
+    """Return the names of the clustered columns, none for dissimilarities and images."""
+    if result.attributes is None:
+        return []
+    return result.attributes.columns
+
+
 def append_clusters(result: RecipeResult) -> pd.DataFrame:
     """Return the table of a run with its result, which is empty for rows that were left out."""
     import pandas as pd
@@ -278,7 +285,9 @@ def _write(outputs: Outputs, result: RecipeResult) -> None:
                 result.partition, path, sets=sets
             ),
             "append": lambda path: write_table(append_clusters(result), path),
-            "plot": lambda path: draw_partition(result, path, title),
+            "plot": lambda path: draw_partition(
+                result.recipe, result.prepared, result.partition, path, title
+            ),
             "report": write_report,
             "model": lambda path: save(result.model, path),
         },

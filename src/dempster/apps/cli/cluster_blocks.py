@@ -27,6 +27,7 @@ from dempster.apps.cli.shared import (
 )
 from dempster.apps.recipe import Preparation, Recipe, TableModel
 from dempster.data.blocks import compute_moments
+from dempster.data.identifiers import find_identifiers
 from dempster.data.in_process import open_blocks, parquet_dataset
 from dempster.io.tables import check_columns_exist
 from dempster.optimize.blocks import block_map
@@ -63,8 +64,6 @@ def cluster_blocks(
     )
     if recipe.scale:
         table = table.standardize(screen.note)
-    if options["verbose"]:
-        screen.note(f"clustering by {', '.join(table.columns)}")
     estimator = recipe.estimator()
     started = time.perf_counter()
     with (
@@ -97,7 +96,7 @@ def cluster_blocks(
     if recipe.scale:
         data += " (standardized)"
     head = format_headline(estimator, data, seconds=seconds)
-    screen.print_partition(head, partition, options["verbose"])
+    screen.print_partition(head, partition, options["verbose"], table.columns)
     files = {"partition": output, **outputs}
     screen.finish(files, **run_document(recipe, estimator, seconds))
 
@@ -133,6 +132,12 @@ class _Table:
         selected = [
             name for name in (dict.fromkeys(columns) or numeric) if name not in exclude
         ]
+        if not columns:
+            first_rows = dataset.head(BLOCK_ROWS, columns=selected).to_pandas()
+            identifiers = dict(find_identifiers(first_rows))
+            for name, reason in identifiers.items():
+                note(f"left out the column {name} ({reason})")
+            selected = [name for name in selected if name not in identifiers]
         if not selected:
             available = quote_names(dataset.schema.names)
             raise UserError(

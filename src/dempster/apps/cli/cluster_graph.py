@@ -99,6 +99,14 @@ def read_edges(table: pd.DataFrame) -> tuple[list[str], sparse.csr_array]:
     weights = np.ones(len(table))
     if table.shape[1] == 3:
         weights = pd.to_numeric(table.iloc[:, 2], errors="coerce").to_numpy(float)
+        is_wrong = ~np.isfinite(weights)
+        if is_wrong.any():
+            row = int(is_wrong.argmax())
+            cell = str(table.iloc[row, 2])
+            problem = f"got '{cell}' in row {row + 1}"
+            raise UserError(
+                f"--graph: the third column of FILE must contain weights (numbers), {problem}"
+            )
     pairs = codes.reshape(-1, 2).T
     edges = sparse.coo_array((weights, tuple(pairs)), shape=(len(names),) * 2)
     return names.tolist(), (edges + edges.T).tocsr()

@@ -116,9 +116,8 @@ def _explain_cluster(
 ) -> dict[str, Any]:
     profile = _compute_profile(result, rows)
     cluster = _find_cluster(result, name)
-    k = list(result.partition.frame).index(
-        cluster
-    )  # The first groups are the clusters.
+    # The first groups are the clusters.
+    k = list(result.partition.frame).index(cluster)
     statistics = {
         statistic: values[[k]] for statistic, values in profile.statistics.items()
     }
@@ -137,6 +136,8 @@ def _explain_pair(
     if len(parts) != 2:
         raise WrongUse(f"--pair must name two clusters, such as 0,2, got '{names}'")
     first, second = (_find_cluster(result, part) for part in parts)
+    if first == second:
+        raise WrongUse(f"--pair must name two different clusters, got '{names}'")
     profile = _compute_profile(result, rows)
     features = profile.discriminating_features(first, second)
     lines = [

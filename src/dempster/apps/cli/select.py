@@ -39,11 +39,11 @@ from dempster.apps.cli.shared.drawing import draw_picture
 @screen_options
 @click.pass_context
 def select(ctx: click.Context, screen: Screen, **options: Any) -> None:
-    """Compare numbers of clusters for the rows of FILE by several criteria.
+    """Compare numbers of clusters for the rows of FILE.
 
-    Four criteria are computed on a sample of the rows: the silhouette, two likelihoods, and the
-    belief peaks. The support of a number is the mean of the four criteria. The table is read and
-    prepared in the same way as by "dempster cluster".
+    Partitions by several families of methods are compared on a sample of the rows. The best number
+    has the partition with the largest expected agreement with the true clusters. The table is read
+    and prepared in the same way as by "dempster cluster".
     """
     from dempster.apps.recipe import prepare
     from dempster.model_selection import number_of_clusters
@@ -56,7 +56,8 @@ def select(ctx: click.Context, screen: Screen, **options: Any) -> None:
             "dempster select needs one table or one matrix of dissimilarities"
         )
     with screen.progress(f"reading {Path(recipe.files[0]).name}"):
-        X = prepare(recipe, screen.note).X
+        prepared = prepare(recipe, screen.note)
+        X = prepared.X
         if recipe.missing == "partial" and hasattr(X, "fillna"):
             X = X.fillna(X.mean(numeric_only=True))
         metric = recipe.settings().get("metric")
@@ -78,6 +79,8 @@ def select(ctx: click.Context, screen: Screen, **options: Any) -> None:
     screen.print(
         f"{n_objects} examined; best number of clusters: {numbers.best}", bold=True
     )
+    if prepared.attributes is not None:
+        screen.print_columns(prepared.attributes.columns)
     screen.print(f"\n{table.round(3).to_string()}\n\nchosen: {numbers.reasons()}")
     screen.finish(
         outputs,

@@ -24,9 +24,8 @@ MIN_PROFILE_ROWS = 2_000
 MIN_CLUSTER_ROWS = 20
 MAX_PROFILE_COLUMNS = 1_000
 _N_SEPARATING = 50  # number of attributes to compare for pairs of clusters
-_MAX_SET_SIZE = (
-    4  # objects that are ambiguous between more clusters are not counted for pairs
-)
+# objects that are ambiguous between more clusters are not counted for pairs
+_MAX_SET_SIZE = 4
 
 
 @dataclass(frozen=True)

@@ -31,9 +31,8 @@ MAX_LANDMARKS = 600
 MAX_COMPONENT_ROWS = 5000
 MAX_COMPONENT_COLUMNS = 2000
 MAX_CATEGORIES = 12  # in a column; less frequent categories are joined
-MAX_NAMES_CHARACTERS = (
-    600_000  # object names are shortened if all of them together are longer
-)
+# object names are shortened if all of them together are longer
+MAX_NAMES_CHARACTERS = 600_000
 # largest integer that represents a coordinate; 65,535 represents a missing value
 _N_LEVELS = 65_534
 # share of the smallest and of the largest values that do not determine the initial range
@@ -78,9 +77,8 @@ class MapCoordinates:
 
     rows: np.ndarray  # positions of the objects in the partition, in increasing order
     axes: list[Axis]
-    first: tuple[
-        int, int
-    ]  # positions of the horizontal and vertical axis that are shown first
+    # positions of the horizontal and vertical axis that are shown first
+    first: tuple[int, int]
     how: str  # description of these two axes
     n_left_out: int = 0  # number of columns of the table without an axis
 

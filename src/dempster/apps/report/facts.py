@@ -115,9 +115,8 @@ def _labelled_objects(data: ReportInput) -> tuple[CredalPartition, Any]:
 
 # ---- doubtful objects ----------------------------------------------------------------------------
 
-MAX_COMPARED_OBJECTS = (
-    4000  # maximum sample size for explanations of a partition without a model
-)
+# maximum sample size for explanations of a partition without a model
+MAX_COMPARED_OBJECTS = 4000
 _ROUNDING = 1e-6  # tolerance relative to the range of a column
 
 
@@ -311,9 +310,8 @@ class Trust:
     silhouette: CredalSilhouette | None = None
     metric: str = ""  # metric of the silhouettes
     stability: Stability | None = None
-    n_resampled: int = (
-        0  # number of objects in the stability analysis, which may be a sample
-    )
+    # number of objects in the stability analysis, which may be a sample
+    n_resampled: int = 0
     # mean Jaccard index of each cluster; NaN for clusters without a match
     jaccard: np.ndarray | None = None
     kept: RetentionCurve | None = None

@@ -555,15 +555,17 @@ def _trust_section(facts: Facts, listed: Sequence[str]) -> list[Any]:
     charts = []
     number = facts.number
     if number is not None and len(number) > 1:
-        description = f"Support for each number of clusters, largest for {number.best}"
+        description = (
+            f"Plausibility of each number of clusters; the best is {number.best}"
+        )
         chart = line_chart(
             "Number of clusters",
             number.n_clusters,
-            number.support,
+            number.plausibility,
             "number of clusters",
-            "support",
+            "plausibility",
             description,
-            marked=int(number.support.argmax()),
+            marked=int(np.flatnonzero(number.n_clusters == number.best)[0]),
             limits=(0, 1),
         )
         charts.append(chart)

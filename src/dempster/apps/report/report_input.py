@@ -37,36 +37,29 @@ _MIN_IDENTIFIERS = 20
 class ReportInput:
     """The partition, tables and model that a report describes."""
 
-    partition: (
-        CredalPartition  # objects in the order of the rows of the table, without names
-    )
+    # objects in the order of the rows of the table, without names
+    partition: CredalPartition
     index: Any = None  # names of the objects
     estimator: Any = None  # fitted estimator or pipeline
-    model: Any = (
-        None  # last step of the estimator, whose credal_partition_ is ``partition``
-    )
+    # last step of the estimator, whose credal_partition_ is ``partition``
+    model: Any = None
     table: TableLike = None  # training data of the estimator
     X: TableLike = None  # training data of the model; the table if there is no model
     features: list[str] | None = None  # column names of X
     is_pairwise: bool = False  # whether X contains dissimilarities
-    frame: pd.DataFrame | None = (
-        None  # attributes of the objects in their original units
-    )
-    clustered: list[str] | None = (
-        None  # columns of the frame that were clustered, None if unknown
-    )
-    id_columns: list[str] = field(
-        default_factory=list
-    )  # columns that identify rows, not in frame
-    steps: list[str] = field(
-        default_factory=list
-    )  # class names of the steps before the model
+    # attributes of the objects in their original units
+    frame: pd.DataFrame | None = None
+    # columns of the frame that were clustered, None if unknown
+    clustered: list[str] | None = None
+    # columns that identify rows, not in frame
+    id_columns: list[str] = field(default_factory=list)
+    # class names of the steps before the model
+    steps: list[str] = field(default_factory=list)
     fit_params: Mapping[str, Any] = field(default_factory=dict)
     y: ArrayLike = None  # known classes
     recipe: Recipe | None = None
-    notes: list[str] = field(
-        default_factory=list
-    )  # notes on the preparation of the table
+    # notes on the preparation of the table
+    notes: list[str] = field(default_factory=list)
     conformal: ConformalClustering | None = None  # sets of clusters with a confidence
 
     @property

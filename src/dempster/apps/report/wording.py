@@ -19,8 +19,6 @@ _OVERLAPPING = 0.25
 _KEPT_SHARE = 0.8
 # share of the possible improvement of the adjusted Rand index, from which doubt identifies errors
 _IDENTIFYING_GAIN = 0.25
-# a number of clusters is close to the best if it has at least this share of its support
-_CLOSE_SUPPORT = 0.9
 MAX_LISTED_CLUSTERS = 6
 MAX_LISTED_COLUMNS = 5
 
@@ -192,36 +190,26 @@ def _judge_number(facts: Facts) -> tuple[str, str] | None:
     number = facts.number
     if number is None or len(number) < 2:
         return None
-    first, other = np.argsort(-number.support, kind="stable")[:2]
-    best = int(number.n_clusters[first])
-    second = int(number.n_clusters[other])
-    selected = facts.counts.n_clusters
-    if selected != best:
-        # CredalClustering also compares the shapes of the clusters.
-        reason = _choices(facts).get("n_clusters", selected)
-        text = (
-            f"Four criteria (silhouettes, two likelihoods, density peaks) support {best} clusters "
-            f"most. The method also compares shapes, and selected {reason}. If you know the "
-            "number, set it."
-        )
-        return f"{selected} clusters, or perhaps {best}", text
-    ratio = float(
-        number.support[other] / max(number.support[first], np.finfo(float).tiny)
-    )
     text = (
-        "The number was estimated by four criteria (silhouettes, two likelihoods, density peaks). "
-        f"The second best number, {second}, has {ratio:.0%} of the support of {best}. If you know "
-        "the number, set it."
+        "The number was estimated; the expected agreement with the true clusters is "
+        f"{number.expected_of(number.best):.2f}, and below {number.low_agreement:.2f} in one of "
+        "ten such tables. If you know the number, set it."
     )
-    if ratio >= _CLOSE_SUPPORT:
-        return f"{best} clusters, or perhaps {second}", text
-    return f"{best} clusters fit best", text
+    if number.best == 1:
+        return "One cluster", number.reasons().partition("; ")[2].capitalize() + "."
+    if not number.is_determined:
+        return f"{number.best} clusters; the data do not determine the number", text
+    others = [k for k in number.plausible if k != number.best]
+    if others:
+        text = f"Also plausible: {join_words([str(k) for k in others])}. {text}"
+        return f"{number.best} clusters, or perhaps {number.next_best}", text
+    return f"{number.best} clusters fit best", text
 
 
 def _judge_shape(facts: Facts) -> tuple[str, str] | None:
     verdict, _, reason = _choices(facts).get("shape", "").partition(": ")
     if reason:
-        return verdict, _capitalize(reason)
+        return _capitalize(verdict), _capitalize(reason)
     return None
 
 

@@ -10,23 +10,31 @@ from typing import TYPE_CHECKING, Any
 from dempster.apps.cli.shared.errors import UserError
 
 if TYPE_CHECKING:
-    from dempster.apps.recipe import RecipeResult
+    from dempster.apps.recipe import PreparedTable, Recipe
+    from dempster.partition import CredalPartition
 
 
-def draw_partition(result: RecipeResult, path: Path, title: str) -> None:
+def draw_partition(
+    recipe: Recipe,
+    prepared: PreparedTable,
+    partition: CredalPartition,
+    path: Path,
+    title: str,
+) -> None:
     """Draw an image, or one or two columns, principal components or an embedding of the rows."""
     from scipy import sparse
 
     from dempster.dissimilarity import DissimilarityPCA
     from dempster.plot import CredalPartitionDisplay
 
-    if result.recipe.kind == "image":
-        _draw_image(result, path, title)
+    if recipe.kind == "image":
+        _draw_image(prepared, partition, path, title)
         return
     height = 5.2
     points: Any
-    if result.attributes is None:
-        D = result.prepared.X
+    attributes = prepared.attributes
+    if attributes is None:
+        D = prepared.X
         if sparse.issparse(D):
             raise UserError(
                 "--plot needs the dissimilarities of all pairs, but the matrix is sparse; "
@@ -35,36 +43,37 @@ def draw_partition(result: RecipeResult, path: Path, title: str) -> None:
         projection = DissimilarityPCA(2, whiten=False, symmetrize=True, random_state=0)
         points = projection.fit_transform(D)
     else:
-        numbers = result.attributes.preparation.numbers
+        numbers = attributes.preparation.numbers
         if not numbers:
             raise UserError(
                 "--plot: the table has no numeric column to draw; remove --plot"
             )
-        table = result.attributes.values
+        table = attributes.values
         if len(numbers) <= 2:
-            table = result.attributes.table
+            table = attributes.table
         if len(numbers) == 1:
             height = 2.6
         points = table[numbers].fillna(table[numbers].mean())
 
     def draw(ax: Any) -> None:
         CredalPartitionDisplay.from_partition(
-            result.partition, points, ax=ax, legend="outside", title=title
+            partition, points, ax=ax, legend="outside", title=title
         )
 
     draw_picture(draw, path, (8, height))
 
 
-def _draw_image(result: RecipeResult, path: Path, title: str) -> None:
+def _draw_image(
+    prepared: PreparedTable, partition: CredalPartition, path: Path, title: str
+) -> None:
     """Draw an image with each pixel in the color of its cluster; uncertain pixels are paler."""
     from matplotlib import colormaps
 
-    shape = result.prepared.X.shape[:-1]
+    shape = prepared.X.shape[:-1]
     if len(shape) != 2:
         raise UserError(
             f"--plot needs an image of two dimensions, got {len(shape)}; remove --plot"
         )
-    partition = result.partition
     colors = colormaps["tab20"](partition.labels % 20)[:, :3]
     certainty = partition.singleton_belief.max(axis=1)[:, None]
 

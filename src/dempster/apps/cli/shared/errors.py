@@ -18,6 +18,7 @@ import traceback
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -93,6 +94,13 @@ class Program(click.Group):
         command.short_help = self.lazy[cmd_name]
         return command
 
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        name = args[0]
+        if name not in self.lazy:
+            for similar in get_close_matches(name, self.lazy, 1):
+                ctx.fail(f"no such command '{name}'; did you mean {similar}?")
+        return super().resolve_command(ctx, args)
+
     def format_commands(
         self, ctx: click.Context, formatter: click.HelpFormatter
     ) -> None:
@@ -118,9 +126,8 @@ class Program(click.Group):
             code = EXIT_DATA  # The reading program closed the pipe (`dempster ... | head`).
         except (Exception, KeyboardInterrupt, Terminated) as error:
             code, line = describe_exception(error)
-            with suppress(
-                OSError
-            ):  # The terminal may be closed, or the disk may be full.
+            # The terminal may be closed, or the disk may be full.
+            with suppress(OSError):
                 if os.environ.get(DEBUG_VARIABLE, "0") not in ("", "0"):
                     traceback.print_exc()
                 click.echo(f"dempster: {printable(line)}", err=True)
@@ -129,9 +136,8 @@ class Program(click.Group):
         for stream in (sys.stdout, sys.stderr):
             try:
                 stream.flush()
-            except (
-                OSError
-            ):  # Otherwise Python would fail when it flushes the stream at exit.
+            # Otherwise Python would fail when it flushes the stream at exit.
+            except OSError:
                 os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         sys.exit(code if isinstance(code, int) else 0)
 

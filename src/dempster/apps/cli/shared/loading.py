@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dempster._errors import InvalidInputError
 from dempster.apps.cli.shared.errors import UserError
 
 if TYPE_CHECKING:
@@ -65,10 +66,15 @@ def load_result(path: Path) -> SavedResult:
     from dempster.persistence import load
 
     suffix = path.suffix.lower()
+    if suffix == ".rds":
+        return SavedResult(path, read_r(path))
     if suffix != ".dempster":
-        return SavedResult(
-            path, read_r(path) if suffix == ".rds" else read_partition(path)
-        )
+        try:
+            return SavedResult(path, read_partition(path))
+        except InvalidInputError as error:
+            advice = "write a model with dempster cluster --save-model"
+            reason = f"{path} is neither a model nor a partition ({error})"
+            raise UserError(f"{reason}; {advice}") from error
     content = load(path)
     if isinstance(content, CredalPartition):
         return SavedResult(path, content)
@@ -96,6 +102,8 @@ def read_rows(path: Path, options: dict[str, Any], recipe: str = "") -> pd.DataF
     from dempster.io import read_table
 
     given = {name: options[name] for name in FORMAT}
+    if path.suffix.lower() == ".dempster":
+        raise UserError(f"{path} is a saved model or partition, but must be a table")
     settings = Recipe([str(path)], **given).reading_options()
     defaults = {}
     if recipe:

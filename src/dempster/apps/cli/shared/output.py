@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dempster._text import format_count, join_words, printable, to_plain
+from dempster._text import format_count, join_some, join_words, printable, to_plain
 from dempster.apps.cli.shared.errors import UserError, WrongUse, name_options
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 PROGRESS_DELAY = 1.0  # seconds until progress is shown
 MAX_NAMED_OUTLIERS = 1000  # maximum number of outliers in a JSON document
+MAX_NAMED_COLUMNS = 20
 MAX_MARKER_BYTES = 1 << 16  # The marker of a file must be within this number of bytes.
 
 # Each file that the program writes under a default name contains a marker near its beginning.
@@ -70,11 +71,22 @@ class Screen:
             click.secho(lines, err=self.to_stderr, **style)
 
     def print_partition(
-        self, head: str, partition: CredalPartition, verbose: bool = False
+        self,
+        head: str,
+        partition: CredalPartition,
+        verbose: bool = False,
+        columns: Iterable[str] = (),
     ) -> None:
-        """Print a heading and the summary of a partition."""
-        self.print(f"{head}\n", bold=True)
+        """Print a heading, the columns that were used, and the summary of a partition."""
+        self.print(head, bold=True)
+        self.print_columns(columns)
+        self.print()
         self.print(str(partition.summary(verbose=verbose)))
+
+    def print_columns(self, columns: Iterable[str]) -> None:
+        """Print the names of the columns that were used, unless there are none."""
+        if columns := list(columns):
+            self.print(f"columns: {join_some(columns, MAX_NAMED_COLUMNS)}")
 
     def note(self, text: str) -> None:
         """Print a note that is not part of the result."""
@@ -85,8 +97,9 @@ class Screen:
 
     def finish(self, files: Mapping[str, Path], **content: Any) -> None:
         """Print the names of the written files and, with ``--json``, the JSON document."""
-        if files:
-            self.print(f"wrote {', '.join(map(str, files.values()))}", fg="green")
+        written = [str(path) for path in files.values() if path != STDOUT]
+        if written:
+            self.print(f"wrote {', '.join(written)}", fg="green")
         if self.as_json:
             from dempster import __version__
 
