@@ -6,13 +6,14 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # Keep bytecode regardless of the environment; otherwise every process compiles SciPy and pandas again (ten seconds).
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help kernels demo test browser test-sanitized test-long coverage lint benchmark defaults scale reproduce reproduce-quick questions docs docs-quick wheels release-check clean
+.PHONY: help kernels demo test browser test-sanitized test-lowest test-long coverage lint benchmark defaults scale reproduce reproduce-quick questions docs docs-quick wheels release-check clean
 
 help:
 	@echo "make demo       install into .venv, cluster an example data set, write demo/"
 	@echo "make test       install the extras, run linter, type checker and all tests"
 	@echo "make kernels    compile the C kernels again after a change"
 	@echo "make test-sanitized  run the tests of the kernels with memory checks"
+	@echo "make test-lowest  run the tests of all clusterers and classifiers with the lowest declared versions (a few minutes)"
 	@echo "make test-long  run the statistical studies and the tests with large data sets"
 	@echo "make coverage   run all tests, list lines that no test runs in build/coverage, fail below the floor in pyproject.toml"
 	@echo "make benchmark  compare speed, memory and quality with other implementations (25 minutes)"
@@ -92,6 +93,18 @@ test-sanitized: $(VENV)/.installed-all
 	$(BIN)/python build_kernels.py --sanitize $(SANITIZED)
 	DEMPSTER_KERNELS=$(CURDIR)/$(SANITIZED)/kernels.so LD_PRELOAD=$$($${CC:-cc} -print-file-name=libasan.so) \
 	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 $(BIN)/python -m pytest -q -p no:cacheprovider $(KERNEL_TESTS)
+
+# The lowest versions of Python, of the build requirement and of all dependencies: PYTHON must be the lowest supported one.
+LOWEST := build/lowest
+LOWEST_REQUIREMENTS := import tomllib; project = tomllib.load(open("pyproject.toml", "rb")); \
+	lowest = [*project["build-system"]["requires"], *project["project"]["dependencies"]]; \
+	print(*[name.replace(">=", "==") for name in lowest], "pytest", "hypothesis", sep="\n")
+test-lowest:
+	$(PYTHON) -m venv --clear $(LOWEST)
+	$(LOWEST)/bin/python -c '$(LOWEST_REQUIREMENTS)' >$(LOWEST)/requirements.txt
+	$(LOWEST)/bin/python -m pip install --quiet --no-compile -r $(LOWEST)/requirements.txt
+	$(LOWEST)/bin/python -m pip install --quiet --no-compile --no-deps --no-build-isolation .
+	$(LOWEST)/bin/python -m pytest -q tests/cluster/test_contract.py tests/classify/test_contract.py
 
 test-long: $(VENV)/.installed-all
 	$(BIN)/python -m pytest -m long

@@ -1,9 +1,10 @@
-"""Compile the kernels when the package is built or installed (build hook of hatchling)."""
+"""Compile the kernels and describe the package when it is built or installed (hooks of hatchling)."""
 
 from __future__ import annotations
 
 import os
 import platform
+import re
 import shutil
 import sys
 import sysconfig
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 sys.path.insert(0, str(Path(__file__).parent))
 import build_kernels as build
@@ -45,15 +47,40 @@ class Kernels(BuildHookInterface):
         else:
             target = None
         for library in build.build(self._folder, target=target):
-            build_data["force_include"][str(library)] = f"dempster/_native/{library.name}"
+            build_data["force_include"][str(library)] = (
+                f"dempster/_native/{library.name}"
+            )
 
-    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+    def finalize(
+        self, version: str, build_data: dict[str, Any], artifact_path: str
+    ) -> None:
         if version != "editable":
             shutil.rmtree(self._folder)
 
     @property
     def _other(self) -> str:
         return os.environ.get("DEMPSTER_TARGET", "")
+
+
+class Readme(MetadataHookInterface):
+    """Describe the package by the README, with absolute links, which a package index needs."""
+
+    PLUGIN_NAME = "custom"
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        text = (Path(self.root) / "README.md").read_text(encoding="utf-8")
+        metadata["readme"] = {
+            "content-type": "text/markdown",
+            "text": absolute_links(text, metadata["urls"]["Repository"]),
+        }
+
+
+def absolute_links(text: str, repository: str) -> str:
+    """Replace links to files of a clone by links to the same files in the repository."""
+    image = re.compile(r"(!\[[^]]*\]\()(?!https:|#)")
+    link = re.compile(r"(?<!!)(\[[^]]*\]\()(?!https:|#)")
+    text = image.sub(rf"\1{repository}/raw/main/", text)
+    return link.sub(rf"\1{repository}/blob/main/", text)
 
 
 def _platform() -> str:

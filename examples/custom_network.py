@@ -4,7 +4,7 @@ Cluster images with a custom network
 
 Cluster images of handwritten digits, without labels, by a convolutional network of your own.
 
-Needs torch: pip install "dempster[nn]"
+Needs torch (the extra `nn`).
 """
 
 import matplotlib.pyplot as plt

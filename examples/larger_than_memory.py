@@ -4,7 +4,7 @@ Cluster data larger than memory
 
 Cluster a folder of Parquet files block by block, without loading all rows into memory.
 
-Needs pyarrow (pip install 'dempster[parquet]'); Dask arrays and DataFrames work in the same way.
+Needs pyarrow (the extra `parquet`); Dask arrays and DataFrames work in the same way.
 """
 
 from pathlib import Path

@@ -47,7 +47,7 @@ except ValueError as error:
 
 # %%
 # In R, `clus <- readRDS("iris.rds")` gives a credpart object of the package evclust.
-# `dempster.io.read_r` reads such a file (both need `pip install 'dempster[r]'`).
+# `dempster.io.read_r` reads such a file (both need the extra `r`).
 partition = model.credal_partition_
 write_r(partition, "iris.rds")
 print(partition.summary())

@@ -45,10 +45,10 @@ display = CredalPartitionDisplay.from_estimator(model, iris.data)
 display.figure_.savefig("quickstart.png", dpi=120, bbox_inches="tight")
 
 # %%
-# `CredalClustering` compared several candidates, that is, shapes of clusters, and combined them.
+# `CredalClustering` compared many partitions, and selected the one with the largest expected
+# agreement with the true clusters.
 #
-# Three small maps of the irises with the labels of three candidates, and the agreement and weight
-# of each.
+# Small maps of the irises with the labels of some candidates, and the expected agreement of each.
 display = CandidatesDisplay.from_estimator(model)
 display.figure_.savefig("candidates.png", dpi=120, bbox_inches="tight")
 print("wrote quickstart.png and candidates.png")

@@ -42,8 +42,9 @@ LAYERS = [
     {"io", "datasets"},
     {"constraints", "dissimilarity"},
     {"metric", "mixture"},
+    {"posterior"},
     {"cluster", "classify", "nn"},
-    {"model_selection", "explain"},
+    {"model_selection", "explain", "labels"},
     {"plot"},
     {"persistence", "onnx"},
     {"apps", "integrations"},
@@ -54,6 +55,7 @@ UPWARD = {
     ("cluster", "plot"): "NumberOfClusters.plot",
     ("model_selection", "plot"): "results plot themselves",
     ("explain", "plot"): "results plot themselves",
+    ("labels", "plot"): "results plot themselves",
     ("partition", "io"): "LazyCredalPartition.to_parquet writes block by block",
 }
 # These packages read private parts of estimators, which they write to files and graphs.
@@ -355,6 +357,7 @@ print([m for m in ('torch', 'matplotlib') if m in sys.modules])
         "_native",
         "optimize",
         "data",
+        "posterior",
     }
     assert set(dempster._PACKAGES) == packages
     with pytest.raises(AttributeError, match="no attribute 'clusters'"):

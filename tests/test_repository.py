@@ -73,6 +73,17 @@ def test_classifiers_are_tested():
     assert PROJECT["requires-python"] == f">={declared[0]}"
 
 
+def test_lowest_versions_are_tested():
+    """`make test-lowest` replaces >= by ==; the workflow runs it with the lowest version of Python."""
+    content = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    for requirement in [*content["build-system"]["requires"], *PROJECT["dependencies"]]:
+        assert re.fullmatch(r"[\w-]+>=\d+(\.\d+)+", requirement)
+    steps = steps_of(ROOT / ".github/workflows/tests.yml")
+    place = next(k for k, step in enumerate(steps) if "test-lowest" in str(step))
+    python = steps[place - 1]["with"]["python-version"]
+    assert PROJECT["requires-python"] == f">={python}"
+
+
 @pytest.mark.parametrize(
     "form",
     sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml")),
@@ -80,12 +91,9 @@ def test_classifiers_are_tested():
 )
 def test_issue_forms(form):
     content = yaml.safe_load(form.read_text())
-    if form.stem == "config":
-        assert {"name", "url", "about"} == content["contact_links"][0].keys()
-    else:
-        assert {"name", "description", "body"} <= content.keys()
-        questions = [part for part in content["body"] if part["type"] != "markdown"]
-        assert len({part["id"] for part in questions}) == len(questions) > 1
+    assert {"name", "description", "body"} <= content.keys()
+    questions = [part for part in content["body"] if part["type"] != "markdown"]
+    assert len({part["id"] for part in questions}) == len(questions) > 1
 
 
 # ---- citation and placeholders -------------------------------------------------------------------

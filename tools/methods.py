@@ -46,6 +46,10 @@ def describe_methods():
 def describe_method(estimator):
     """Return the package, the name, the summary, the capabilities and the parameters of a class."""
     text = inspect.getdoc(estimator)
+    if not estimator.__doc__:
+        raise SystemExit(
+            f"{estimator.__module__}.{estimator.__name__} has no docstring"
+        )
     parameters = describe_parameters(estimator, text)
     return {
         "package": estimator.__module__.split(".")[1],
@@ -62,7 +66,7 @@ def describe_parameters(estimator, text):
         r"^Parameters\n-+\n(.*?)\n\n\S+\n-+\n", text, re.DOTALL | re.MULTILINE
     )
     described = {}
-    for entry in re.split(r"\n(?=\S)", section[1]):
+    for entry in re.split(r"\n(?=\S)", section[1] if section else ""):
         head, _, description = entry.partition("\n")
         names, _, kind = head.partition(" : ")
         for name in names.split(", "):
@@ -70,9 +74,16 @@ def describe_parameters(estimator, text):
                 "kind": kind.split(", default=")[0].replace("`", ""),
                 "help": first_sentence(inspect.cleandoc(description)),
             }
+    parameters = inspect.signature(estimator).parameters
+    missing = [name for name in parameters if name not in described]
+    if missing:
+        raise SystemExit(
+            f"the docstring of {estimator.__module__}.{estimator.__name__} must describe "
+            f"the parameters {', '.join(missing)} in its section Parameters"
+        )
     return [
         {"name": name, "default": parameter.default, **described[name]}
-        for name, parameter in inspect.signature(estimator).parameters.items()
+        for name, parameter in parameters.items()
     ]
 
 

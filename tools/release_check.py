@@ -70,6 +70,7 @@ def _check_contents(wheel: Path, sdist: Path) -> None:
         )
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
+        description = archive.read(f"dempster-{version}.dist-info/METADATA").decode()
     unexpected = [
         name
         for name in names
@@ -82,6 +83,9 @@ def _check_contents(wheel: Path, sdist: Path) -> None:
     ]
     if unexpected:
         sys.exit(f"{wheel.name} must not contain {unexpected[0]}")
+    relative = re.findall(r"\]\((?!https:|#)([^)]*)\)", description)
+    if "](https:" not in description or relative:
+        sys.exit(f"{wheel.name} must have absolute links, got {relative[:1]}")
     if not any(name.startswith("dempster/_native/kernels") for name in names):
         sys.exit(f"{wheel.name} does not contain the kernels")
     with tarfile.open(sdist) as archive:

@@ -105,7 +105,7 @@ def add_missing_note(text: str) -> str:
         return text
     note = (
         f":::{{note}}\nThis page was built without {' and '.join(names)}, so its code is shown but was not run. "
-        'Install the required packages with `pip install "dempster[workflows]"`.\n:::'
+        '`pip install ".[workflows]"` in a checkout installs the required packages.\n:::'
     )
     return NEEDS.sub(lambda m: note, text, count=1)
 
