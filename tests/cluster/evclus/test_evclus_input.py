@@ -139,15 +139,25 @@ def test_invalid_constraints(constraints, kind, words):
             EVCLUS(xi=xi).fit(X, constraints=constraints)
 
 
-def test_equal_dissimilarities():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")  # A perfect fit has converged.
-        warnings.filterwarnings("ignore", "EVCLUS: 1 of 2 clusters contain no object")
-        equal = EVCLUS(2, metric="precomputed", random_state=0).fit(
-            np.ones((8, 8)) - np.eye(8)
-        )
-    assert 0 <= equal.objective_ < 1e-12
-    assert len(equal.credal_partition_.ambiguous) == 8
+@pytest.mark.parametrize("n", [8, 13])
+def test_different_objects_at_equal_dissimilarities(n):
+    # Nothing separates any objects from the others: one cluster, as if the number were selected.
+    D = np.ones((n, n)) - np.eye(n)
+    two = EVCLUS(2, metric="precomputed", random_state=0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        two.fit(D)
+    [warning] = caught  # A perfect fit has converged.
+    assert "1 of 2 clusters contain no object" in str(warning.message)
+    assert 0 <= two.objective_ < 1e-12
+    auto = EVCLUS("auto", metric="precomputed", random_state=0).fit(D)
+    for model in (two, auto):
+        assert len(set(model.labels_)) == 1
+        assert len(model.credal_partition_.ambiguous) == 0
+        assert len(model.credal_partition_.outliers) == 0
+
+
+def test_equal_objects():
     with pytest.raises(ValueError, match="more than the 1 different objects"):
         EVCLUS(2, d0=1.0).fit(np.ones((8, 2)))
     repeated = np.vstack([np.zeros((30, 2)), np.ones((1, 2))])
