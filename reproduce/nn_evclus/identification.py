@@ -38,9 +38,8 @@ from reproduce.nn_evclus.identification_fits import (
 from reproduce.runner import CACHE, SHORT, Run, experiment
 
 RECORD = Path(__file__).with_suffix(".json")
-MAX_TOLERANCE = (
-    0.1  # A method that differs more on identified data cannot identify anything.
-)
+# A method that differs more on identified data cannot identify anything.
+MAX_TOLERANCE = 0.1
 N_CONFIRMED = 96
 NATURAL = "part 2 of 4, in the order of the file"  # is also fitted with the settings of the paper
 N_STEPS = 150  # exchanges of proteins
