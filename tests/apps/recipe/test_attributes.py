@@ -187,7 +187,8 @@ def test_named_rows_are_no_copies():
         ([*range(10), 999, 999], "999"),
         ([*range(9), 999, 999], None),  # few values
         ([*range(20, 80), -1], None),
-        ([*np.arange(20, 80) + 0.5, 999, 999], None),  # measurements
+        ([*np.linspace(-5, 30, 60), -999, -999], "-999"),  # beside decimals
+        ([*np.linspace(-5, 30, 60), -999.5, -999.5], None),  # not an integer
     ],
 )
 def test_codes_of_missing_values(values, code):

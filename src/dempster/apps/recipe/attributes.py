@@ -622,7 +622,7 @@ def _find_code(values: np.ndarray) -> float | None:
 
     It is a single negative number such as -999, or -1 or an isolated largest or smallest integer
     that occurs several times. Isolated means that its distance from the other values is at least
-    their range.
+    their range. The other values can have decimals.
     """
     unique, counts = np.unique(values[np.isfinite(values)], return_counts=True)
     if len(unique) < 2:
@@ -630,14 +630,15 @@ def _find_code(values: np.ndarray) -> float | None:
     is_only_negative = unique[0] < 0 <= unique[1]
     if is_only_negative and unique[0] in _MISSING_CODES:
         return float(unique[0])
-    if len(unique) <= _MIN_OTHER_VALUES or (unique % 1 != 0).any():
+    if len(unique) <= _MIN_OTHER_VALUES:
         return None
-    if is_only_negative and unique[0] == -1 and counts[0] > 1:
+    is_repeated_integer = (counts > 1) & (unique % 1 == 0)
+    if is_only_negative and unique[0] == -1 and is_repeated_integer[0]:
         return -1.0
     gaps = np.diff(unique)
-    if counts[-1] > 1 and gaps[-1] >= unique[-2] - unique[0]:
+    if is_repeated_integer[-1] and gaps[-1] >= unique[-2] - unique[0]:
         return float(unique[-1])
-    if counts[0] > 1 and gaps[0] >= unique[-1] - unique[1]:
+    if is_repeated_integer[0] and gaps[0] >= unique[-1] - unique[1]:
         return float(unique[0])
     return None
 
