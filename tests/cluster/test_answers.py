@@ -182,9 +182,15 @@ def test_blocks_have_no_constraints():
         CredalClustering(3, random_state=5).fit([X[:100], X[100:]], constraints=known)
 
 
-def test_too_few_clusters_for_the_answers():
+@pytest.mark.parametrize(
+    "known",
+    [
+        Constraints(cannot_link=[(0, 1), (1, 2), (0, 2)]),
+        Constraints(cannot_link=[(0, 1), (1, 2), (5, 2)], must_link=[(5, 7), (7, 0)]),
+    ],
+)
+def test_too_few_clusters_for_the_answers(known):
     X, _ = long_clusters(19)
-    known = Constraints(cannot_link=[(0, 1), (1, 2), (0, 2)])
     with pytest.warns(UserWarning, match="cannot-links to each other"):
         CredalClustering(2, random_state=5).fit(X, constraints=known)
 

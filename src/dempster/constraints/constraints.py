@@ -809,10 +809,15 @@ def warn_about_number(
 ) -> None:
     """Warn if more objects than clusters have cannot-links to each other.
 
-    Such objects are searched greedily, beginning with the objects with the most cannot-links.
+    An object has the cannot-links of all objects that must-links join to it. Such objects are
+    searched greedily, beginning with the objects with the most cannot-links.
     """
+    graph = _Graph(constraints.must_link, constraints.cannot_link)
+    # The first object of each component represents it.
+    first = np.unique(graph.component, return_index=True)[1][graph.component]
+    pairs = graph.objects[first[graph.cannot_link[~graph.broken]]]
     neighbors: dict[int, set[int]] = {}
-    for i, j in constraints.cannot_link.tolist():
+    for i, j in pairs.tolist():
         neighbors.setdefault(i, set()).add(j)
         neighbors.setdefault(j, set()).add(i)
     starts = [i for i in neighbors if len(neighbors[i]) >= n_clusters]
