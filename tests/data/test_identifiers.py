@@ -11,6 +11,7 @@ from sklearn.datasets import load_iris, make_blobs
 from dempster import cluster
 from dempster.cluster import ECM, EVCLUS, BeliefPeaks, CredalClustering
 from dempster.data.identifiers import find_identifier, find_identifiers
+from dempster.model_selection import number_of_clusters
 
 RNG = np.random.default_rng(3)
 
@@ -133,5 +134,10 @@ def test_a_matrix_of_dissimilarities_as_rows():
     [(message, _)] = messages(ECM(2, random_state=0).fit, pd.DataFrame(distances))
     assert "metric='precomputed' of CredalClustering, EVCLUS or RECM" in message
     assert messages(ECM(2, random_state=0).fit, distances + np.eye(40)) == []
+    [(message, file)] = messages(number_of_clusters, distances)
+    assert message.startswith("number_of_clusters: X is square and symmetric")
+    assert file == __file__
+    [(message, _)] = messages(number_of_clusters, TABLE)
+    assert message.startswith("number_of_clusters: column 'number' looks like")
     asymmetric = distances + np.triu(distances)
     assert messages(ECM(2, random_state=0).fit, asymmetric) == []

@@ -15,7 +15,6 @@ import numpy as np
 
 from dempster._arrays import Array, is_tensor, to_device_of, to_host
 from dempster._errors import InvalidParameterError
-from dempster._fitting import warn_user
 from dempster._progress import progress_bar
 from dempster._types import ArrayLike, Index, TableLike
 from dempster._validation import (
@@ -29,7 +28,7 @@ from dempster.belief import FocalSets
 from dempster.cluster._search import Sample
 from dempster.cluster._starts import check_different_objects
 from dempster.data.blocks import Blocks, comes_in_blocks
-from dempster.data.identifiers import find_identifiers
+from dempster.data.identifiers import warn_about_rows
 from dempster.data.in_process import open_blocks
 from dempster.data.passes import Journal, PassRunner
 from dempster.data.rows import BlockRows
@@ -43,7 +42,6 @@ _IRRELEVANT_PARAMS = (
     "n_jobs",
     "verbose",
 )
-_ROUNDING = 1e-6  # relative difference of a dissimilarity from its transpose
 
 
 def check_enough_rows(
@@ -109,31 +107,13 @@ def read_sample(clusterer: Any, X: TableLike, sample_weight: ArrayLike) -> Sampl
 
 def warn_about_table(clusterer: Any, X: TableLike) -> None:
     """Warn if X, which is valid, looks like a matrix of dissimilarities or has identifiers."""
-    name = type(clusterer).__name__
-    if getattr(clusterer, "metric", None) != "precomputed":
-        if _is_like_dissimilarities(X):
-            advice = "fit it with metric='precomputed'"
-            metric_rule = clusterer._rules.get("metric")
-            if metric_rule is None or not metric_rule.test("precomputed"):
-                advice = f"{advice} of CredalClustering, EVCLUS or RECM"
-            problem = "X is square and symmetric with a diagonal of zeros"
-            warn_user(f"{name}: {problem}; if it contains dissimilarities, {advice}")
-        for column, reason in find_identifiers(X):
-            problem = f"column {column!r} looks like an identifier ({reason})"
-            warn_user(
-                f"{name}: {problem}; leave it out of X unless it is a measurement"
-            )
-
-
-def _is_like_dissimilarities(X: TableLike) -> bool:
-    shape: tuple[int, ...] = getattr(X, "shape", ())
-    if len(shape) != 2 or shape[0] != shape[1] or shape[0] < 3 or is_tensor(X):
-        return False
-    values = np.asarray(X)
-    if values.dtype.kind not in "iuf" or np.diagonal(values).any() or not values.any():
-        return False
-    # Rounding may differ between the two halves of a matrix.
-    return np.allclose(values, values.T, atol=_ROUNDING * float(abs(values).max()))
+    if getattr(clusterer, "metric", None) == "precomputed":
+        return
+    advice = "fit it with metric='precomputed'"
+    metric_rule = clusterer._rules.get("metric")
+    if metric_rule is None or not metric_rule.test("precomputed"):
+        advice = f"{advice} of CredalClustering, EVCLUS or RECM"
+    warn_about_rows(type(clusterer).__name__, X, advice)
 
 
 def align_init(clusterer: Any, index: Index) -> None:

@@ -1,4 +1,4 @@
-"""Recognize columns that identify the rows of a table or contain codes, such as zip codes."""
+"""Recognize columns that are no measurements, such as zip codes, and dissimilarities as rows."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from dempster._arrays import is_tensor
+from dempster._fitting import warn_user
+from dempster._types import TableLike
 from dempster._validation import column_names
 
 # last words of the names of columns that identify rows or contain codes
@@ -24,6 +27,7 @@ _MAX_SHARE = 0.1
 _MIN_ROWS = 17
 # If this number of repeated values is expected, the probability of none is below one in a thousand.
 _MIN_REPEATED = 7
+_ROUNDING = 1e-6  # relative difference of a dissimilarity from its transpose
 
 
 @dataclass(frozen=True)
@@ -104,6 +108,37 @@ def find_identifiers(X: Any) -> list[tuple[str, str]]:
         if identifier is not None and identifier.is_strong:
             found.append((str(name), identifier.reason))
     return found
+
+
+def warn_about_rows(name: str, X: TableLike, advice: str) -> None:
+    """Warn if a table or an array looks like a matrix of dissimilarities or has identifiers.
+
+    Parameters
+    ----------
+    name : str
+        Name of the estimator or function, with which the messages begin.
+    X : table or array
+        Validated rows of attributes.
+    advice : str
+        What to do with dissimilarities.
+    """
+    if _is_like_dissimilarities(X):
+        problem = "X is square and symmetric with a diagonal of zeros"
+        warn_user(f"{name}: {problem}; if it contains dissimilarities, {advice}")
+    for column, reason in find_identifiers(X):
+        problem = f"column {column!r} looks like an identifier ({reason})"
+        warn_user(f"{name}: {problem}; leave it out of X unless it is a measurement")
+
+
+def _is_like_dissimilarities(X: TableLike) -> bool:
+    shape: tuple[int, ...] = getattr(X, "shape", ())
+    if len(shape) != 2 or shape[0] != shape[1] or shape[0] < 3 or is_tensor(X):
+        return False
+    values = np.asarray(X)
+    if values.dtype.kind not in "iuf" or np.diagonal(values).any() or not values.any():
+        return False
+    # Rounding may differ between the two halves of a matrix.
+    return np.allclose(values, values.T, atol=_ROUNDING * float(abs(values).max()))
 
 
 def _last_word(name: object) -> str:

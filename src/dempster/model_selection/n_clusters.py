@@ -26,6 +26,7 @@ from dempster._validation import (
 from dempster.belief import FocalSets
 from dempster.cluster.choice.decision import choose
 from dempster.cluster.choice.number import NumberOfClusters
+from dempster.data.identifiers import warn_about_rows
 from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput
 from dempster.dissimilarity.sources import SparseSource
 from dempster.optimize.blocks import block_map, n_threads, run_fits_in_threads
@@ -353,6 +354,8 @@ def number_of_clusters(
         numbers = _check_candidates(candidates, "candidates")
     source = DissimilarityInput(metric, centered=True).training(reader, X)
     assert not isinstance(source, SparseSource)
+    if metric != "precomputed":
+        warn_about_rows("number_of_clusters", X, "pass metric='precomputed'")
     if len(source) < _MIN_ROWS:
         must = f"contain at least {_MIN_ROWS} objects, got {len(source)}"
         raise InvalidParameterError("X", must=must)
