@@ -339,6 +339,35 @@ def test_import_is_light():
         assert loaded.strip() == "[]"
 
 
+def test_import_of_clusterers_is_light():
+    """``import dempster.cluster`` needs no slow module beyond those of scikit-learn's base class.
+
+    A module that is None in ``sys.modules`` cannot be imported.
+    """
+    slow = [
+        *("pandas", "matplotlib", "narwhals", "pyarrow", "polars", "torch", "dask"),
+        *("joblib", "tqdm", "rich", "click", "lzma", "multiprocessing"),
+        *("scipy.stats", "scipy.optimize", "scipy.integrate", "scipy.interpolate"),
+        *("scipy.cluster", "scipy.ndimage", "scipy.signal", "scipy.io"),
+        *("scipy.sparse.linalg", "sklearn.metrics", "sklearn.neighbors"),
+        *("sklearn.cluster", "sklearn.decomposition", "sklearn.linear_model"),
+        *("sklearn.mixture", "sklearn.model_selection", "sklearn.preprocessing"),
+    ]
+    code = f"""
+import sys
+import sklearn.base, sklearn.utils.multiclass, sklearn.utils.validation
+for name in {slow!r}:
+    package, _, module = name.rpartition('.')
+    vars(sys.modules.get(package, sys)).pop(module, None)
+    sys.modules[name] = None
+try:
+    import dempster.cluster
+except ImportError as error:
+    print(error)
+"""
+    assert fresh(code) == ""
+
+
 def test_lazy_attributes():
     code = """
 import sys, dempster

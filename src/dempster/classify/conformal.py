@@ -8,8 +8,7 @@ from math import ceil
 from typing import Annotated, Any
 
 import numpy as np
-from scipy.special import softmax
-from scipy.stats import binom
+from scipy.special import bdtr, softmax
 from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import _safe_indexing
@@ -58,7 +57,7 @@ def describe_coverage(
     )
     n = np.bincount(model.calibration_classes_, minlength=len(names))
     n_covered = np.rint(np.nan_to_num(model.class_coverage_, nan=1.0) * n)
-    chance = binom.cdf(n_covered, n, model.confidence)
+    chance = bdtr(n_covered, n, model.confidence)  # of at most so many covered objects
     low = np.flatnonzero(chance < _FALSE_WARNING / len(names)).tolist()
     if low:
         found = ", ".join(

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from scipy.optimize import minimize_scalar
 
 from dempster import _validation as rule
 from dempster._errors import InvalidInputError, InvalidParameterError
@@ -453,6 +452,8 @@ def minimize_scale(
     First try ``start`` multiplied by powers of two, then apply Brent's method around the best
     value. The history of the result contains the smallest cost found up to each evaluation.
     """
+    from scipy.optimize import minimize_scalar  # slow to import
+
     costs: list[float] = []
 
     def record(x: float) -> float:

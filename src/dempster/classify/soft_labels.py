@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 import numpy as np
 from sklearn.base import MetaEstimatorMixin, clone, is_regressor
-from sklearn.neighbors import KNeighborsRegressor
 from sklearn.utils import get_tags
 
 from dempster import _validation as rule
@@ -119,6 +118,8 @@ class SoftLabelClassifier(MetaEstimatorMixin, EvidentialClassifier):
         if isinstance(data, np.ndarray):
             data = data.copy()  # A regressor may keep its training objects.
         if self.estimator is None:
+            from sklearn.neighbors import KNeighborsRegressor  # slow to import
+
             regressor = KNeighborsRegressor(min(_N_NEIGHBORS, len(masses)))
         else:
             regressor = clone(self.estimator)

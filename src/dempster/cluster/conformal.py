@@ -7,7 +7,6 @@ from functools import partial
 from typing import Annotated, Any, Self
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, OutlierMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import _safe_indexing, get_tags
@@ -281,6 +280,8 @@ class ConformalClustering(MetaEstimatorMixin, DocumentedEstimator, BaseEstimator
         rng: np.random.RandomState,
     ) -> np.ndarray:
         """Set ``stability_`` and return the soft labels, from those of the fit to all objects."""
+        from scipy.optimize import linear_sum_assignment  # slow to import
+
         total = single.copy()
         largest = single.copy()
         agreements = []

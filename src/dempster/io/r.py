@@ -8,7 +8,6 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
-import lzma
 import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,10 +23,17 @@ from dempster.io.partitions import check_partition
 from dempster.io.text import LimitedReader
 from dempster.partition import CredalPartition
 
+
+def _open_xz(path: FilePath) -> Any:
+    import lzma  # not a part of every Python
+
+    return lzma.open(path)
+
+
 _COMPRESSED: dict[bytes, Any] = {
     b"\x1f\x8b": gzip.open,
     b"BZh": bz2.open,
-    b"\xfd7zXZ": lzma.open,
+    b"\xfd7zXZ": _open_xz,
 }
 
 

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
@@ -782,6 +781,8 @@ class NetworkMethod(Method[Start, NetworkModel]):
 
     def _match_labels(self, masses: np.ndarray) -> np.ndarray:
         """Return the initial masses, renumbered to match the labels if the family allows it."""
+        from scipy.optimize import linear_sum_assignment  # slow to import
+
         labels = self.targets.labels[self.first.rows]
         family = self.family
         labelled = np.flatnonzero(labels >= 0)
