@@ -119,7 +119,7 @@ def test_measures(measure, data, least, most):
 
 @pytest.mark.parametrize("seed", range(15, 18))
 def test_silhouette_of_many_rows(seed):
-    """Test measures._MAX_SILHOUETTES: a sample of the rows has nearly the silhouette of all."""
+    """Test rows._MAX_SILHOUETTES: a sample of the rows has nearly the silhouette of all."""
     X, y = clusters(seed, [600, 600], [[0, 0], [3, 0]])
     with block_map(1) as apply:
         few, many = (
@@ -266,6 +266,19 @@ def test_more_rows_for_many_clusters():
     X, y = grid(59, 42, 25)
     choice = choice_of(X)
     assert adjusted_rand_score(y[choice.rows.which], choice.best.labels) > 0.97
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(62, 64))
+def test_many_overlapping_clusters_are_not_one(seed):
+    """A thousand rows show one cluster; more rows show many."""
+    rng = np.random.default_rng(seed)
+    centers = rng.normal(size=(120, 10))
+    gaps = np.linalg.norm(centers[:, None] - centers, axis=2)
+    np.fill_diagonal(gaps, np.inf)
+    centers *= 3.5 / np.median(gaps.min(axis=1))
+    X, _ = clusters(seed, [80] * 120, centers)
+    assert 80 <= choice_of(X).number.best <= 180
 
 
 def test_cluster_of_one_percent():

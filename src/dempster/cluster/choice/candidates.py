@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.special import gammaln
@@ -51,12 +52,11 @@ class Candidate:
     """A partition of the rows."""
 
     family: str
-    labels: (
-        np.ndarray
-    )  # (m,), numbers of the clusters, in the order of their first rows
+    # (m,), numbers of the clusters, in the order of their first rows
+    labels: np.ndarray
     in_units: bool = False  # whether it was made in the units of the source
 
-    @property
+    @cached_property
     def n_clusters(self) -> int:
         return int(self.labels.max()) + 1
 

@@ -101,41 +101,56 @@ def choose(
     if they are given, and ``shape`` is the shape of the candidates if only one is permitted.
     """
     seed = rng.randint(2**31 - 1)
-    for size, largest in ROUNDS:
-        if n_clusters is not None and size < _MIN_ROWS_PER_CLUSTER * n_clusters:
-            size = ROUNDS[-1][0]
+
+    def draw(size: int) -> Rows:
         generator = np.random.RandomState(seed)
-        rows = Rows.draw(source, weights, size, generator, scale=scale)
-        if n_clusters is not None:
-            if n_clusters > len(rows):
-                expected = f"at most the number of different objects, {len(rows)}"
-                raise InvalidParameterError("n_clusters", expected, n_clusters)
-            compared = [n_clusters]
-            compared += [
-                k for k in list_numbers(len(rows), 2 * n_clusters) if k > n_clusters
-            ]
-        elif numbers is not None:
-            compared = numbers
-        elif len(rows) <= _MAX_REPEATED and len(source) >= _MIN_REPETITIONS * len(rows):
-            compared = [len(rows)]
-        else:
-            compared = [1, *list_numbers(len(rows), largest)]
-        choice = _compare(
-            rows,
-            compared,
-            seed,
-            apply,
-            n_clusters=n_clusters,
-            shape=shape,
-            exact=numbers is not None,
-        )
-        if n_clusters is not None or numbers is not None:
-            return choice
-        choice = _refine(choice, seed, apply, shape)
-        has_more = len(source) > len(rows) and len(rows) > size / 2
-        if not has_more or len(rows) >= _MIN_ROWS_PER_CLUSTER * choice.best.n_clusters:
-            return choice
-    return choice
+        return Rows.draw(source, weights, size, generator, scale=scale)
+
+    def compare(rows: Rows, numbers: list[int]) -> Choice:
+        choice = _compare(rows, numbers, seed, apply, shape=shape)
+        return _refine(choice, seed, apply, shape)
+
+    (few, largest), (many, largest_of_many) = ROUNDS
+    if n_clusters is not None:
+        rows = draw(few if few >= _MIN_ROWS_PER_CLUSTER * n_clusters else many)
+        return _compare_at(rows, n_clusters, seed, apply, shape)
+    rows = draw(few)
+    if numbers is not None:
+        return _compare(rows, numbers, seed, apply, shape=shape, exact=True)
+    if len(rows) <= _MAX_REPEATED and len(source) >= _MIN_REPETITIONS * len(rows):
+        return compare(rows, [len(rows)])
+    first = compare(rows, [1, *list_numbers(len(rows), largest)])
+    most = (
+        len(rows) // _MIN_ROWS_PER_CLUSTER
+    )  # clusters of which enough rows were drawn
+    has_more = len(source) > len(rows) and len(rows) > few / 2
+    if not has_more or 1 < first.best.n_clusters <= most:
+        return first
+    if first.best.n_clusters > 1:
+        rows = draw(many)
+        return compare(rows, [1, *list_numbers(len(rows), largest_of_many)])
+    # A few clusters would have been seen, but of many clusters too few rows were drawn.
+    if len(source) < 2 * len(rows):
+        return first
+    rows = draw(many)
+    larger = [k for k in list_numbers(len(rows), largest_of_many) if k > most]
+    second = compare(rows, [1, *larger])
+    return second if second.best.n_clusters > 1 else first
+
+
+def _compare_at(
+    rows: Rows, n_clusters: int, seed: int, apply: Apply, shape: str
+) -> Choice:
+    """Compare partitions into a given number of clusters.
+
+    Partitions into larger numbers, too, whose small clusters are joined, can have this number.
+    """
+    if n_clusters > len(rows):
+        expected = f"at most the number of different objects, {len(rows)}"
+        raise InvalidParameterError("n_clusters", expected, n_clusters)
+    larger = [k for k in list_numbers(len(rows), 2 * n_clusters) if k > n_clusters]
+    compared = [n_clusters, *larger]
+    return _compare(rows, compared, seed, apply, n_clusters=n_clusters, shape=shape)
 
 
 def _compare(

@@ -31,7 +31,6 @@ _N_ADJACENT = 2  # clusters with which each cluster is compared
 _GRID = np.linspace(-0.3, 1.3, 41)  # The medians of two groups are at 0 and 1.
 _INSIDE = (_GRID > 0.02) & (_GRID < 0.98)
 _MAX_LOG = 3.0  # Larger logarithms of ratios of distances are equally clear.
-_MAX_SILHOUETTES = 1000  # rows whose silhouettes are averaged
 _TINY = 1e-12
 
 OF_PARTITION = (
@@ -192,13 +191,12 @@ class _Partition:
 def _silhouettes(one: _Partition) -> tuple[float, float, float]:
     """Return the mean silhouette, the share of negative ones, and the smallest of a cluster."""
     m = len(one.labels)
-    step = -(-m // _MAX_SILHOUETTES)
-    seen = np.arange(0, m, step)
+    seen, distances = one.rows.spaced
     labels = one.labels[seen]
     weights = one.weights[seen]
     indicators = np.zeros((m, one.k))
     indicators[np.arange(m), one.labels] = one.weights
-    sums = one.rows.D[seen] @ indicators
+    sums = distances @ indicators
     own = np.arange(len(seen)), labels
     others = one.totals[labels] - np.minimum(weights, 1)
     a = sums[own] / np.maximum(others, _TINY)

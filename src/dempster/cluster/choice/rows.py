@@ -32,6 +32,7 @@ _LARGE_DISTANCE = 0.85
 _MAX_ISOLATED = 0.1  # If more rows are far, only logarithms are compared.
 _MIN_RANGE = 0.1  # smallest interquartile range
 _MIN_ROWS = 12  # Among fewer rows, none is isolated.
+_MAX_SILHOUETTES = 1000  # rows whose silhouettes are averaged
 _N_PARTS = 40  # parts of the density tree with which partitions are compared
 # largest number of coordinates of mixtures and discriminants, and rows for each of them
 _MAX_COORDINATES = 12
@@ -100,12 +101,19 @@ class Rows:
 
     def prepare(self) -> None:
         """Compute what all measures need, before threads share the rows."""
-        _ = self.nearest, self.cores, self.products, self.half, self.parts
+        _ = self.nearest, self.cores, self.products, self.half, self.parts, self.spaced
 
     @cached_property
     def nearest(self) -> np.ndarray:
         """Indices of the nearest other rows of each row, in order, shape (m, at most 150)."""
         return _nearest(self.D, min(_N_NEAR, len(self) - 1))
+
+    @cached_property
+    def spaced(self) -> tuple[np.ndarray, np.ndarray]:
+        """At most 1,000 equally spaced rows, and their dissimilarities to all rows."""
+        step = -(-len(self) // _MAX_SILHOUETTES)
+        rows = np.arange(0, len(self), step)
+        return rows, self.D[rows] if step > 1 else self.D
 
     @cached_property
     def cores(self) -> np.ndarray:
