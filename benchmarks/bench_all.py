@@ -682,9 +682,8 @@ def _r_run(rscript: str, call: RCall, n: int) -> tuple[float, int, str]:
 
     X, y = _plane(n)
     known = Constraints.from_labels(y, n // 10, random_state=0)
-    peaks = (
-        BPEC(_CLUSTERS).fit(X).cluster_centers_
-    )  # In R they are selected with a mouse.
+    # In R they are selected with a mouse.
+    peaks = BPEC(_CLUSTERS).fit(X).cluster_centers_
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for file, values in (

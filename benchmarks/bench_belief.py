@@ -313,9 +313,8 @@ assert all(f"combine, {rule}" in _OPERATIONS for rule in RULES), (
 def _operation(n: int, name: str) -> Task:
     given = _inputs(n)
     operation = _OPERATIONS[name]
-    operation.call(
-        _inputs(1000)
-    )  # Import and compute everything that is needed only once.
+    # Import and compute everything that is needed only once.
+    operation.call(_inputs(1000))
     return Task(
         lambda: operation.call(given), lambda result: operation.check(result, given)
     )

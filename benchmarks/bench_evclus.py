@@ -115,9 +115,8 @@ def _loop(
     A = np.ones((1, f))
     upper = np.r_[np.full(f, 1e30), 1.0]
     lower = np.r_[np.zeros(f), 1.0]
-    sense = np.r_[np.zeros(f), 5].astype(
-        np.int32
-    )  # f bounds, then one equality constraint
+    # f bounds, then one equality constraint
+    sense = np.r_[np.zeros(f), 5].astype(np.int32)
     M = masses.copy()
     history: list[float] = []
     failures = 0

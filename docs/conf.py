@@ -135,9 +135,8 @@ html_theme_options = {
     "show_prev_next": True,
     "secondary_sidebar_items": {
         "**": ["page-toc"],
-        **{
-            page: [] for page in WIDE_PAGES
-        },  # The last matching pattern counts.
+        # The last matching pattern counts.
+        **{page: [] for page in WIDE_PAGES},
     },
     "footer_start": ["copyright"],
     "footer_end": [],

@@ -18,9 +18,8 @@ from dempster.partition import (
 from dempster.plot import PartitionMapDisplay
 
 X, truth = make_fourclass(200, random_state=0)
-first = (
-    ECM(2, random_state=0).fit(X[:, :1]).credal_partition_
-)  # uses only the first attribute
+# Use only the first attribute.
+first = ECM(2, random_state=0).fit(X[:, :1]).credal_partition_
 second = ECM(2, random_state=0).fit(X[:, 1:]).credal_partition_  # uses only the second
 both = combine_partitions([first, second], "dempster", n_clusters=4, random_state=0)
 everything = ECM(4, random_state=0).fit(X).credal_partition_

@@ -59,9 +59,8 @@ print("set of classes   ", [" or ".join(eknn.classes_[row]) for row in kept])
 # virginica.
 rng = np.random.default_rng(0)
 names = list(iris.target_names)
-masses = np.zeros(
-    (len(X_train), 5)
-)  # setosa, versicolor, virginica, one of the last two, any
+# Columns: setosa, versicolor, virginica, one of the last two, any.
+masses = np.zeros((len(X_train), 5))
 masses[np.arange(len(X_train)), [names.index(name) for name in y_train]] = 1
 unsure = (y_train != "setosa") & (rng.random(len(X_train)) < 0.5)
 masses[unsure] = [0, 0, 0, 0.9, 0.1]

@@ -12,9 +12,8 @@ from dempster.cluster import ECM
 
 rng = np.random.default_rng(0)
 first = np.array([[-4.0, 0.0], [4.0, 0.0], [0.0, 5.0]])
-drift = np.array(
-    [[0.0, -0.06], [0.05, 0.05], [-0.06, 0.0]]
-)  # of each cluster, per block
+# Drift of each cluster, per block.
+drift = np.array([[0.0, -0.06], [0.05, 0.05], [-0.06, 0.0]])
 
 
 def block(t):

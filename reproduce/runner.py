@@ -167,9 +167,8 @@ class Table:
     named: int | None = None
     rows: list[list[str]] = field(default_factory=list)
     compared: int = 0  # rows with a value of the paper to compare with
-    below: dict[int, str] = field(
-        default_factory=dict
-    )  # row below the paper's value: the reason
+    # row below the paper's value: the reason
+    below: dict[int, str] = field(default_factory=dict)
     # row above the paper's value: the explanation
     above: dict[int, str] = field(default_factory=dict)
 

@@ -73,9 +73,8 @@ def limited(seconds=SECONDS):
     with open("/proc/self/statm") as file:
         used = int(file.read().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + BYTES, hard))
-    signal.setitimer(
-        signal.ITIMER_VIRTUAL, 5 * seconds
-    )  # This timer counts processor time.
+    # This timer counts processor time.
+    signal.setitimer(signal.ITIMER_VIRTUAL, 5 * seconds)
     signal.alarm(seconds)
     try:
         yield

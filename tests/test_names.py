@@ -306,9 +306,8 @@ def test_names_of_tables_are_kept(which):
         made.conflict(made)
     )
     if which not in ("fuzzy", "soft", "rough"):  # These accept only tables.
-        assert (
-            FACTORIES[which](table.iloc[0]).index is None
-        )  # Its names are the column names.
+        # Its names are the column names.
+        assert FACTORIES[which](table.iloc[0]).index is None
 
 
 def test_columns_named_as_sets_are_matched_by_name():

@@ -59,9 +59,8 @@ def test_workflows_name_existing_targets_and_files(workflow):
         )
         if "uses" in job:
             called = yaml.safe_load((ROOT / job["uses"]).read_text())
-            assert (
-                "workflow_call" in called[True]
-            )  # YAML reads the key `on` as a Boolean value
+            # YAML reads the key `on` as a Boolean value
+            assert "workflow_call" in called[True]
 
 
 def test_classifiers_are_tested():

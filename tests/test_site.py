@@ -156,9 +156,8 @@ def test_every_clusterer_and_classifier_has_a_page():
         for n in ESTIMATORS
         if NAMES[n] in ("dempster.cluster", "dempster.classify")
     }
-    elsewhere = {
-        "contextualdiscounting"
-    }  # It is described on the page on the calculus.
+    # It is described on the page on the calculus.
+    elsewhere = {"contextualdiscounting"}
     # page on soft clustering
     elsewhere |= {
         "fuzzycmeans",
@@ -436,9 +435,8 @@ def test_new_report_on_defaults_has_the_numbers_of_the_pages(tmp_path, monkeypat
 
     write_page(random_measures(6), tmp_path / "DEFAULTS.md")
     monkeypatch.setattr(records, "report_file", lambda name: tmp_path / f"{name}.md")
-    monkeypatch.setattr(
-        records, "sections", records.sections.__wrapped__
-    )  # without the cache
+    # without the cache
+    monkeypatch.setattr(records, "sections", records.sections.__wrapped__)
     marks = {
         mark[0]
         for page in PAGES

@@ -14,6 +14,7 @@ from dempster.explain.scores import count_pairs, match_one_to_one
 
 __all__ = ["SHARES", "Measures", "of_labels", "of_partition"]
 
+# proportions of the objects that are kept
 SHARES = (
     0.3,
     0.4,
@@ -23,7 +24,7 @@ SHARES = (
     0.8,
     0.9,
     1.0,
-)  # proportions of the objects that are kept
+)
 Measures = dict[str, Any]
 
 

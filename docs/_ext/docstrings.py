@@ -108,7 +108,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     docscrape_sphinx.SandboxedEnvironment = partial(
         SandboxedEnvironment, bytecode_cache=TemplateCache()
     )
-    app.connect(
-        "autodoc-process-docstring", convert_docstring, priority=400
-    )  # before numpydoc
+    # before numpydoc
+    app.connect("autodoc-process-docstring", convert_docstring, priority=400)
     return {"parallel_read_safe": True}

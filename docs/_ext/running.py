@@ -75,9 +75,8 @@ def folder_of(name: str, text: str) -> Path:
     )
     for old in (CACHE / name).glob("*"):
         if old != folder:
-            shutil.rmtree(
-                old, ignore_errors=True
-            )  # Another build may remove it at the same time.
+            # Another build may remove it at the same time.
+            shutil.rmtree(old, ignore_errors=True)
     return folder
 
 

@@ -23,9 +23,8 @@ def answers(n, columns, faithful):
 
 
 table, kind = answers(400, 10, 0.55)
-strangers = rng.integers(5, 9, size=(12, 10)).astype(
-    str
-)  # Answers that do not occur elsewhere.
+# Answers that do not occur elsewhere.
+strangers = rng.integers(5, 9, size=(12, 10)).astype(str)
 table = np.vstack([table, strangers])
 kind = np.append(kind, np.full(12, 3))
 

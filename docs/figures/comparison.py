@@ -121,9 +121,10 @@ def draw(ax, X, model):
         out = partition.outliers
     inside = np.setdiff1d(np.arange(len(X)), out)
     found = np.unique(labels[inside])
+    # Use the same colors in a column.
     place = np.argsort(
         np.argsort([X[labels == k].mean(axis=0) @ (1, 0.5) for k in found])
-    )  # Use the same colors in a column.
+    )
     shade = COLORS[place[np.searchsorted(found, labels[inside])] % len(COLORS)]
     ax.scatter(*X[inside].T, s=2.5, c=shade, linewidths=0)
     ax.scatter(

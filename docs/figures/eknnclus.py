@@ -37,9 +37,8 @@ def panel_of(X, title):
 
 def fit(**parameters):
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore"
-        )  # The figure shows that a single cluster remains.
+        # The figure shows that a single cluster remains.
+        warnings.simplefilter("ignore")
         return EKNNClus(random_state=0, **parameters).fit(X)
 
 

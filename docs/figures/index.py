@@ -11,9 +11,8 @@ OFFSETS = {
     "B": (2.6, 0),
     "C": (0, 2.6),
 }  # The letters are beside the points.
-COLORS = np.array(
-    ["#0072b2", "#d55e00", "#009e73"]
-)  # distinguishable with color vision deficiency
+# distinguishable with color vision deficiency
+COLORS = np.array(["#0072b2", "#d55e00", "#009e73"])
 
 rng = np.random.default_rng(3)
 X = np.vstack(

@@ -26,9 +26,8 @@ views = {
 def weights_panel(evenness, word):
     def draw(ax):
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore"
-            )  # The figure shows that one view has all the weight.
+            # The figure shows that one view has all the weight.
+            warnings.simplefilter("ignore")
             model = WMVEC(4, evenness=evenness, random_state=0).fit(views)
         ax.barh(
             model.view_names_,

@@ -88,9 +88,8 @@ class GradientEVCLUS:
                 masses * (slope - np.sum(slope * masses, axis=1, keepdims=True))
             ).ravel()
 
-        a = np.log(
-            np.maximum(start, 1e-3)
-        )  # At zero mass the gradient with respect to a vanishes.
+        # At zero mass the gradient with respect to a vanishes.
+        a = np.log(np.maximum(start, 1e-3))
         limits = {"maxiter": 1000, "maxfun": 1500, "ftol": 1e-7, "gtol": 1e-7}
         best = minimize(
             value_and_gradient, a.ravel(), jac=True, method="L-BFGS-B", options=limits

@@ -24,11 +24,12 @@ from reproduce import data
 from reproduce.lecture import PAPER
 from reproduce.runner import Run, experiment, summary
 
+# The fourth row is not printed.
 GLASS_ROWS = (
     (30, 6, 4, 0),
     (6, 27, 1, 3),
     (4, 3, 1, 0),
-)  # The fourth row is not printed.
+)
 # Name in the lecture: printed error, and whether ours depends on a seed.
 VOWEL = {
     "Multi-layer perceptron (88 units)": (0.49, True),

@@ -42,9 +42,8 @@ def _signals(
     noise = rng.normal(size=(n, 64))
     for j in range(1, 64):
         noise[:, j] = 0.8 * noise[:, j - 1] + 0.6 * noise[:, j]
-    clarity = rng.uniform(
-        0.4, 1, n
-    )  # Probability that an expert is right about this recording.
+    # Probability that an expert is right about this recording.
+    clarity = rng.uniform(0.4, 1, n)
     right = rng.random((n, EXPERTS)) < clarity[:, None]
     votes = np.where(right, y[:, None], 1 - y[:, None]).sum(axis=1)
     return 3 * rng.uniform(0.5, 1.5, (n, 1)) * wave + noise, y, votes

@@ -49,9 +49,9 @@ def cells(run: Run) -> list[tuple[str, str, list[dict[str, Any]]]]:
                 several = 2
             else:
                 several = 3
-            seeds = run.seeds(3)[
-                : 1 if method == "BPEC" else several
-            ]  # BPEC is deterministic.
+            # BPEC is deterministic.
+            n_seeds = 1 if method == "BPEC" else several
+            seeds = run.seeds(3)[:n_seeds]
             arguments = [
                 {"data": data, "method": method, "seed": s, "standardise": standardise}
                 for s in seeds

@@ -80,9 +80,8 @@ def test_beliefs_are_the_most_committed(counts):
         b_ub=[*limits, *-limits, best.fun + 1e-9],
     )
     assert (limits - belief).max() == pytest.approx(closest.fun, abs=1e-6)
-    assert (
-        belief.sum() < limits.sum() - 1e-3
-    )  # The lower probabilities are not a belief function.
+    # The lower probabilities are not a belief function.
+    assert belief.sum() < limits.sum() - 1e-3
 
 
 def test_result_does_not_depend_on_the_order_of_answers_and_rows():

@@ -134,9 +134,8 @@ def test_decisions_agree_with_the_reference(reference):
 def test_cautious_decisions(model):
     kept = model.decide(MASSES, "interval_dominance")
     assert kept.tolist() == [[True, False], [False, True], [True, True], [True, True]]
-    assert (
-        model.decide(MASSES, "maximality").tolist() == kept.tolist()
-    )  # the same for 0-1 losses
+    # the same for 0-1 losses
+    assert model.decide(MASSES, "maximality").tolist() == kept.tolist()
     sets = model.decide(MASSES, "partial_assignment", tolerance=0.8)
     assert sets.tolist() == [[True, False], [True, True], [True, True], [True, True]]
     assert model.decide(MASSES, "partial_assignment", tolerance=0.5).sum(

@@ -93,9 +93,8 @@ def test_sets_of_aps_are_the_most_probable_classes_up_to_a_total():
         FrozenEstimator(inner), conformity="aps", confidence=0.95
     ).fit(X[200:], y[200:])
     quantile = np.sort(model.calibration_scores_)[int(np.ceil(161 * 0.95)) - 1]
-    assert (
-        quantile > 0
-    )  # Fewer than 95 % of the objects belong to their most probable class.
+    # Fewer than 95 % of the objects belong to their most probable class.
+    assert quantile > 0
     for row, probabilities in zip(
         model.select_classes(model.p_values(NEW)),
         inner.predict_proba(NEW),

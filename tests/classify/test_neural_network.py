@@ -77,9 +77,8 @@ def test_agrees_with_the_reference(reference, name):
     case.assert_equal("grad_W0", by[0])
     case.assert_equal("grad_gamma0", by[1])
     case.assert_equal("grad_beta0", by[2])
-    case.assert_equal(
-        "grad_alpha0", by[3]
-    )  # exact; that of the R package is approximate
+    # exact; that of the R package is approximate
+    case.assert_equal("grad_alpha0", by[3])
     assert np.abs(by[3] - case["grad_alpha0_R"]).max() > 1e-6 * np.abs(by[3]).max()
     u = network.memberships(case["beta0"])
     alpha = network.reliabilities(case["alpha0"])

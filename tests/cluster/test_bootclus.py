@@ -310,9 +310,8 @@ def test_samples_of_each_model(sample):
         [counts.get(name, 0) for name in table.index], expected, atol=1
     )
     gap = np.linalg.norm([fitted.means - mixture.means_ for fitted, _ in fits], axis=2)
-    assert (
-        gap.max() < 1
-    )  # Component k of every fit is component k of the selected mixture.
+    # Component k of every fit is component k of the selected mixture.
+    assert gap.max() < 1
     # ten objects for each of the 17 parameters of VVV
     many = make_gaussian_mixture(1, 170, random_state=0)[0]
     assert [

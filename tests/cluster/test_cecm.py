@@ -48,9 +48,8 @@ def test_agrees_with_the_reference(reference, name):
     case.assert_equal("g", model.cluster_centers_)
     case.assert_equal("N", model.credal_partition_.nonspecificity_index())
     case.assert_equal("crit", model.objective_)
-    assert (
-        model.objective_ <= case["crit_runs"].min()
-    )  # the published program stops early
+    # the published program stops early
+    assert model.objective_ <= case["crit_runs"].min()
     case.assert_equal("y_pl", model.labels_, where=case["y_pl_tied"] == 0)
 
 
@@ -105,9 +104,8 @@ def test_mass_step_agrees_with_the_reference(reference, name):
     linked = LinkedObjects(X, known, 0.0)
     link_costs = LinkCosts.from_parameters(family, known, p["xi"], "program")
     weights = 1 / costs
-    masses = weights / weights.sum(
-        axis=1, keepdims=True
-    )  # right for those without constraints
+    # right for those without constraints
+    masses = weights / weights.sum(axis=1, keepdims=True)
     at = np.full((len(linked), f), 1 / f)
     for _ in range(100):
         at = linked.improve_masses(at, costs[linked.places], link_costs)
@@ -153,9 +151,8 @@ def naive_objective(model, X, known, xi, delta, weights=None):
                 for b, B in enumerate(family):
                     if not A or not B:
                         continue
-                    together = bool(
-                        set(A) & set(B)
-                    )  # plausible that they are in the same cluster
+                    # plausible that they are in the same cluster
+                    together = bool(set(A) & set(B))
                     apart = not (A == B and len(A) == 1)  # plausible that they are not
                     if apart if kind == "must" else together:
                         pairs += cp.masses[i, a] * cp.masses[j, b]
@@ -197,9 +194,8 @@ def test_result_is_a_local_minimum(weighted):
         )
     model.cluster_centers_ = centers
     for _ in range(30):
-        i = rng.integers(
-            len(X)
-        )  # one object at a time: jointly the objective is not convex
+        # one object at a time: jointly the objective is not convex
+        i = rng.integers(len(X))
         moved = masses.copy()
         moved[i] = np.clip(moved[i] + 1e-3 * rng.normal(size=moved.shape[1]), 0, None)
         moved[i] /= moved[i].sum()

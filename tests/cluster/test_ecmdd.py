@@ -141,9 +141,8 @@ def test_at_least_the_published_results(shared_data, name, printed):
 def test_proteins(shared_data):
     D, y = shared_data("protein")
     model = ECMdd(4, metric="precomputed", random_state=0).fit(D)
-    assert (
-        adjusted_rand_score(y, model.labels_) >= 0.4
-    )  # Denoeux (2021), Table 6: 0.402
+    # Denoeux (2021), Table 6: 0.402
+    assert adjusted_rand_score(y, model.labels_) >= 0.4
 
 
 @pytest.mark.parametrize("invalid", [{"eta": -1}, {"gamma": -1}, {"power": 0}])

@@ -165,9 +165,8 @@ def test_plausibility_never_decreases_and_no_move_improves(kind, seed, n):
         support = np.bincount(labels, W[i], minlength=n)
         assert support[labels[i]] == support.max()
         if support.max() > 0:
-            assert (
-                labels[i] == support.argmax()
-            )  # the lowest label on ties, as in the masses
+            # the lowest label on ties, as in the masses
+            assert labels[i] == support.argmax()
     assert set(labels) == set(range(labels.max() + 1))
 
 

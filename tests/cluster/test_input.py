@@ -81,10 +81,8 @@ def test_clusterers(subject, third):
             )
 
 
-OF_THE_METHOD = (
-    "all equal",
-    "all zero",
-)  # refused by what the method needs, which says so
+# refused by what the method needs, which says so
+OF_THE_METHOD = ("all equal", "all zero")
 DRESSES = ["Fortran order", "strides", "read-only", "big-endian", "long doubles", "objects that are numbers",
            "nested lists", "a table", "nothing masked", "numbers of Python", "a tensor", "polars", "arrow",
            "two levels of names"]  # fmt: skip
@@ -253,9 +251,10 @@ CONSTRAINTS = {
 }
 
 
+# the other metrics learn from labels alone
 TAKING_CONSTRAINTS = [s.make() for s in TABLES if s.fit_takes("constraints")] + [
     quick(kind) for kind in (metric.PCCA, metric.KPCCA, metric.MMC, metric.DMLEig)
-]  # the others learn from labels alone
+]
 
 
 @pytest.mark.parametrize(

@@ -50,9 +50,8 @@ def objects(subject, seed):
         X[-1, :2] += 40
     if str(subject) == "CatECM":
         X = categories(X[:, :2])
-    assume(
-        len(np.unique(X, axis=0)) >= N_CLUSTERS
-    )  # objects may share their categories
+    # objects may share their categories
+    assume(len(np.unique(X, axis=0)) >= N_CLUSTERS)
     return X
 
 

@@ -518,7 +518,6 @@ def test_few_objects():
         [[1.0, nan], [1.1, 2.0], [5.0, nan], [5.1, 8.0]]
     )
     assert model.labels_[0] == model.labels_[1] != model.labels_[2] == model.labels_[3]
-    model = made(ECM).fit(
-        np.column_stack([HOLES, np.full(90, 3.0)])
-    )  # a constant column
+    # a constant column
+    model = made(ECM).fit(np.column_stack([HOLES, np.full(90, 3.0)]))
     np.testing.assert_allclose(masses(model).sum(axis=1), 1)

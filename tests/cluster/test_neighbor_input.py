@@ -139,9 +139,8 @@ def test_invalid_sparse_dissimilarities(blobs):
 
 def test_metrics_that_cannot_be_used(clusterer, blobs):
     X, _ = blobs
-    constant = np.column_stack(
-        [X, np.ones(len(X))]
-    )  # a column without a variance to divide by
+    # a column without a variance to divide by
+    constant = np.column_stack([X, np.ones(len(X))])
     with pytest.raises(ValueError, match="metric must.*finite"):
         clusterer(metric="seuclidean").fit(constant)
     with pytest.raises(ValueError, match=r"\bmetric\b"):

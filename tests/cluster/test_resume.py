@@ -68,9 +68,8 @@ def test_failed_fit_is_resumed(method, more, tmp_path):
         assert vars(model).keys() == vars(expected).keys()
         again = Shelf()
         model.fit(again)  # all of it is in the file
-        assert (
-            again.passes <= 2
-        )  # the first row tells the columns; moments tell that X is the same
+        # the first row tells the columns; moments tell that X is the same
+        assert again.passes <= 2
         np.testing.assert_array_equal(model.history_, expected.history_)
 
 
@@ -175,6 +174,5 @@ def test_killed_process_is_resumed(tmp_path):
     assert code == 0
     np.testing.assert_array_equal(found["centers"], expected.cluster_centers_)
     np.testing.assert_array_equal(found["history"], expected.history_)
-    assert (
-        found["passes"] == passes - 6
-    )  # moments are compared, and six sums are not taken again
+    # moments are compared, and six sums are not taken again
+    assert found["passes"] == passes - 6

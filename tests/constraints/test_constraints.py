@@ -216,9 +216,8 @@ def test_positions_of_pairs_of_many_objects(n):
     rows = [0, 1, 2, n // 3, n // 2, n - 4, n - 3, n - 2]
     for i in rows:
         start = i * (2 * n - i - 1) // 2
-        pairs = pairs_at(
-            np.array([start, start + n - i - 2]), n
-        )  # first and last of row i
+        # first and last of row i
+        pairs = pairs_at(np.array([start, start + n - i - 2]), n)
         assert pairs.tolist() == [[i, i + 1], [i, n - 1]]
 
 
@@ -295,9 +294,8 @@ def test_partial_labels(y):
     assert c.must_link.tolist() == [[0, 1], [3, 4]]
     assert c.cannot_link.tolist() == [[0, 3], [0, 4], [1, 3], [1, 4]]
     assert c.n_objects == 5
-    answered = Constraints.from_pairs(
-        [(1, 0), (2, 3), (3, 1)], y
-    )  # nobody knows about object 2
+    # nobody knows about object 2
+    answered = Constraints.from_pairs([(1, 0), (2, 3), (3, 1)], y)
     assert answered == Constraints([(0, 1)], [(1, 3)], n_objects=5)
 
 

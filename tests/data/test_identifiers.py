@@ -37,9 +37,8 @@ def test_a_range_of_integers_is_strong_evidence():
     assert is_strong("x", values) is True
     assert is_strong("x", values.astype(float)) is True
     assert is_strong("x", np.append(values, np.nan)) is True
-    assert (
-        is_strong("x", values[values % 11 > 0]) is True
-    )  # 9 % of the range are absent
+    # 9 % of the range are absent
+    assert is_strong("x", values[values % 11 > 0]) is True
     assert is_strong("x", values[values % 8 > 0]) is not True  # 12 %
     assert is_strong("x", np.append(values, values[:9])) is True  # 8 % are repeated
     assert is_strong("x", np.append(values, values[:14])) is None  # 12 %

@@ -95,6 +95,5 @@ def test_columns_of_mixed_tables():
     # numbers first: size, age; then color
     np.testing.assert_allclose(shares[1] * apart[1] * 3, [1 / 4, 10 / 30, 1])
     np.testing.assert_allclose(shares[2] * apart[2] * 2, [1, 1, 0])
-    np.testing.assert_allclose(
-        shares[3], [0, 1 / 2, 1 / 2]
-    )  # they agree in all that is known
+    # they agree in all that is known
+    np.testing.assert_allclose(shares[3], [0, 1 / 2, 1 / 2])

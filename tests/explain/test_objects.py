@@ -151,9 +151,8 @@ def test_tables_with_names_and_new_objects(subject):
     np.testing.assert_allclose(why.contributions, plain.contributions)
     again = explain_object(model, table, dict(table.iloc[7]), changes=False)
     assert again.name is None
-    np.testing.assert_allclose(
-        again.contributions, plain.contributions
-    )  # it is the same object
+    # it is the same object
+    np.testing.assert_allclose(again.contributions, plain.contributions)
     np.testing.assert_allclose(again.masses.masses, why.masses.masses)
 
 

@@ -62,9 +62,8 @@ class TestReferencePCCA:
 
 
 def test_distances_equal_those_of_r(reference):
-    case = reference(
-        "pcca_iris_d1"
-    )  # on glass, R stopped at its limit of 300 iterations
+    # on glass, R stopped at its limit of 300 iterations
+    case = reference("pcca_iris_d1")
     Z = PCCA(1, random_state=0).fit_transform(case["x"], constraints=constraints(case))
     case.assert_equal("D", pairwise_distances(Z))
 
@@ -323,9 +322,8 @@ def test_automatic_width():
     # scikit-learn's own default for standard data
     assert automatic_gamma(X) == pytest.approx(1 / 5, rel=0.15)
     assert automatic_gamma(10 * X) == pytest.approx(automatic_gamma(X) / 100)
-    assert (
-        automatic_gamma(np.repeat(X[:2], [9, 1], axis=0)) > 0
-    )  # most distances are zero
+    # most distances are zero
+    assert automatic_gamma(np.repeat(X[:2], [9, 1], axis=0)) > 0
     assert automatic_gamma(np.ones((5, 2))) == 1
     assert KPCCA(1, gamma=0.3).fit(X[:40], X[:40, 0] > 0).gamma_ == 0.3
 

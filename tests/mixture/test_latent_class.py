@@ -32,9 +32,8 @@ THETA[
     np.arange(8),
     (np.arange(3)[:, None] * (1 + np.arange(8) % 2)) % 3,
 ] = 0.8
-NAMES = np.array(
-    [["red", "green", "blue"], ["a", "b", "c"]] * 4
-)  # categories of the attributes
+# categories of the attributes
+NAMES = np.array([["red", "green", "blue"], ["a", "b", "c"]] * 4)
 
 
 @parametrize_with_checks(CHECKED)

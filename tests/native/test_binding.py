@@ -281,9 +281,8 @@ def test_optional_arguments():
 
 
 def test_failed_allocation():
-    values = np.empty(
-        (0, 1, 2**50), np.float32
-    )  # nothing, but a pair of it would need a petabyte
+    # nothing, but a pair of it would need a petabyte
+    values = np.empty((0, 1, 2**50), np.float32)
     with pytest.raises(MemoryError, match="quantiles_within"):
         quantiles_within(values, 0, 0.0, np.empty((0, 0)), np.empty((0, 0)), 0, 0)
 

@@ -312,9 +312,8 @@ def test_stopping_rule():
     p = Problem(1, FocalSets.full(2), False)
     _, history, converged = p.descend(max_iter=1000, tol=1e-5)
     assert converged
-    assert (
-        17 <= len(history) < 200
-    )  # The smoothed change is at least half of the previous one.
+    # The smoothed change is at least half of the previous one.
+    assert 17 <= len(history) < 200
     assert p.descend(max_iter=5, tol=1e-5)[2] is False
     perfect = AllPairs(np.ones((6, 6)) - np.eye(6))
     _, history, converged = perfect.descend(
@@ -414,9 +413,8 @@ def test_projection_equals_row_update(dtype):
     copied = project(
         terms(), 1, masses[others], conflict, np.dtype(dtype), inline, None, radii
     )
-    np.testing.assert_array_equal(
-        copied[0], masses[5].astype(dtype)
-    )  # equal to reference 4
+    # equal to reference 4
+    np.testing.assert_array_equal(copied[0], masses[5].astype(dtype))
 
 
 def test_settle_links():

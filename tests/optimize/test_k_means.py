@@ -36,9 +36,8 @@ def test_labels_and_centers_agree():
     centers, labels = k_means(X, 6, rng())
     np.testing.assert_array_equal(labels, cdist(X, centers).argmin(axis=1))
     means = np.array([X[labels == k].mean(axis=0) for k in range(6)])
-    assert (
-        np.abs(means - centers).max() < 0.1
-    )  # The last moves are below the tolerance.
+    # The last moves are below the tolerance.
+    assert np.abs(means - centers).max() < 0.1
 
 
 def test_weights_are_repetitions():
@@ -52,9 +51,8 @@ def test_weights_are_repetitions():
     np.testing.assert_allclose(centers, again, rtol=1e-12)
     assert set(labels) <= set(range(4))
     without = k_means(X, 4, rng(3), np.where(np.arange(60) == 7, 0.0, 1.0))[0]
-    far = np.where(
-        np.arange(60)[:, None] == 7, 1e3, X
-    )  # A row without weight has no influence.
+    # A row without weight has no influence.
+    far = np.where(np.arange(60)[:, None] == 7, 1e3, X)
     np.testing.assert_allclose(
         k_means(far, 4, rng(3), np.where(np.arange(60) == 7, 0.0, 1.0))[0].min(),
         without.min(),

@@ -362,9 +362,8 @@ def test_single_precision():
     np.testing.assert_allclose(again, found, atol=1e-6)
 
 
-bounded = st.floats(-4, 4).map(
-    lambda v: round(v, 3)
-)  # Rounding gives ties and exact zeros.
+# Rounding gives ties and exact zeros.
+bounded = st.floats(-4, 4).map(lambda v: round(v, 3))
 
 
 @settings(max_examples=100, deadline=None)

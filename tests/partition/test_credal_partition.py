@@ -91,9 +91,8 @@ def test_summaries_agree_with_the_masses(cp):
     upper = [set(cp.upper(k)) for k in range(cp.n_clusters)]
     for k in range(cp.n_clusters):
         assert lower[k] <= upper[k]
-    assert sum(map(len, lower)) == len(
-        set().union(*lower)
-    )  # lower approximations are disjoint
+    # lower approximations are disjoint
+    assert sum(map(len, lower)) == len(set().union(*lower))
     assert not set(cp.outliers) & set().union(*upper)
     assert set(cp.outliers) == set(np.flatnonzero(~assigned.any(axis=1)))
     assert set(cp.ambiguous) == set(np.flatnonzero(assigned.sum(axis=1) > 1))
@@ -219,9 +218,8 @@ def test_summary_is_short_and_narrow_unless_verbose():
     assert "... and 10 smaller clusters" in short
     assert "d0" not in short
     assert "\nchosen: n_clusters = 30" in short
-    assert (
-        "\n" + " " * 21 + "1 between" in short
-    )  # A line does not begin inside an entry.
+    # A line does not begin inside an entry.
+    assert "\n" + " " * 21 + "1 between" in short
     assert "\ncluster 29" in long
     assert "\nchosen: d0 = 2.36, the median" in long
     assert len(short.splitlines()) <= 29

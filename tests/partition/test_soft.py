@@ -68,9 +68,8 @@ def test_names_of_tables():
         "b",
     )
     assert CredalPartition.from_soft([[0.9, 0.1]]).index is None
-    assert CredalPartition.from_soft([[1.0], [0.4]]).outliers.tolist() == [
-        1
-    ]  # a single cluster
+    single_cluster = CredalPartition.from_soft([[1.0], [0.4]])
+    assert single_cluster.outliers.tolist() == [1]
 
 
 def test_number_of_sets():

@@ -52,9 +52,8 @@ def test_files_of_the_largest_masses(tmp_path):
         found.masses, top_masses(whole.masses, whole.focal_sets, 4).toarray()
     )
     assert (found.labels == whole.labels).mean() > 0.99  # ambiguous objects may change
-    np.testing.assert_array_equal(
-        pd.read_parquet(path)["label"], whole.labels
-    )  # from all masses
+    # from all masses
+    np.testing.assert_array_equal(pd.read_parquet(path)["label"], whole.labels)
     assert found.metadata["method"] == "ECM"
     (large,) = lazy.to_parquet(tmp_path / "all")
     assert path.stat().st_size < 0.5 * large.stat().st_size

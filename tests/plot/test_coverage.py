@@ -63,9 +63,8 @@ def test_reliability_of_true_posteriors():
         density = np.exp(-((x[:, None] - centers) ** 2) / 2)
         posterior = density / density.sum(axis=1, keepdims=True)
         partition = CredalPartition.from_fuzzy(posterior)
-        order = rng.permutation(
-            len(centers)
-        )  # names in another order than the clusters
+        # names in another order than the clusters
+        order = rng.permutation(len(centers))
         display = CalibrationDisplay.from_partition(partition, order[y])
         np.testing.assert_allclose(display.frequency, display.probability, atol=0.06)
         assert display.error < 0.01

@@ -120,9 +120,8 @@ def test_sector_colors_of_ambiguous_objects():
         artist.get_paths()[:2], artist.get_facecolors()[:2, :3], strict=True
     ):
         cluster = int(np.flatnonzero((color == cluster_colors(2)).all(axis=1))[0])
-        assert (
-            np.sign(path.vertices[:, 0].mean()) == (-1, 1)[cluster]
-        )  # Cluster 0 is on the left.
+        # Cluster 0 is on the left.
+        assert np.sign(path.vertices[:, 0].mean()) == (-1, 1)[cluster]
 
 
 def test_sector_angles():

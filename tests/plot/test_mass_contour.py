@@ -336,9 +336,8 @@ def test_constant_masses(layout, row):
     )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        display = small(
-            model, SQUARE[:1], layout=layout
-        )  # A single object has no range.
+        # A single object has no range.
+        display = small(model, SQUARE[:1], layout=layout)
         display.figure_.canvas.draw()
     assert display.boundaries_[0] == []
     assert all(line is None for line in display.lines_)

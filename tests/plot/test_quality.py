@@ -31,9 +31,8 @@ def test_silhouettes(c):
     display = found.plot(title="t")
     drawn = [area.get_paths()[0].vertices for area in display.bars_]
     heights = sum(float(points[:, 1].max() - points[:, 1].min()) for points in drawn)
-    assert (
-        heights == (found.sizes > 0).sum()
-    )  # One bar for each object except outliers.
+    # One bar for each object except outliers.
+    assert heights == (found.sizes > 0).sum()
     assert len(display.ax_.get_yticks()) == c
     assert display.lines_[0].get_xdata()[0] == found.mean
     display.figure_.canvas.draw()

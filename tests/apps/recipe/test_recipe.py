@@ -186,9 +186,8 @@ def test_confidence_adds_sets_and_keeps_the_partition(folder):
     variables = {}
     assert plain.conformal is None
     np.testing.assert_array_equal(result.partition.masses, plain.partition.masses)
-    exec(
-        recipe.to_code(), variables
-    )  # It fits a ConformalClustering with the same seed.
+    # It fits a ConformalClustering with the same seed.
+    exec(recipe.to_code(), variables)
     assert variables["conformal"].n_refits == 12
     np.testing.assert_array_equal(variables["sets"], result.conformal.sets_)
     np.testing.assert_array_equal(variables["partition"].masses, plain.partition.masses)

@@ -519,9 +519,8 @@ def test_save_is_atomic(tmp_path, monkeypatch):
     report = make_report([0, 0, 1, 1], [[1.0], [1.1], [5.0], [5.2]])
     path = report.save(tmp_path / "r.html")
     assert path.read_text(encoding="utf-8") == report.to_html()
-    monkeypatch.setattr(
-        Report, "to_html", lambda self: "\ud800"
-    )  # cannot be encoded as UTF-8
+    # cannot be encoded as UTF-8
+    monkeypatch.setattr(Report, "to_html", lambda self: "\ud800")
     with pytest.raises(UnicodeEncodeError):
         report.save(path)
     assert path.read_text(encoding="utf-8").endswith("</html>\n")

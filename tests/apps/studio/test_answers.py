@@ -117,9 +117,8 @@ def test_expected_gain_follows_from_conditioning():
     probability, gain, doubt = expected_gain(Run, 0, 1)
     assert probability == pytest.approx(1 / 3)
     assert doubt == pytest.approx(np.log2(3))
-    assert gain == pytest.approx(
-        np.log2(3) - 2 / 3
-    )  # one bit remains after "different"
+    # one bit remains after "different"
+    assert gain == pytest.approx(np.log2(3) - 2 / 3)
 
 
 def test_messages_leave_out_the_temporary_folder():

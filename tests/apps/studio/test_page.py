@@ -659,9 +659,8 @@ def test_keyboard(same_page):
     for _ in range(4):
         same_page.wait_for_selector(".tour-card")
         same_page.keyboard.press("Enter")
-    same_page.keyboard.press(
-        "Enter"
-    )  # The last step has only the buttons Close and Back.
+    # The last step has only the buttons Close and Back.
+    same_page.keyboard.press("Enter")
     assert same_page.locator(".tour-card").count() == 0
 
 

@@ -92,9 +92,8 @@ def test_landmarks_follow_weights():
         data, sample_weight=one
     )
     assert 7 in model.landmark_indices_
-    assert (
-        74 <= len(model.landmark_indices_) <= 77
-    )  # It is drawn once, with a larger weight.
+    # It is drawn once, with a larger weight.
+    assert 74 <= len(model.landmark_indices_) <= 77
 
 
 def test_weights_of_references():

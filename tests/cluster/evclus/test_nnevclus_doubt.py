@@ -112,9 +112,8 @@ def test_fence_coefficients(convention):
     decision = np.interp(np.linspace(0, 1, 401), quantiles, [-10, -8, 0, 2, 3])
     layer = MassLayer(0, True, convention)
     coefficients = fence_coefficients(layer, decision)
-    scores = np.tile(
-        [-1e3, 0.0], (3, 1)
-    )  # no mass on the empty set without the outlier unit
+    # no mass on the empty set without the outlier unit
+    scores = np.tile([-1e3, 0.0], (3, 1))
     share = layer.forward(scores, np.array([-6.0, -4.0, 0.0]), coefficients)[0][:, 0]
     np.testing.assert_allclose(share[1], 0.5)
     assert share[0] > 0.9

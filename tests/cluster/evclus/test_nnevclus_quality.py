@@ -29,9 +29,8 @@ def test_example_4(shared_data):
     partition = model.predict_mass(fresh)
     centers = np.array([[0, 0], [0, 4], [4, 0], [4, 4]])
     near = cdist(fresh, centers).min(axis=1) < 1.5
-    assert (
-        adjusted_rand_score(classes[near], partition.labels[near]) > 0.9
-    )  # four clusters
+    # four clusters
+    assert adjusted_rand_score(classes[near], partition.labels[near]) > 0.9
     far = cdist(fresh, X).min(axis=1) > 1.5
     assert far.sum() >= 3
     assert set(np.flatnonzero(far)) <= set(partition.outliers)

@@ -174,9 +174,8 @@ def test_mini_batches(reference, name):
     p = case.parameters
     family = FocalSets(case["F"])
     distances = cdist(case["x"], case["x"])
-    case.assert_equal(
-        "d0", np.quantile(distances, p["alpha0"])
-    )  # with the zero diagonal
+    # with the zero diagonal
+    case.assert_equal("d0", np.quantile(distances, p["alpha0"]))
     network = network_of(
         [case["V0"], case["W0"]],
         family.empty_index,
@@ -238,9 +237,8 @@ def test_conventions_of_outlier_unit():
         ("paper", [0.993, 0.887, 0.591, 0.320, 0.166]),
     ):
         layer = MassLayer(0, detector=True, convention=convention)
-        scores = np.tile(
-            [-1e3, 0.0], (5, 1)
-        )  # no mass on the empty set without the outlier unit
+        # no mass on the empty set without the outlier unit
+        scores = np.tile([-1e3, 0.0], (5, 1))
         shares = layer.forward(scores, h, np.array(layer.first_coefficients))[0][:, 0]
         np.testing.assert_allclose(shares, expected, atol=1e-3)
         with pytest.raises(ValueError, match="requires the decision values"):

@@ -30,9 +30,8 @@ def test_best_scale():
     assert scale_of(-3, -1, -1, -1, -2).best.quantile == SCALES[2]
     assert scale_of(-1, -1).best.quantile == SCALES[1]
     assert scale_of(-1.0, -1.0 - 1e-12, -2).best.quantile == SCALES[1]
-    assert (
-        scale_of(np.inf, np.inf, -1).best.quantile == SCALES[1]
-    )  # equal objects in each cluster
+    # equal objects in each cluster
+    assert scale_of(np.inf, np.inf, -1).best.quantile == SCALES[1]
     assert scale_of(np.inf, -1, -1).best.quantile == SCALES[0]
 
 

@@ -11,9 +11,8 @@ from dempster.cluster import EVCLUS
 from dempster.cluster.evclus._transforms import LinearTransform, RankTransform
 from dempster.dissimilarity import to_conflict
 
-D = pairwise_distances(load_iris().data[::3]).round(
-    3
-)  # Rounding errors must not change the order.
+# Rounding errors must not change the order.
+D = pairwise_distances(load_iris().data[::3]).round(3)
 FAST = {"metric": "precomputed", "random_state": 0, "n_init": 2}
 FIRST, SECOND = np.triu_indices(len(D), 1)
 

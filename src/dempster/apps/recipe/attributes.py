@@ -495,9 +495,8 @@ def _find_uninformative(column: pd.Series, position: int) -> tuple[str, str]:
 def _find_identifier(column: pd.Series, position: int) -> Identifier | None:
     if column.dtype.kind not in "iuf":
         return None
-    is_integer = (
-        column.dtype.kind in "iu" or column.hasnans
-    )  # NaN makes integers floats.
+    # NaN makes integers floats.
+    is_integer = column.dtype.kind in "iu" or column.hasnans
     values = column.dropna().to_numpy()
     return find_identifier(column.name, values, is_first=position == 0 and is_integer)
 
