@@ -1,5 +1,6 @@
 """Gower's dissimilarity: the compiled functions agree with the definition on any table."""
 
+import itertools
 import math
 
 import numpy as np
@@ -28,16 +29,33 @@ def mixed_table(n, missing=0.0, seed=0):
     return table
 
 
+def naive_weight(columns):
+    """Return the mean difference, in units of the range, of two different values of a column."""
+    means = []
+    for column in columns:
+        distinct = sorted(set(column.dropna()))
+        if len(distinct) > 1:
+            pairs = itertools.combinations(distinct, 2)
+            width = distinct[-1] - distinct[0]
+            means.append(np.mean([(y - x) / width for x, y in pairs]))
+    return np.mean(means) if means else 1.0
+
+
 def naive(rows, columns, fitted):
     """Return the dissimilarity by definition.
 
-    Ranges and categories are those of the fitted table.
+    Ranges, categories and the weight of categories are those of the fitted table.
     """
     names = list(fitted.columns)
     numeric = [
         pd.api.types.is_numeric_dtype(t) and not pd.api.types.is_bool_dtype(t)
         for t in fitted.dtypes
     ]
+    weight = naive_weight(
+        fitted[name]
+        for name, is_number in zip(names, numeric, strict=True)
+        if is_number
+    )
     out = np.full((len(rows), len(columns)), np.nan)
     for i in range(len(rows)):
         for j in range(len(columns)):
@@ -47,13 +65,14 @@ def naive(rows, columns, fitted):
                 y = columns[name].iloc[j]
                 if pd.isna(x) or pd.isna(y):
                     continue
-                present += 1
                 if is_number:
                     width = fitted[name].max() - fitted[name].min()
                     total += min(abs(x - y) / width, 1.0) if width > 0 else 0.0
+                    present += 1
                 else:
                     known = x in set(fitted[name].dropna())
-                    total += x != y or not known
+                    total += weight * (x != y or not known)
+                    present += weight
             if present > 0:
                 out[i, j] = total / present
     return out
@@ -118,6 +137,22 @@ def test_numbers_as_categories():
     np.testing.assert_allclose(gower_matrix(X)[0], [0, 1 / 16, 1])
     same = gower_matrix(X, all_categorical=True)
     np.testing.assert_allclose(same[0], [0, 0.5, 1])
+
+
+def test_two_categories_count_as_two_numbers_on_average():
+    table = pd.DataFrame({"x": [0.0, 3, 4, 4], "y": list("aabb")})
+    weight = (3 / 4 + 4 / 4 + 1 / 4) / 3
+    assert fitted_encoder(table).weight_ == pytest.approx(weight)
+    first = [0, 3 / 4, 1 + weight, 1 + weight]
+    np.testing.assert_allclose(gower_matrix(table)[0], np.array(first) / (1 + weight))
+    for other in (table.assign(x=5.0), table[["x"]], table[["y"]]):
+        assert fitted_encoder(other).weight_ == 1
+
+
+def test_repeated_rows_do_not_change_the_weight():
+    table = mixed_table(40, 0.1)
+    repeated = table.iloc[np.repeat(np.arange(40), np.arange(40) % 3 + 1)]
+    assert fitted_encoder(repeated).weight_ == fitted_encoder(table).weight_
 
 
 # ---- special columns and cells -------------------------------------------------------------------

@@ -145,6 +145,8 @@ def test_mixed_rows_against_loops():
     table.iloc[5] = table.iloc[2]  # twins
     data = GowerEncoder().fit_transform(table)
     usual = np.array([0.1, 0.2, 0.3])
+    weight = data.weight
+    assert 0 < weight < 1
     spans = (table[["a", "b"]].max() - table[["a", "b"]].min()).to_numpy()
     D = partial_gower_block(data, data, usual)
     for i in range(20):
@@ -164,9 +166,9 @@ def test_mixed_rows_against_loops():
                     total += (
                         abs(x.iloc[k] - y.iloc[k]) / spans[k]
                         if k < 2
-                        else x.iloc[k] != y.iloc[k]
+                        else weight * (x.iloc[k] != y.iloc[k])
                     )
-            assert abs(D[i, j] - total / 3) < 1e-12
+            assert abs(D[i, j] - total / (2 + weight)) < 1e-12
     i, j = np.triu_indices(20, 1)
     np.testing.assert_allclose(
         partial_gower_pairs(data, i, j, usual), D[i, j], atol=1e-12

@@ -93,7 +93,9 @@ def test_columns_of_mixed_tables():
     shares = attribute_shares(GowerSource(data), data[:1], data)
     apart = gower_block(data[:1], data)[0]
     # numbers first: size, age; then color
-    np.testing.assert_allclose(shares[1] * apart[1] * 3, [1 / 4, 10 / 30, 1])
+    weight = data.weight
+    differences = [1 / 4, 10 / 30, weight]
+    np.testing.assert_allclose(shares[1] * apart[1] * (2 + weight), differences)
     np.testing.assert_allclose(shares[2] * apart[2] * 2, [1, 1, 0])
     # they agree in all that is known
     np.testing.assert_allclose(shares[3], [0, 1 / 2, 1 / 2])

@@ -314,9 +314,8 @@ class EvidentialClusterer(
         if prediction < _CLEAR_PREDICTION:
             return []
         return [
-            f"the objects of each of the {self.n_clusters_} clusters have the same categories, "
-            "because different categories count as much as the range of a numeric column; give "
-            "n_clusters, or leave out columns with categories"
+            f"the objects of each of the {self.n_clusters_} clusters have the same categories; "
+            "give n_clusters, or leave out columns whose categories should not separate clusters"
         ]
 
     def _warn_empty_clusters(self) -> None:
@@ -372,6 +371,14 @@ class EvidentialClusterer(
             search = Search(self.tol, apply, self._open_progress, self.n_jobs)
             method, run = self._run_search(search, sample, request)
             result = method.result(run)
+            while "number_" in vars(self):
+                # The selected number is that of another method; this one may use fewer clusters.
+                n_used = _count_used_clusters(result, apply)
+                if n_used == request.n_clusters:
+                    break
+                request = replace(request, n_clusters=n_used)
+                method, run = self._run_search(search, sample, request)
+                result = method.result(run)
             if result.is_separated is not None:
                 is_separated = result.is_separated
             found = (*result.warnings, *self._unit_warnings(sample.values))
@@ -380,6 +387,9 @@ class EvidentialClusterer(
             auto_params = {}
             if "number_" in vars(self):
                 auto_params["n_clusters"] = self.number_.reasons()
+                if request.n_clusters < n_clusters:
+                    used = f"{type(self).__name__} used {request.n_clusters} of them"
+                    auto_params["n_clusters"] += f"; {used}"
             auto_params.update(self._auto_params(method))
             metadata = self._set_result(result, sample, auto_params, apply)
             found = (*result.warnings, *self._category_warnings(sample.values))
@@ -716,3 +726,13 @@ def outlier_warnings(result: FitResult) -> list[str]:
         return []
     problem = f"{share:.0%} of the objects are outliers (largest mass on the empty set)"
     return [f"{problem}; scale X or use other parameters"]
+
+
+def _count_used_clusters(result: FitResult, apply: Apply) -> int:
+    """Return the number of clusters that are the most plausible ones of some rows in memory."""
+    family = result.model.family
+    if result.masses is None or isinstance(result.masses, Blocks):
+        return family.n_clusters
+    partition = CredalPartition.unchecked(result.masses, family)
+    compute_labels(partition, apply)
+    return len(np.unique(to_host(partition.labels)))

@@ -44,29 +44,30 @@ static void add_complete_numbers(index_t n, double x, const double *restrict oth
 }
 
 /* Add the differences between the category of one object and those of n others in one categorical column. `if_equal`
- * is the term for equal codes. It is 0, or 1 for an unseen category, which differs even from itself. */
-static void add_categories(index_t n, int32_t code, const int32_t *restrict others, double if_equal,
+ * is the term for equal codes. It is 0, or `weight` for an unseen category, which differs even from itself. */
+static void add_categories(index_t n, int32_t code, const int32_t *restrict others, double weight, double if_equal,
                            double *restrict total, double *restrict present) {
     for (index_t j = 0; j < n; j++) {
-        double part = others[j] == code ? if_equal : 1;
+        double part = others[j] == code ? if_equal : weight;
         total[j] += others[j] == MISSING ? 0 : part;
-        present[j] += others[j] == MISSING ? 0 : 1;
+        present[j] += others[j] == MISSING ? 0 : weight;
     }
 }
 
-static void add_complete_categories(index_t n, int32_t code, const int32_t *restrict others, double if_equal,
-                                    double *restrict total) {
-    for (index_t j = 0; j < n; j++) total[j] += others[j] == code ? if_equal : 1;
+static void add_complete_categories(index_t n, int32_t code, const int32_t *restrict others, double weight,
+                                    double if_equal, double *restrict total) {
+    for (index_t j = 0; j < n; j++) total[j] += others[j] == code ? if_equal : weight;
 }
 
-/* Compute for each of the others the sum of its differences from one object (`total`), and the number of the columns
- * that are observed in both objects (`present`).
+/* Compute for each of the others the weighted sum of its differences from one object (`total`), and the sum of the
+ * weights of the columns that are observed in both objects (`present`). Categorical columns have the weight `weight`.
  *
  * The columns are added in the same order for every pair, so that d(x, y) = d(y, x) to the last bit and `total` never
  * exceeds `present`. */
-static void sums(const double *numeric, const int32_t *codes, const Others *others, double *total, double *present) {
+static void sums(const double *numeric, const int32_t *codes, const Others *others, double weight, double *total,
+                 double *present) {
     index_t n = others->n;
-    double common = 0; /* number of columns if the others have no missing values */
+    double common = 0; /* weight of the columns if the others have no missing values */
     for (index_t j = 0; j < n; j++) total[j] = present[j] = 0;
     for (index_t k = 0; k < others->p; k++) {
         const double *column = others->numeric + k * others->b;
@@ -79,13 +80,13 @@ static void sums(const double *numeric, const int32_t *codes, const Others *othe
     }
     for (index_t k = 0; k < others->q; k++) {
         const int32_t *column = others->codes + k * others->b;
-        double if_equal = codes[k] == UNSEEN ? 1 : 0;
+        double if_equal = codes[k] == UNSEEN ? weight : 0;
         if (codes[k] == MISSING) continue;
-        common += 1;
+        common += weight;
         if (others->complete)
-            add_complete_categories(n, codes[k], column, if_equal, total);
+            add_complete_categories(n, codes[k], column, weight, if_equal, total);
         else
-            add_categories(n, codes[k], column, if_equal, total, present);
+            add_categories(n, codes[k], column, weight, if_equal, total, present);
     }
     for (index_t j = 0; others->complete && j < n; j++) present[j] = common;
 }
@@ -93,7 +94,8 @@ static void sums(const double *numeric, const int32_t *codes, const Others *othe
 /* Write the dissimilarities between a objects, stored row by row, and b others, stored column by column. Return the
  * position in `out` of the first pair without a common observed column, or -1. */
 KERNEL gower_block(index_t a, index_t p, index_t q, index_t b, const double *numeric, const int32_t *codes,
-                   const double *other_numeric, const int32_t *other_codes, double *out, index_t *result) {
+                   const double *other_numeric, const int32_t *other_codes, double weight, double *out,
+                   index_t *result) {
     double present[TILE];
     *result = -1;
     for (index_t begin = 0; begin < b; begin += TILE) {
@@ -102,7 +104,7 @@ KERNEL gower_block(index_t a, index_t p, index_t q, index_t b, const double *num
         others.complete = is_complete(&others);
         for (index_t i = 0; i < a; i++) {
             double *row = out + i * b + begin;
-            sums(numeric + i * p, codes + i * q, &others, row, present);
+            sums(numeric + i * p, codes + i * q, &others, weight, row, present);
             for (index_t j = 0; j < others.n; j++) row[j] /= present[j]; /* 0 / 0 is NaN */
             index_t place = i * b + begin, apart = 0;
             while (apart < others.n && present[apart] > 0) apart++;
@@ -116,7 +118,7 @@ KERNEL gower_block(index_t a, index_t p, index_t q, index_t b, const double *num
  * of the first pair without a common observed column, or -1. */
 KERNEL gower_pairs(index_t a, index_t p, index_t q, index_t n, index_t b, const double *numeric, const int32_t *codes,
                    const index_t *first, const double *other_numeric, const int32_t *other_codes,
-                   const index_t *second, double *out, index_t *result) {
+                   const index_t *second, double weight, double *out, index_t *result) {
     (void)a, (void)b;
     *result = -1;
     for (index_t e = 0; e < n; e++) {
@@ -131,8 +133,8 @@ KERNEL gower_pairs(index_t a, index_t p, index_t q, index_t n, index_t b, const 
         }
         for (index_t k = 0; k < q; k++) {
             if (code[k] == MISSING || other[k] == MISSING) continue;
-            total += code[k] != other[k] || code[k] == UNSEEN;
-            present += 1;
+            if (code[k] != other[k] || code[k] == UNSEEN) total += weight;
+            present += weight;
         }
         if (*result < 0 && !(present > 0)) *result = e;
         out[e] = total / present;

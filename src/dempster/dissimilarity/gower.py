@@ -1,15 +1,21 @@
 """Gower's dissimilarity for tables with numbers, categories and missing values.
 
-The dissimilarity of two objects x and y is the mean of their differences over the columns that are
-observed in both. The difference in a numeric column k is |x_k - y_k| divided by the range of the
-column. The difference in a categorical column is 0 for equal and 1 for different categories. The
-dissimilarity is one minus the similarity of Gower (1971).
+The dissimilarity of two objects x and y is the weighted mean of their differences over the columns
+that are observed in both. The difference in a numeric column k is |x_k - y_k| divided by the range
+of the column. The difference in a categorical column is 0 for equal and 1 for different categories.
+The dissimilarity is one minus the similarity of Gower (1971), who leaves the weights open.
+
+The weight of numeric columns is 1. That of categorical columns is the mean difference of two
+different values of a numeric column, over all numeric columns that are not constant, and 1 if there
+are none. Two different categories thus count as much as two different numbers do on average. With
+equal weights, they would count as much as the whole range, so that few categories outweigh many
+numbers, and each combination of categories looks like a cluster.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -27,10 +33,10 @@ UNSEEN = -2  # code of a category that did not occur in fit
 # -1. The second table of gower_block is transposed.
 _block = kernel("""gower_block(
     numeric: float64[a, p], codes: int32[a, q], other_numeric: float64[p, b],
-    other_codes: int32[q, b], out: float64[a, b] out) -> int""")
+    other_codes: int32[q, b], weight: float, out: float64[a, b] out) -> int""")
 _pairs = kernel("""gower_pairs(
     numeric: float64[a, p], codes: int32[a, q], first: int64[n] below a,
-    other_numeric: float64[b, p], other_codes: int32[b, q], second: int64[n] below b,
+    other_numeric: float64[b, p], other_codes: int32[b, q], second: int64[n] below b, weight: float,
     out: float64[n] out) -> int""")
 
 
@@ -45,6 +51,9 @@ class GowerData:
     numeric: Annotated[np.ndarray, "n p1"]
     # indices of the categories; -1 for missing values, -2 for categories unknown in `fit`
     codes: Annotated[np.ndarray, "n p2:int32"]
+    weight: (
+        float  # weight of the categorical columns; numeric columns have the weight 1
+    )
     # row numbers in the original table, used in error messages
     positions: Annotated[np.ndarray, "n:int"]
 
@@ -60,11 +69,17 @@ class GowerData:
         positions = self.positions[rows]
         if positions.ndim != 1:
             raise InvalidParameterError("rows", "a slice or an array", rows)
-        return GowerData(self.numeric[rows], self.codes[rows], positions)
+        return GowerData(self.numeric[rows], self.codes[rows], self.weight, positions)
 
     def _parts(self) -> tuple[np.ndarray, np.ndarray]:
         """Return ``numeric`` and ``codes`` as contiguous arrays."""
         return np.ascontiguousarray(self.numeric), np.ascontiguousarray(self.codes)
+
+    @property
+    def column_weights(self) -> np.ndarray:
+        """Weights of the columns, numeric columns first."""
+        n_columns = [self.numeric.shape[1], self.codes.shape[1]]
+        return np.repeat([1.0, self.weight], n_columns)
 
 
 def gower_block(
@@ -80,7 +95,7 @@ def gower_block(
     out = np.empty((len(rows), len(columns)))
     numeric, codes = columns._parts()
     others = np.ascontiguousarray(numeric.T), np.ascontiguousarray(codes.T)
-    apart = _block(*rows._parts(), *others, out)
+    apart = _block(*rows._parts(), *others, columns.weight, out)
     if apart >= 0 and incomparable == "raise":
         i, j = divmod(apart, len(columns))
         raise _incomparable_error(rows.positions[i], columns.positions[j])
@@ -97,7 +112,7 @@ def gower_pairs(
     first = np.ascontiguousarray(i, np.int64)
     second = np.ascontiguousarray(j, np.int64)
     out = np.empty(len(first))
-    apart = _pairs(*data._parts(), first, *data._parts(), second, out)
+    apart = _pairs(*data._parts(), first, *data._parts(), second, data.weight, out)
     if apart >= 0 and incomparable == "raise":
         one = data.positions[first[apart]]
         other = data.positions[second[apart]]
@@ -113,7 +128,8 @@ class GowerEncoder:
     is True. None, NaN and null are missing values. Two objects may have no common observed column
     (see `gower_block`). The difference of two values in a constant column is 0. Values of new
     objects may be outside the range of the training objects, but differences are limited to 1. A
-    category that did not occur in the training table differs from all values, including itself.
+    category that did not occur in the training table differs from all values, including itself. The
+    weight of categories is that of the training table.
     """
 
     all_categorical: bool
@@ -121,6 +137,7 @@ class GowerEncoder:
     is_categorical_: Annotated[np.ndarray, "p"]
     minimum_: Annotated[np.ndarray, "p1"]
     range_: Annotated[np.ndarray, "p1"]
+    weight_: float
     categories_: list[Any]
 
     def __init__(self, *, all_categorical: bool = False):
@@ -147,7 +164,10 @@ class GowerEncoder:
         self.is_categorical_ = np.array(kinds)
         self.minimum_, self.range_ = np.array(spans, float).reshape(-1, 2).T
         self.categories_ = categories
-        return self._encode(columns)
+        self.weight_ = 1.0
+        data = self._encode(columns)
+        self.weight_ = _category_weight(data)
+        return replace(data, weight=self.weight_)
 
     def transform(self, table: Any) -> GowerData:
         """Encode a table that has the columns of the training table, matched by name."""
@@ -168,7 +188,7 @@ class GowerEncoder:
         for k, at in enumerate(np.flatnonzero(kinds)):
             known = self.categories_[k]
             codes[:, k] = ordered[at].codes(known, missing=MISSING, unseen=UNSEEN)
-        return GowerData(numeric, codes, np.arange(n))
+        return GowerData(numeric, codes, self.weight_, np.arange(n))
 
     def _order_columns(self, columns: Mapping[Hashable, Column]) -> list[Column]:
         """Return the columns in the order of ``fit``, matched by name if both tables have names."""
@@ -194,6 +214,22 @@ class GowerEncoder:
         return ordered
 
 
+def _category_weight(data: GowerData) -> float:
+    """Return the weight of categorical columns, as the module describes."""
+    if data.codes.shape[1] == 0:
+        return 1.0
+    means = []
+    for values in data.numeric.T:
+        # Repeated rows and weights of rows do not change the differences of distinct values.
+        distinct = np.unique(values[~np.isnan(values)])
+        m = len(distinct)
+        if m > 1:
+            # Value i is the larger one in i pairs, and the smaller one in m - 1 - i pairs.
+            n_pairs = m * (m - 1) / 2
+            means.append((2 * np.arange(m) - m + 1) @ distinct / n_pairs)
+    return float(np.mean(means)) if means else 1.0
+
+
 # ---- validation ----------------------------------------------------------------------------------
 
 
@@ -212,19 +248,23 @@ def present_cells(data: GowerData) -> np.ndarray:
 
 
 def partial_gower_block(A: GowerData, B: GowerData, usual: np.ndarray) -> np.ndarray:
-    """Return the dissimilarities, with the differences ``usual`` where a value is missing."""
+    """Return the dissimilarities, with the differences ``usual`` where a value is missing.
+
+    ``usual`` contains differences multiplied by the weights of the columns.
+    """
     D = gower_block(A, B, incomparable="nan")
     here = present_cells(A)
     there = present_cells(B)
     if here.all() and there.all():
         return D
     lacking = ((1 - here) @ usual)[:, None]
-    n_columns = len(usual)
-    D = np.nan_to_num(D) * (here @ there.T)
+    weights = B.column_weights
+    total = weights.sum()
+    D = np.nan_to_num(D) * ((here * weights) @ there.T)
     D += lacking + (here * usual) @ (1 - there).T
-    bounds = lacking + 1e-12 * n_columns
+    bounds = lacking + 1e-12 * total
     i, j = np.nonzero(bounds >= D)  # pairs of rows that may be equal
-    D /= n_columns
+    D /= total
     twins = _same(A[i], B[j])
     D[i[twins], j[twins]] = 0
     return D
@@ -242,15 +282,19 @@ def partial_gower_pairs(
     if cells.all():
         return d
     both = cells[i] * cells[j]
-    observed = np.nan_to_num(d) * both.sum(axis=1)
-    d = (observed + (1 - both) @ usual) / len(usual)
+    weights = data.column_weights
+    observed = np.nan_to_num(d) * (both @ weights)
+    d = (observed + (1 - both) @ usual) / weights.sum()
     twins = _same(data[i], data[j])
     d[twins] = 0
     return d
 
 
 def column_differences(data: GowerData) -> list[np.ndarray]:
-    """Return for each column the differences between all objects, NaN for missing values."""
+    """Return for each column the differences between all objects, multiplied by its weight.
+
+    Differences are NaN for missing values.
+    """
     differences = []
     for values in data.numeric.T:
         gaps = np.abs(values[:, None] - values)
@@ -258,7 +302,8 @@ def column_differences(data: GowerData) -> list[np.ndarray]:
     for codes in data.codes.T:
         present = codes != MISSING
         both = present[:, None] & present
-        differences.append(np.where(both, codes[:, None] != codes, np.nan))
+        differ = data.weight * (codes[:, None] != codes)
+        differences.append(np.where(both, differ, np.nan))
     return differences
 
 

@@ -681,10 +681,10 @@ def _losses(source: AttributeSource, x: np.ndarray, Y: np.ndarray) -> np.ndarray
 
 
 def _gower_terms(one: Any, others: Any) -> np.ndarray:
-    """Return the differences in Gower's dissimilarity, numeric columns first."""
+    """Return the weighted differences in Gower's dissimilarity, numeric columns first."""
     numbers = np.minimum(np.abs(others.numeric - one.numeric[0]), 1)
     # Code -1 is a missing value. Code -2 is an unseen category, which differs from all categories.
     missing = (others.codes == -1) | (one.codes[0] == -1)
     differ = (others.codes != one.codes[0]) | (others.codes < 0)
-    categories = np.where(missing, np.nan, differ)
+    categories = np.where(missing, np.nan, others.weight * differ)
     return np.hstack([numbers, categories])

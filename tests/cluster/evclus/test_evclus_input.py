@@ -1,5 +1,6 @@
 """Invalid and unusual input of EVCLUS."""
 
+import re
 import warnings
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import NotFittedError
-from sklearn.metrics import pairwise_distances
+from sklearn.metrics import adjusted_rand_score, pairwise_distances
 
 from dempster import CredalPartition, FocalSets
 from dempster.cluster import EVCLUS, CredalClustering
@@ -256,6 +257,26 @@ def test_tags():
     assert (gower.pairwise, gower.allow_nan, gower.categorical) == (False, True, True)
 
 
+def many_columns(n_numbers, n_categories, seed):
+    """Return a table of three clusters in numbers, and categories that are independent of them."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat(np.arange(3), 60)
+    centers = 3 * rng.normal(size=(3, n_numbers))
+    table = pd.DataFrame(centers[y] + rng.normal(size=(180, n_numbers)))
+    table = table.rename(columns="number {}".format)
+    for k, number in enumerate(n_categories):
+        table[f"category {k}"] = rng.choice(list("abcdefgh")[:number], 180)
+    return table.mask(rng.random(table.shape) < 0.03), y
+
+
+@pytest.mark.parametrize("method", [EVCLUS, CredalClustering])
+def test_categories_do_not_outweigh_numbers(method):
+    table, y = many_columns(5, (3, 4), seed=1)
+    for n_clusters in ("auto", 3):
+        model = method(n_clusters, metric="gower", missing="partial", random_state=0)
+        assert adjusted_rand_score(y, model.fit(table).labels_) > 0.9
+
+
 def mixed_table(n_categories, seed=63):
     """Return a table of three clusters in two numbers, and a category that is independent of them."""
     rng = np.random.default_rng(seed)
@@ -268,12 +289,24 @@ def mixed_table(n_categories, seed=63):
 
 @pytest.mark.parametrize("method", [EVCLUS, CredalClustering])
 def test_warning_if_categories_determine_the_number_of_clusters(method):
-    table = mixed_table(4)
+    table = mixed_table(2)
     table.loc[::18, "region"] = None
     model = method("auto", metric="gower", missing="partial", random_state=0)
     with pytest.warns(UserWarning, match="clusters have the same categories"):
         model.fit(table)
     assert model.n_clusters_ > 3
+
+
+def test_a_selected_number_leaves_no_cluster_empty():
+    table = mixed_table(4)
+    model = EVCLUS("auto", metric="gower", random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(table)
+    assert model.n_clusters_ < model.number_.best
+    assert len(set(model.labels_)) == model.n_clusters_
+    said = f"{model.number_.best}; .*EVCLUS used {model.n_clusters_} of them"
+    assert re.match(said, model.credal_partition_.metadata["choices"]["n_clusters"])
 
 
 def test_no_warning_if_the_number_is_given_or_categories_do_not_decide():
