@@ -278,6 +278,7 @@ def validating(values: Any, name: str) -> Iterator[None]:
     except InvalidInputError:
         raise
     except Exception as error:
+        refuse_sparse(values, name)
         message = _why_not_numbers(values, name) or f"{name} cannot be read: {error}"
         raise InvalidParameterError(name, value=values, message=message) from error
 

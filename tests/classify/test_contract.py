@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from joblib import parallel_config
+from scipy import sparse
 from sklearn.base import ClassifierMixin, clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
@@ -284,6 +285,14 @@ def test_data_are_neither_changed_nor_shared(kind):
 def test_invalid_data(kind, objects, labels, match):
     with pytest.raises(ValueError, match=match):
         make(kind).fit(objects, labels)
+
+
+def test_sparse_tables(kind):
+    """The error names a reduction, because a dense copy of TF-IDF may not fit into memory."""
+    with pytest.raises(ValueError, match="X must be a dense array.*TruncatedSVD"):
+        make(kind).fit(sparse.csr_array(np.abs(X)), y)
+    with pytest.raises(ValueError, match="X must be a dense array.*TruncatedSVD"):
+        make(kind).fit(X, y).predict(sparse.csr_array(np.abs(X)))
 
 
 def test_number_of_features(kind):

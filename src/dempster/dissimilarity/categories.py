@@ -9,7 +9,7 @@ from sklearn.utils.validation import validate_data
 
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._types import ArrayPair, TableLike
-from dempster._validation import to_supported_type, validating_table
+from dempster._validation import refuse_sparse, to_supported_type, validating_table
 from dempster.dissimilarity.gower import MISSING, GowerEncoder
 
 ABSENT = -1  # number of an unknown category or of a missing value
@@ -41,6 +41,7 @@ class CategoryEncoder:
         "ignore".
         """
         X = to_supported_type(estimator, X)
+        refuse_sparse(X, "X")
         with validating_table(X, "X"):
             table = _validate_table(estimator, X, reset=reset)
             if not reset:
