@@ -215,6 +215,17 @@ def amounts():
     )
 
 
+def test_numbers_with_another_decimal_mark_are_no_dates():
+    # The decimal mark of the table is a point because of the prices.
+    table = amounts().assign(length=["1 234,5", "2 345,6", "3,5", "4,5"])
+    [note] = [
+        one
+        for one in choose_attributes(table, missing="partial").notes
+        if "length" in one
+    ]
+    assert "length (text that looks like numbers, such as '1 234,5')" in note
+
+
 def test_text_is_read_as_numbers_like_in_a_file(tmp_path):
     table = amounts()
     found = choose_attributes(table, missing="partial")

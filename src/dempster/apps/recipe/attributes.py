@@ -15,7 +15,11 @@ from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._text import format_count, join_some, quote_names
 from dempster.data.identifiers import Identifier, find_identifier
 from dempster.dissimilarity.input import find_unit
-from dempster.io.numbers import find_nonnumeric_cell, read_text_columns
+from dempster.io.numbers import (
+    find_nonnumeric_cell,
+    looks_like_number,
+    read_text_columns,
+)
 from dempster.io.tables import check_columns_exist
 
 MISSING = ("refuse", "drop", "partial")
@@ -528,8 +532,9 @@ def _are_dates(column: pd.Series) -> bool:
     if column.dtype.kind not in "OTU":
         return False
     cells = column.dropna().iloc[:_MAX_DATE_CELLS].astype(str)
-    is_number = pd.to_numeric(cells, errors="coerce").notna()
-    if not len(cells) or is_number.any() or not cells.str.contains(r"\d").all():
+    if not len(cells) or not cells.str.contains(r"\d").all():
+        return False
+    if any(map(looks_like_number, cells)):
         return False
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
