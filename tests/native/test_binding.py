@@ -5,6 +5,8 @@ import pytest
 
 from dempster._native import kernel
 from dempster._native.binding import Kernel
+from dempster.cluster._neighbor_graph import agreement
+from dempster.optimize.nearest import smallest_costs
 from dempster.optimize.pair_quantiles import quantiles_within
 from dempster.optimize.simplex_qp import (
     simplex_qp,
@@ -224,6 +226,41 @@ def test_indices_of_an_empty_array():
         conflicts(
             np.empty((0, 3)), np.eye(3), np.array([0]), np.array([0]), np.empty(1)
         )
+
+
+# ---- indices of 32 bits, NumPy's default integers on some platforms -------------------------------
+
+
+def test_short_indices_are_converted():
+    long = np.full((4, 2), 0.5)
+    settled(M=long, coefficients=np.array([0.5, 1.0]))
+    short = np.full((4, 2), 0.5)
+    for _ in range(2):  # A second call of the same types could skip the conversion.
+        short[:] = 0.5
+        settled(
+            M=short,
+            coefficients=np.array([0.5, 1.0]),
+            rows=np.array([1], np.int32),
+            indptr=np.array([0, 0, 1, 2, 2], np.int32),
+        )
+        np.testing.assert_array_equal(short, long)
+    with pytest.raises(ValueError, match="rows must be .* below n = 4, got 4"):
+        settled(rows=np.array([4], np.int32))
+    with pytest.raises(TypeError, match="rows must be an array of int64, got int16"):
+        settled(rows=np.array([1], np.int16))
+
+
+def test_short_and_long_indices_of_one_type():
+    labels = np.zeros(2, np.int32)
+    for indptr in (np.int32, np.int64):
+        for indices in (np.int32, np.int64):
+            edges = np.array([0, 1, 2], indptr), np.array([1, 0], indices)
+            assert agreement(*edges, np.array([1.0, 3.0]), labels) == 2
+
+
+def test_results_are_not_converted():
+    with pytest.raises(TypeError, match="columns must be an array of int64, got int32"):
+        smallest_costs(np.ones((2, 3)), np.zeros((2, 1), np.int32))
 
 
 @pytest.mark.parametrize(

@@ -23,9 +23,11 @@ The result is a callable that takes the declared arguments by position. In a dec
 - ``int``, ``float`` and ``bool`` are numbers. ``-> int`` or ``-> float`` after the brackets is the
   type of the result.
 
-Arrays must be C-contiguous and have exactly the declared type. They are never converted or copied.
-``native.h`` describes the arguments of the C function. A call takes about one microsecond per
-array.
+Arrays must be C-contiguous and have exactly the declared type. They are never converted or copied,
+with one exception: NumPy's default integers have 32 bits on some platforms, and therefore int32
+arrays are converted where int64 is declared without ``out``, or where another array of the same
+``integer`` type is int64. ``native.h`` describes the arguments of the C function. A call takes
+about one microsecond per array.
 """
 
 from __future__ import annotations
@@ -63,6 +65,8 @@ _NUMBERS: dict[str, Any] = {
     "float": ctypes.c_double,
     "bool": ctypes.c_bool,
 }
+_INT32 = np.dtype("int32")
+_INT64 = np.dtype("int64")
 _PLAIN_TYPES = frozenset({int, float, bool, type(None)})  # types that ctypes converts
 _MAX_INT = 2**63 - 1
 _MAX_SIGNATURES = 256
@@ -74,6 +78,8 @@ _ARGUMENT = re.compile(
     r"(?P<out>out)?\s*(?P<optional>or None)?"
 )
 _LENGTH = re.compile(r"(?:(\w+)\s*\+\s*)?(\d+)|(\w+)")
+
+HAS_THREADS = sys.platform != "emscripten"  # In a browser, Python runs in one thread.
 
 # returns the address of a writeable array
 _address: Callable[[Any], Any] = (ctypes.c_char * 0).from_buffer
@@ -142,7 +148,7 @@ def interruptible(function: Callable[..., Result], *arguments: Any) -> Result:
     >>> interruptible(max, 2, 3)
     3
     """
-    if threading.current_thread() is not threading.main_thread():
+    if not HAS_THREADS or threading.current_thread() is not threading.main_thread():
         return function(*arguments)
     future: Future[Result] = Future()
 
@@ -412,6 +418,9 @@ class Kernel:
         if len(values) != len(self._arguments):
             expected = f"{len(self._arguments)} arguments"
             raise TypeError(f"{self.name} takes {expected}, got {len(values)}")
+        if widened := self._widen(values):
+            values = widened
+            signature = None
         sizes: Sizes = {None: 0}
         types: dict[str, np.dtype] = {}
         pairs = zip(self._arguments, values, strict=True)
@@ -426,6 +435,26 @@ class Kernel:
                 self._checked.clear()
             self._checked[signature] = function, sizes, leading
         return self._run(function, leading, passed)
+
+    def _widen(self, values: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        """Convert the int32 arrays that must be int64; return None if there are none."""
+        arrays = [
+            (i, argument, values[i])
+            for i, argument in enumerate(self._arguments)
+            if isinstance(values[i], np.ndarray)
+        ]
+        wide = {argument.variable for _, argument, v in arrays if v.dtype == _INT64}
+        widened = {
+            i: value.astype(_INT64)
+            for i, argument, value in arrays
+            if value.dtype == _INT32
+            and isinstance(argument, _Array)
+            and not argument.out
+            and (argument.dtype == _INT64 or (argument.variable or "") in wide)
+        }
+        if not widened:
+            return None
+        return tuple(widened.get(i, value) for i, value in enumerate(values))
 
     def _run(self, function: Callable, leading: list[int], passed: list[Any]) -> Any:
         if self._result is None:

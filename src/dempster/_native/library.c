@@ -37,22 +37,25 @@ KERNEL library_has_avx2(void) {
 
 /* ---- memory --------------------------------------------------------------------------------------------------- */
 
+/* The smallest alignment of malloc on any platform. That of Emscripten is below _Alignof(max_align_t). */
+enum { MALLOC_ALIGNMENT = 8 };
+
 /* Arrays are aligned to cache lines, so that no vector crosses a line. With the address sanitizer, they have the
  * alignment of malloc. An array then ends at the end of its allocation, and every access beyond it is detected. */
 #if defined(__SANITIZE_ADDRESS__)
-enum { ALIGNMENT = _Alignof(max_align_t) };
+enum { ALIGNMENT = MALLOC_ALIGNMENT };
 #else
 enum { ALIGNMENT = 64 };
 #endif
 
 typedef struct Piece {
     struct Piece *before;
-    max_align_t content[];
+    _Alignas(MALLOC_ALIGNMENT) char content[];
 } Piece;
 
 static void *new_piece(Scratch *scratch, index_t count, size_t size, bool zeros) {
     if (scratch->failed) return NULL;
-    const size_t around = sizeof(Piece) + ALIGNMENT - _Alignof(max_align_t), most = (SIZE_MAX / 2 - around) / size;
+    const size_t around = sizeof(Piece) + ALIGNMENT - MALLOC_ALIGNMENT, most = (SIZE_MAX / 2 - around) / size;
     Piece *piece = NULL;
     if (count >= 0 && (size_t)count <= most) {
         const size_t bytes = around + (size_t)count * size;
@@ -65,7 +68,7 @@ static void *new_piece(Scratch *scratch, index_t count, size_t size, bool zeros)
     piece->before = scratch->last;
     scratch->last = piece;
     const uintptr_t content = (uintptr_t)piece->content;
-    return (char *)piece->content + (ALIGNMENT - content % ALIGNMENT) % ALIGNMENT;
+    return piece->content + (ALIGNMENT - content % ALIGNMENT) % ALIGNMENT;
 }
 
 void *take(Scratch *scratch, index_t count, size_t size) { return new_piece(scratch, count, size, false); }

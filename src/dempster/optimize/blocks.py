@@ -10,6 +10,7 @@ from functools import reduce
 from operator import add
 from typing import Any, Protocol, Self, TypeVar
 
+from dempster._native import HAS_THREADS
 from dempster._validation import check
 from dempster._validation import n_jobs as n_jobs_rule
 
@@ -71,9 +72,11 @@ def sum_blocks(
 
 def n_threads(n_jobs: int | None) -> int:
     """Return the number of threads for ``n_jobs``, at most 256, and 1 inside a worker of joblib."""
+    check(n_jobs, "n_jobs", n_jobs_rule)
+    if not HAS_THREADS:
+        return 1
     from joblib import effective_n_jobs
 
-    check(n_jobs, "n_jobs", n_jobs_rule)
     return min(int(effective_n_jobs(n_jobs)), _MAX_THREADS)
 
 
