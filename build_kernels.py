@@ -71,6 +71,16 @@ AVX2 = [
     "-mmovbe",
 ]
 
+# A side module of Emscripten: memory and functions of the C library come from the main module.
+WASM_LINK_FLAGS = [
+    "-shared",
+    "--experimental-pic",
+    "--import-memory",
+    "--allow-undefined",
+    "--no-entry",
+    "--strip-all",
+]
+
 _TRIAL = """\
 #include <math.h>
 #include <stdint.h>
@@ -106,7 +116,7 @@ class Compiler:
             source = Path(folder, "trial.c")
             source.write_text(_TRIAL)
             command = [*self.command, "-fPIC"]
-            link = _link_command(command, [source], Path(folder, "trial.so"))
+            link = [*command, *_link_flags([source], Path(folder, "trial.so"))]
             try:
                 return (
                     subprocess.run(link, capture_output=True, timeout=120).returncode
@@ -134,8 +144,8 @@ class BuildTarget:
     ``triple`` is its name in zig (None for this machine).
     """
 
-    system: str  # "linux", "darwin", "win32"
-    machine: str  # "x86_64", "arm64", "aarch64", ...
+    system: str  # "linux", "darwin", "win32", "emscripten"
+    machine: str  # "x86_64", "arm64", "aarch64", "wasm32", ...
     triple: str | None = None
 
     @classmethod
@@ -165,6 +175,9 @@ TARGETS = {
     "macosx_11_0_x86_64": BuildTarget("darwin", "x86_64", f"x86_64-macos.{MACOS}"),
     "macosx_11_0_arm64": BuildTarget("darwin", "arm64", f"aarch64-macos.{MACOS}"),
     "win_amd64": BuildTarget("win32", "x86_64", "x86_64-windows-gnu"),
+    # Pyodide. zig has the headers of WASI's C library, whose functions Emscripten has too.
+    "pyemscripten_2025_0_wasm32": BuildTarget("emscripten", "wasm32", "wasm32-wasi"),
+    "pyemscripten_2026_0_wasm32": BuildTarget("emscripten", "wasm32", "wasm32-wasi"),
 }
 
 
@@ -188,7 +201,7 @@ def names_here(compiler: Compiler) -> list[str]:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         probe = Path(folder, names[0])
         command = _command(compiler, target, probe)
-        _run(_link_command(command, [NATIVE / "library.c"], probe))
+        _run([*command, *_link_flags([NATIVE / "library.c"], probe)])
         if ctypes.CDLL(str(probe)).library_has_avx2():
             return names[1:]
         return names[:1]
@@ -257,15 +270,17 @@ def build(
         ]
         for library, command, parts in zip(libraries, commands, compiled, strict=True):
             linked = Path(scratch, library.name)
-            _run(_link_command(command, parts, linked))
+            if target.system == "emscripten":
+                command = [*compiler.command[:-1], "wasm-ld", *WASM_LINK_FLAGS]
+                _run([*command, *map(str, parts), "-o", str(linked)])
+            else:
+                _run([*command, *_link_flags(parts, linked)])
             _replace(linked, library)
     return libraries
 
 
-def _link_command(
-    command: Sequence[str], parts: Iterable[Path], library: Path
-) -> list[str]:
-    return [*command, "-shared", *map(str, parts), "-o", str(library), "-lm"]
+def _link_flags(parts: Iterable[Path], library: Path) -> list[str]:
+    return ["-shared", *map(str, parts), "-o", str(library), "-lm"]
 
 
 def _command(compiler: Compiler, target: BuildTarget, library: Path) -> list[str]:
@@ -281,6 +296,8 @@ def _command(compiler: Compiler, target: BuildTarget, library: Path) -> list[str
         kind = "baseline"
         if target.machine == "x86_64":
             kind = "x86_64_v3" if faster else "x86_64_v2"
+        elif target.machine == "wasm32":
+            kind = "generic+simd128"  # All browsers have these vectors since 2023.
         command += [f"-mcpu={kind}", "-fno-sanitize=all"]
     elif target.machine == "x86_64":
         command += AVX2 if faster else BASELINE
