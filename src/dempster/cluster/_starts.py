@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from dempster._arrays import Array, to_host
 from dempster._errors import InvalidParameterError
@@ -148,8 +149,6 @@ def draw_centers(
         which = rng.choice(len(X), n_clusters, replace=False, p=chances)
         noise = rng.normal(size=(n_clusters, X.shape[1]))
         return X[which] + 1e-3 * X.std(axis=0) * noise
-    from sklearn.cluster import kmeans_plusplus
-
     size = max(_MIN_ROWS_PER_CENTER * n_clusters, _MAX_COMPARISONS // n_clusters)
     if len(X) > size:
         drawn = systematic_draw(weights, size, rng)
@@ -158,8 +157,13 @@ def draw_centers(
         weights = counts.astype(float)
     if n_clusters > MAX_RESTARTED_CLUSTERS:
         return k_means(X, n_clusters, rng, weights, n_runs=_STARTS)[0]
-    X = X.astype(float)  # faster than single precision
-    return kmeans_plusplus(X, n_clusters, sample_weight=weights, random_state=rng)[0]
+    X = X.astype(float)
+
+    def distances(which: Any) -> np.ndarray:
+        return cdist(X[which], X, "sqeuclidean")
+
+    order = np.arange(len(X))
+    return X[draw_distant_objects(distances, weights, order, n_clusters, rng)]
 
 
 def draw_distant_objects(
