@@ -339,20 +339,30 @@ def test_import_is_light():
         assert loaded.strip() == "[]"
 
 
-def test_import_of_clusterers_is_light():
-    """``import dempster.cluster`` needs no slow module beyond those of scikit-learn's base class.
+SLOW = [
+    *("matplotlib", "pyarrow", "polars", "torch", "dask", "joblib", "tqdm", "rich"),
+    *("click", "lzma", "multiprocessing", "uvicorn", "scipy.stats", "scipy.optimize"),
+    *("scipy.integrate", "scipy.interpolate", "scipy.cluster", "scipy.ndimage"),
+    *("scipy.signal", "scipy.io", "scipy.sparse.linalg", "sklearn.metrics"),
+    *("sklearn.neighbors", "sklearn.cluster", "sklearn.decomposition"),
+    *("sklearn.linear_model", "sklearn.mixture", "sklearn.model_selection"),
+    *("sklearn.preprocessing", "sklearn.feature_selection", "sklearn.datasets"),
+]
+
+
+@pytest.mark.parametrize(
+    ("module", "slow"),
+    [
+        ("dempster.cluster", [*SLOW, "pandas", "narwhals"]),
+        ("dempster.apps.report", SLOW),
+        ("dempster.apps.studio.worker", SLOW),
+    ],
+)
+def test_imports_are_light(module, slow):
+    """A module needs no slow modules beyond those of scikit-learn's base class.
 
     A module that is None in ``sys.modules`` cannot be imported.
     """
-    slow = [
-        *("pandas", "matplotlib", "narwhals", "pyarrow", "polars", "torch", "dask"),
-        *("joblib", "tqdm", "rich", "click", "lzma", "multiprocessing"),
-        *("scipy.stats", "scipy.optimize", "scipy.integrate", "scipy.interpolate"),
-        *("scipy.cluster", "scipy.ndimage", "scipy.signal", "scipy.io"),
-        *("scipy.sparse.linalg", "sklearn.metrics", "sklearn.neighbors"),
-        *("sklearn.cluster", "sklearn.decomposition", "sklearn.linear_model"),
-        *("sklearn.mixture", "sklearn.model_selection", "sklearn.preprocessing"),
-    ]
     code = f"""
 import sys
 import sklearn.base, sklearn.utils.multiclass, sklearn.utils.validation
@@ -361,7 +371,7 @@ for name in {slow!r}:
     vars(sys.modules.get(package, sys)).pop(module, None)
     sys.modules[name] = None
 try:
-    import dempster.cluster
+    import {module}
 except ImportError as error:
     print(error)
 """

@@ -11,16 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from scipy.stats import (
-    chi2,
-    chi2_contingency,
-    false_discovery_control,
-    fisher_exact,
-    mannwhitneyu,
-    norm,
-    rankdata,
-)
-from scipy.stats.contingency import crosstab
+import scipy  # which imports scipy.stats when it is needed
 
 from dempster._arrays import divide
 from dempster._text import format_number, printable
@@ -159,7 +150,7 @@ class Ranked:
         self.rows = present[order]
         self.values = values[self.rows]
         self.ties = np.unique(self.values, return_counts=True)[1].astype(float)
-        self.ranks = rankdata(self.values)
+        self.ranks = scipy.stats.rankdata(self.values)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -277,13 +268,13 @@ def mann_whitney(ranked: Ranked, codes: np.ndarray, n_groups: int) -> np.ndarray
     possible = (sizes > 0) & (others > 0)
     spread = np.sqrt(np.where(possible, np.maximum(variance, 0), 0))
     z = divide(np.maximum(deviation - 0.5, 0), spread, 0)
-    out[possible] = np.minimum(2 * norm.sf(z[possible]), 1)
+    out[possible] = np.minimum(2 * scipy.stats.norm.sf(z[possible]), 1)
     if len(ties) == n <= MAX_EXACT_OBJECTS:
         is_small = np.minimum(sizes, others) <= MAX_EXACT_SMALLER
         for g in np.flatnonzero(possible & is_small):
             inside = ranked.values[codes == g]
             outside = ranked.values[codes != g]
-            out[g] = mannwhitneyu(inside, outside, method="exact").pvalue
+            out[g] = scipy.stats.mannwhitneyu(inside, outside, method="exact").pvalue
     return out
 
 
@@ -310,9 +301,9 @@ def compare_shares(values: np.ndarray, codes: np.ndarray, n_groups: int) -> np.n
         inside = ones_inside, size - ones_inside
         outside = ones_outside, n - size - ones_outside
         table = np.array([inside, outside])
-        test = chi2_contingency(table, correction=False)
+        test = scipy.stats.chi2_contingency(table, correction=False)
         if test.expected_freq.min() < MIN_EXPECTED_COUNT:
-            test = fisher_exact(table)
+            test = scipy.stats.fisher_exact(table)
         out[g] = test.pvalue
     return out
 
@@ -340,8 +331,8 @@ def compare_groups(
         return name, np.nan, np.nan
     if len(np.unique(values)) < 2:
         return name, np.nan, 0.0
-    table = crosstab(codes, values).count
-    test = chi2_contingency(table, correction=False)
+    table = scipy.stats.contingency.crosstab(codes, values).count
+    test = scipy.stats.chi2_contingency(table, correction=False)
     largest = len(values) * (min(table.shape) - 1)
     effect = np.sqrt(min(test.statistic / largest, 1))
     return name, float(test.pvalue), float(effect)
@@ -361,7 +352,7 @@ def _kruskal_wallis(ranked: Ranked, codes: np.ndarray) -> tuple[float, float]:
     sums = np.bincount(codes, centered)[groups]
     between = (sums**2 / sizes[groups]).sum()
     share = float(between / (centered**2).sum())
-    p_value = chi2.sf(share * (n - 1), k - 1)
+    p_value = scipy.stats.chi2.sf(share * (n - 1), k - 1)
     return float(p_value), float(np.sqrt(min(share, 1)))
 
 
@@ -370,5 +361,5 @@ def adjust_p_values(p: np.ndarray) -> np.ndarray:
     out = np.array(p, float)
     is_tested = ~np.isnan(out)
     if is_tested.any():
-        out[is_tested] = false_discovery_control(out[is_tested])
+        out[is_tested] = scipy.stats.false_discovery_control(out[is_tested])
     return out

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import linear_sum_assignment
-from sklearn.metrics import adjusted_rand_score
 
 from dempster import _validation as rules
 from dempster._errors import InvalidParameterError
@@ -78,6 +76,8 @@ def match_one_to_one(counts: np.ndarray) -> np.ndarray:
 
     Return the column of each row, or -1.
     """
+    from scipy.optimize import linear_sum_assignment  # slow to import
+
     rows, columns = linear_sum_assignment(counts, maximize=True)
     partner = np.full(len(counts), -1)
     partner[rows] = columns
@@ -455,6 +455,8 @@ def retention_curve(
     >>> retention_curve(k_means.labels_, wine.target, doubt=doubt, shares=[0.6, 0.8, 1])
     RetentionCurve(ari={60%: 1.000, 80%: 0.980, 100%: 0.897})
     """
+    from sklearn.metrics import adjusted_rand_score  # slow to import
+
     credal = resolve_input(partition).partition
     classes = encode_classes(validate_classes(y, credal))[1]
     n = len(credal)

@@ -17,13 +17,14 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
-from sklearn.metrics import adjusted_rand_score
 
 from dempster.explain.scores import count_pairs, match_one_to_one
 
 
 def select_reference(runs: Sequence[np.ndarray]) -> int:
     """Return the index of the reference; ``runs`` contains -1 for objects without a cluster."""
+    from sklearn.metrics import adjusted_rand_score  # slow to import
+
     numbers = [int(codes.max()) + 1 for codes in runs]
     most_frequent = max(Counter(numbers).values())
     agreement = np.full((len(runs), len(runs)), 1.0)

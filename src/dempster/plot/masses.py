@@ -6,7 +6,6 @@ from collections.abc import Hashable, Sequence
 from typing import Any, Self
 
 import numpy as np
-from scipy.ndimage import distance_transform_edt
 
 from dempster._arrays import row_max
 from dempster._errors import InvalidParameterError
@@ -198,6 +197,8 @@ def name_regions(
 
     Names do not overlap.
     """
+    from scipy.ndimage import distance_transform_edt  # slow to import
+
     texts: list[Any] = []
     crowded = []
     for region, name, color in zip(regions, names, colors, strict=True):

@@ -7,9 +7,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import eigsh
-from sklearn.decomposition import PCA
-from sklearn.metrics import euclidean_distances
 from sklearn.utils import check_array
 
 from dempster._arrays import is_graph
@@ -96,10 +93,14 @@ def lay_out_graph(adjacency: sparse.csr_array) -> np.ndarray:
     """
     n = adjacency.shape[0]
     if n > _MAX_FORCE_NODES:
+        from scipy.sparse.linalg import eigsh  # slow to import
+
         roots = np.sqrt(np.maximum(adjacency.sum(axis=1), 1e-12))
         scaled = adjacency / roots[:, None] / roots
         start = np.random.default_rng(0).normal(size=n)
         return eigsh(scaled, 3, which="LA", v0=start)[1][:, :2] / roots[:, None]
+    from sklearn.metrics import euclidean_distances  # slow to import
+
     points = np.random.default_rng(0).normal(size=(n, 2))
     pulls = sparse.csr_array(adjacency / adjacency.data.mean())
     weights = pulls.data.copy()
@@ -126,8 +127,10 @@ def place_on_strip(values: np.ndarray) -> np.ndarray:
     return np.column_stack([values, height])
 
 
-def fit_components(data: np.ndarray) -> PCA | None:
+def fit_components(data: np.ndarray) -> Any | None:
     """Fit two principal components, or return None if the data have no variance."""
     if len(data) < 2 or not np.ptp(data, axis=0).any():
         return None
+    from sklearn.decomposition import PCA  # slow to import
+
     return PCA(2, random_state=0).fit(data)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from scipy.stats import binned_statistic
 
 import dempster.explain as explain
 from dempster._errors import InvalidInputError, InvalidParameterError
@@ -189,6 +188,8 @@ class StabilityDisplay(Display):
             rasterized=len(seen) > MIN_RASTER_OBJECTS,
         )
         inside = seen[doubt[seen] <= 1]  # Outliers have a doubt above 1.
+        from scipy.stats import binned_statistic  # slow to import
+
         means = binned_statistic(
             doubt[inside], [doubt[inside], change[inside]], bins=_N_BINS, range=(0, 1)
         ).statistic

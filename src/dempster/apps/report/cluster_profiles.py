@@ -9,7 +9,6 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
-from sklearn.feature_selection import f_classif
 
 from dempster._text import one_line
 from dempster.apps.report.report_input import ReportInput
@@ -123,6 +122,8 @@ def _sample_rows(
 
 def _select_columns(frame: pd.DataFrame, partition: CredalPartition) -> list[str]:
     """Return categorical columns and those whose means differ most between the clusters."""
+    from sklearn.feature_selection import f_classif  # slow to import
+
     numbers = frame.select_dtypes("number").replace([np.inf, -np.inf], np.nan)
     values = numbers.fillna(numbers.mean()).fillna(0)
     with warnings.catch_warnings():

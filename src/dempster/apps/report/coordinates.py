@@ -10,8 +10,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn.decomposition import PCA, KernelPCA
-from sklearn.preprocessing import OneHotEncoder
 
 from dempster.apps.map import pack_objects
 from dempster.apps.report.cluster_profiles import ClusterProfiles
@@ -251,6 +249,8 @@ def _numeric_matrix(
     parts = [some.select_dtypes("number").to_numpy(dtype=float)]
     texts = some.select_dtypes(exclude="number").astype(str)
     if texts.shape[1]:
+        from sklearn.preprocessing import OneHotEncoder  # slow to import
+
         encoder = OneHotEncoder(max_categories=MAX_CATEGORIES, sparse_output=False)
         parts.append(encoder.fit_transform(texts))
     matrix = _fill(np.hstack(parts))
@@ -267,6 +267,8 @@ def _principal_components(
     matrix: np.ndarray, rng: np.random.Generator
 ) -> tuple[np.ndarray, float]:
     """Return coordinates on at most two principal components, and their share of the variance."""
+    from sklearn.decomposition import PCA  # slow to import
+
     scale = float(np.abs(matrix).max(initial=0)) or 1.0
     scaled = matrix / scale
     some = scaled
@@ -295,6 +297,8 @@ def _scale_dissimilarities(
     if len(rows) > MAX_LANDMARKS:
         landmarks = np.sort(rng.choice(rows, MAX_LANDMARKS, replace=False))
     between = np.asarray(full[np.ix_(landmarks, landmarks)], float)
+    from sklearn.decomposition import KernelPCA  # slow to import
+
     # Classical scaling is kernel PCA of the squared dissimilarities.
     pca = KernelPCA(
         min(2, len(landmarks)),

@@ -11,7 +11,6 @@ from string import Template
 from typing import Any
 
 import numpy as np
-from matplotlib.ticker import MaxNLocator
 
 from dempster._types import ArrayLike
 from dempster.apps.report.facts import Counts
@@ -416,6 +415,8 @@ def _find_ticks(
     low: float, high: float, number: int, *, whole: bool = False
 ) -> list[float]:
     """Return at most about ``number`` round values between two numbers."""
+    from matplotlib.ticker import MaxNLocator  # slow to import
+
     locator = MaxNLocator(number, steps=[1, 2, 5, 10], integer=whole)
     return [value for value in locator.tick_values(low, high) if low <= value <= high]
 

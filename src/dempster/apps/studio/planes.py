@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.neighbors import kneighbors_graph
 
 from dempster._types import ArrayFunction
 from dempster.data.blocks import sample_rows
@@ -34,6 +33,8 @@ def compute_distortion(points: np.ndarray, data: np.ndarray) -> dict[str, Any] |
 
     None for fewer than four objects.
     """
+    from sklearn.neighbors import kneighbors_graph  # slow to import
+
     sample = sample_rows(len(data), MAX_DISTORTION_OBJECTS, 0)
     points = points[sample]
     data = data[sample]

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-import sklearn.cluster  # noqa: F401  # The first task needs it.
 
 from dempster._errors import InvalidInputError
 from dempster._progress import report_progress_to
