@@ -1,165 +1,136 @@
 /* Part of ecm.c, included once for each type `real` of the data. */
 #include "cluster/mass_step.h"
 
-typedef real TYPED(Lanes) __attribute__((vector_size(VECTOR), may_alias));
 #define Lanes TYPED(Lanes)
 #define LANES ((index_t)(VECTOR / sizeof(real)))
 
 /* Barycenters and metrics of the sets, and work space. */
 typedef struct {
-    index_t p, g, stride;    /* numbers of attributes, nonempty sets, and sets with padding */
-    const real *barycentres; /* (p, stride) barycenters of the sets */
-    const real *metrics;     /* (pairs, stride) metric of each set, or NULL if Euclidean */
-    real *x;                 /* (1 + p, ROWS) a row of ones, then the transposed objects of a tile */
-    real *costs;             /* (ROWS, stride) costs of the sets for the objects of a tile */
-    real *gaps;              /* (p, FEW, LANES) objects minus barycenters, for an adaptive metric */
+    index_t p, g;            /* numbers of attributes and nonempty sets */
+    const real *barycentres; /* (p, g) barycenters of the sets */
+    const real *metrics;     /* (p, p, g) metric of each set, or NULL if Euclidean */
+    real *x;                 /* (1 + p, TILE) a row of ones, then the transposed objects of a tile */
+    real *costs;             /* (g, TILE) costs of the sets for the objects of a tile */
+    real *gaps;              /* (p, FEW, LANES) objects minus a barycenter, for an adaptive metric */
 } TYPED(Prototypes);
 #define Prototypes TYPED(Prototypes)
 
-/* ---- preparations --------------------------------------------------------------------------------------------- */
-
-/* Copy rows of g numbers into rows of `stride` numbers, padded with `filling`. */
-static real *TYPED(padded)(Scratch *scratch, index_t rows, index_t g, index_t stride, const real *values,
-                           real filling) {
-    real *out = take(scratch, rows * stride, sizeof *out);
-    for (index_t i = 0; out && i < rows; i++)
-        for (index_t j = 0; j < stride; j++) out[i * stride + j] = j < g ? values[i * g + j] : filling;
-    return out;
-}
-
-/* Return the lower triangles of `metrics` (p, p, g) by rows. Values off the diagonal are doubled, because the upper
- * triangles are left out. */
-static real *TYPED(packed_metrics)(Scratch *scratch, index_t p, index_t g, index_t stride, const real *metrics) {
-    real *out = take(scratch, p * (p + 1) / 2 * stride, sizeof *out), *row = out;
-    for (index_t d = 0; out && d < p; d++)
-        for (index_t e = 0; e <= d; e++, row += stride)
-            for (index_t j = 0; j < stride; j++) row[j] = j < g ? (d == e ? 1 : 2) * metrics[(d * p + e) * g + j] : 1;
-    return out;
-}
-
 static Prototypes TYPED(take_prototypes)(Scratch *scratch, index_t p, index_t g, const real *barycentres,
                                          const real *metrics) {
-    const index_t stride = (g + TYPED(WIDE) - 1) / TYPED(WIDE) * TYPED(WIDE);
-    return (Prototypes){
+    const Prototypes v = {
         .p = p,
         .g = g,
-        .stride = stride,
-        .barycentres = TYPED(padded)(scratch, p, g, stride, barycentres, (real)INFINITY),
-        .metrics = metrics ? TYPED(packed_metrics)(scratch, p, g, stride, metrics) : NULL,
-        .x = take(scratch, (1 + p) * ROWS, sizeof(real)),
-        .costs = take(scratch, ROWS * stride, sizeof(real)),
+        .barycentres = barycentres,
+        .metrics = metrics,
+        .x = take(scratch, (1 + p) * TILE, sizeof(real)),
+        .costs = take(scratch, g * TILE, sizeof(real)),
         .gaps = metrics ? take(scratch, p * FEW * LANES, sizeof(real)) : NULL,
     };
-}
-
-/* Return the parameters of the mass step for sets with padding. */
-static TYPED(MassStep) TYPED(take_padded_step)(Scratch *scratch, const Prototypes *v, const real *factor,
-                                               const index_t *size, double delta2, double beta, double zero) {
-    index_t *sizes = take(scratch, v->stride, sizeof *sizes);
-    for (index_t j = 0; sizes && j < v->stride; j++) sizes[j] = j < v->g ? size[j] : INT64_MAX;
-    factor = TYPED(padded)(scratch, 1, v->g, v->stride, factor, 1);
-    if (scratch->failed) return (TYPED(MassStep)){0};
-    return TYPED(take_mass_step)(scratch, v->stride, factor, sizes, delta2, beta, zero);
+    for (index_t r = 0; r < TILE && !scratch->failed; r++) v.x[r] = 1;
+    return v;
 }
 
 /* ---- costs ---------------------------------------------------------------------------------------------------- */
 
-/* Compute the squared Euclidean distances of objects first, ..., first + FEW - 1 of the tile. */
-static void TYPED(euclidean_costs)(const Prototypes *v, index_t first) {
-    const index_t stride = v->stride;
-    for (index_t j = 0; j < stride; j += LANES) {
-        Lanes sums[FEW] = {{0}};
-        for (index_t d = 0; d < v->p; d++) {
-            const real *x = v->x + (1 + d) * ROWS + first;
-            const Lanes center = *(const Lanes *)(v->barycentres + d * stride + j);
-            for (int r = 0; r < FEW; r++) {
-                const Lanes gap = x[r] - center;
-                sums[r] += gap * gap;
+/* Compute the squared Euclidean distances of FEW vectors of objects to the sets j, ..., j + sets - 1. */
+ALWAYS_INLINE void TYPED(euclidean_costs)(const Prototypes *v, index_t j, const int sets, index_t first) {
+    Lanes sums[2][FEW] = {{{0}}};
+    for (index_t d = 0; d < v->p; d++) {
+        const Lanes *x = (const Lanes *)(v->x + (1 + d) * TILE + first);
+        for (int s = 0; s < sets; s++)
+            for (int k = 0; k < FEW; k++) {
+                const Lanes gap = x[k] - v->barycentres[d * v->g + j + s];
+                sums[s][k] += gap * gap;
             }
-        }
-        for (int r = 0; r < FEW; r++) *(Lanes *)(v->costs + (first + r) * stride + j) = sums[r];
     }
+    for (int s = 0; s < sets; s++) memcpy(v->costs + (j + s) * TILE + first, sums[s], sizeof sums[s]);
 }
 
-/* Compute the squared distances sum_d gap_d (sum_e<=d s_de gap_e) in the metric s of each set. */
-static void TYPED(adaptive_costs)(const Prototypes *v, index_t first) {
-    const index_t stride = v->stride;
-    Lanes *gaps = (Lanes *)v->gaps;
-    for (index_t j = 0; j < stride; j += LANES) {
-        Lanes sums[FEW] = {{0}};
-        const real *metric = v->metrics + j;
-        for (index_t d = 0; d < v->p; d++) {
-            const Lanes center = *(const Lanes *)(v->barycentres + d * stride + j);
-            Lanes images[FEW] = {{0}};
-            for (int r = 0; r < FEW; r++) gaps[d * FEW + r] = v->x[(1 + d) * ROWS + first + r] - center;
-            for (index_t e = 0; e <= d; e++, metric += stride)
-                for (int r = 0; r < FEW; r++) images[r] += *(const Lanes *)metric * gaps[e * FEW + r];
-            for (int r = 0; r < FEW; r++) sums[r] += images[r] * gaps[d * FEW + r];
+/* Compute the squared distances sum_d gap_d (s_dd gap_d + 2 sum_e<d s_de gap_e) in the metric s of the set j. */
+static void TYPED(adaptive_costs)(const Prototypes *v, index_t j, index_t first) {
+    Lanes *gaps = (Lanes *)v->gaps, sums[FEW] = {{0}};
+    for (index_t d = 0; d < v->p; d++) {
+        const Lanes *x = (const Lanes *)(v->x + (1 + d) * TILE + first);
+        Lanes images[FEW] = {{0}};
+        for (index_t e = 0; e < d; e++) {
+            const real twice = 2 * v->metrics[(d * v->p + e) * v->g + j];
+            for (int k = 0; k < FEW; k++) images[k] += twice * gaps[e * FEW + k];
         }
-        for (int r = 0; r < FEW; r++) *(Lanes *)(v->costs + (first + r) * stride + j) = sums[r];
+        for (int k = 0; k < FEW; k++) {
+            const Lanes gap = x[k] - v->barycentres[d * v->g + j];
+            gaps[d * FEW + k] = gap;
+            sums[k] += (images[k] + v->metrics[(d * v->p + d) * v->g + j] * gap) * gap;
+        }
     }
-    real *costs = v->costs + first * stride;
-    for (index_t j = 0; j < FEW * stride; j++) costs[j] = costs[j] < 0 ? 0 : costs[j];
+    for (int k = 0; k < FEW; k++) sums[k] = TYPED(select)((TYPED(Bits))(sums[k] < 0), (Lanes){0}, sums[k]);
+    memcpy(v->costs + j * TILE + first, sums, sizeof sums);
 }
 
-/* Compute the costs of up to ROWS objects of X (n, p); a tile with fewer objects is padded with zeros. */
+/* Compute the costs of up to TILE objects of X (n, p); a tile with fewer objects is padded with zeros. */
 static void TYPED(find_costs)(const Prototypes *v, const real *X, index_t rows) {
-    for (index_t r = 0; r < ROWS; r++) {
-        v->x[r] = 1;
-        for (index_t d = 0; d < v->p; d++) v->x[(1 + d) * ROWS + r] = r < rows ? X[r * v->p + d] : 0;
+    for (index_t d = 0; d < v->p; d++) {
+        real *column = v->x + (1 + d) * TILE;
+        for (index_t r = 0; r < TILE; r++) column[r] = r < rows ? X[r * v->p + d] : 0;
     }
-    for (index_t first = 0; first < rows; first += FEW)
-        (v->metrics ? TYPED(adaptive_costs) : TYPED(euclidean_costs))(v, first);
+    for (index_t first = 0; first < TILE; first += FEW * LANES) {
+        index_t j = 0;
+        for (; v->metrics && j < v->g; j++) TYPED(adaptive_costs)(v, j, first);
+        for (; j + 1 < v->g; j += 2) TYPED(euclidean_costs)(v, j, 2, first);
+        if (j < v->g) TYPED(euclidean_costs)(v, j, 1, first);
+    }
 }
 
 /* ---- sums ----------------------------------------------------------------------------------------------------- */
 
-/* Compute parts_q = sum_r a_qr m_r over the objects r of a tile, for q < count. `count` is a compile-time constant, so
- * that the compiler keeps the sums in registers. */
-ALWAYS_INLINE void TYPED(sum_tile)(int count, const real *a, const real *m, index_t stride, real *parts) {
-    for (index_t j = 0; j < stride; j += LANES) {
-        Lanes sums[FEW] = {{0}};
-        for (int r = 0; r < ROWS; r++) {
-            const Lanes row = *(const Lanes *)(m + r * stride + j);
-            for (int q = 0; q < count; q++) sums[q] += a[q * ROWS + r] * row;
+/* Add sum_r a_qr m_jr to sums_qj for q < rows and j < sets, over the objects r of a tile. A sum consists of 32 bytes
+ * of partial sums, the same on all machines. */
+ALWAYS_INLINE void TYPED(add_few_products)(const int rows, const int sets, const real *a, const real *m, index_t g,
+                                           double *sums) {
+    enum { PARTS = 32 / VECTOR, WIDE = 32 / sizeof(real) };
+    Lanes parts[2][2][PARTS] = {{{{0}}}};
+    for (index_t r = 0; r < TILE; r += WIDE)
+        for (int part = 0; part < PARTS; part++)
+            for (int q = 0; q < rows; q++)
+                for (int s = 0; s < sets; s++)
+                    parts[q][s][part] += *(const Lanes *)(a + q * TILE + r + part * LANES) *
+                                         *(const Lanes *)(m + s * TILE + r + part * LANES);
+    for (int q = 0; q < rows; q++)
+        for (int s = 0; s < sets; s++) {
+            real lanes[WIDE];
+            memcpy(lanes, parts[q][s], sizeof lanes);
+            for (int half = WIDE / 2; half > 0; half /= 2)
+                for (int lane = 0; lane < half; lane++) lanes[lane] += lanes[lane + half];
+            sums[q * g + s] += lanes[0];
         }
-        for (int q = 0; q < count; q++) *(Lanes *)(parts + q * stride + j) = sums[q];
+}
+
+/* Add the products of `count` rows of `a` (count, TILE) and of all rows of `m` (g, TILE) to `sums` (count, g). */
+static void TYPED(add_products)(index_t count, const real *a, index_t g, const real *m, double *sums) {
+    for (index_t q = 0; q < count; q += 2) {
+        const bool two = q + 1 < count;
+        index_t j = 0;
+        for (; j + 1 < g; j += 2) {
+            if (two) TYPED(add_few_products)(2, 2, a + q * TILE, m + j * TILE, g, sums + q * g + j);
+            else TYPED(add_few_products)(1, 2, a + q * TILE, m + j * TILE, g, sums + q * g + j);
+        }
+        for (; j < g; j++) {
+            if (two) TYPED(add_few_products)(2, 1, a + q * TILE, m + j * TILE, g, sums + q * g + j);
+            else TYPED(add_few_products)(1, 1, a + q * TILE, m + j * TILE, g, sums + q * g + j);
+        }
     }
 }
 
-/* Add sum_r a_qr m_r to row q of `sums`. The shape of `a` is (count, ROWS), the shape of `m` is (ROWS, stride). */
-static void TYPED(add_products)(index_t count, const real *a, const real *m, index_t stride, real *restrict parts,
-                                double *restrict sums) {
-    while (count > 0) {
-        const index_t some = count >= FEW ? FEW : count >= 4 ? 4 : count >= 2 ? 2 : 1;
-        if (some == FEW)
-            TYPED(sum_tile)(FEW, a, m, stride, parts);
-        else if (some == 4)
-            TYPED(sum_tile)(4, a, m, stride, parts);
-        else if (some == 2)
-            TYPED(sum_tile)(2, a, m, stride, parts);
-        else
-            TYPED(sum_tile)(1, a, m, stride, parts);
-        for (index_t j = 0; j < some * stride; j++) sums[j] += parts[j];
-        count -= some;
-        a += some * ROWS;
-        sums += some * stride;
-    }
-}
-
-/* Add the sums of m x_d x_e over a tile to `second`, for all attributes d >= e. */
-static void TYPED(add_second)(const Prototypes *v, const real *m, real *parts, double *second) {
-    real products[FEW * ROWS];
-    index_t held = 0;
-    for (index_t d = 1; d <= v->p; d++)
-        for (index_t e = 1; e <= d; e++) {
-            for (int r = 0; r < ROWS; r++) products[held * ROWS + r] = v->x[d * ROWS + r] * v->x[e * ROWS + r];
-            if (++held < FEW) continue;
-            TYPED(add_products)(FEW, products, m, v->stride, parts, second);
-            second += FEW * v->stride;
-            held = 0;
+/* Add the sums of m x_d x_e over a tile to `second` (p, p, g), for all attributes d >= e. */
+static void TYPED(add_second)(const Prototypes *v, const real *m, real *products, double *second) {
+    for (index_t d = 0; d < v->p; d++) {
+        const real *restrict left = v->x + (1 + d) * TILE;
+        for (index_t e = 0; e <= d; e++) {
+            const real *restrict right = v->x + (1 + e) * TILE;
+            real *restrict row = products + e * TILE;
+            for (index_t r = 0; r < TILE; r++) row[r] = left[r] * right[r];
         }
-    TYPED(add_products)(held, products, m, v->stride, parts, second);
+        TYPED(add_products)(d + 1, products, v->g, m, second + d * v->p * v->g);
+    }
 }
 
 /* ---- functions called from Python ----------------------------------------------------------------------------- */
@@ -172,31 +143,20 @@ KERNEL TYPED(prototype_sums)(index_t n, index_t p, index_t g, const real *X, con
                              double *result) {
     Scratch scratch = {0};
     const Prototypes v = TYPED(take_prototypes)(&scratch, p, g, barycentres, metrics);
-    const TYPED(MassStep) step = TYPED(take_padded_step)(&scratch, &v, factor, size, delta2, beta, zero);
-    const index_t stride = v.stride, pairs = metrics ? p * (p + 1) / 2 : 0;
-    real *m = take(&scratch, ROWS * stride, sizeof *m), *parts = take(&scratch, FEW * stride, sizeof *parts);
-    double *sums = take_zeros(&scratch, (1 + p + pairs) * stride, sizeof *sums), objective = 0.0;
-    if (scratch.failed) return release(&scratch);
-    for (index_t i = 0; i < n; i += ROWS) {
-        const index_t rows = n - i < ROWS ? n - i : ROWS;
+    const TYPED(MassStep) step = TYPED(take_mass_step)(&scratch, g, factor, size, delta2, beta, zero);
+    double *sums = take_zeros(&scratch, (1 + p) * g, sizeof *sums), objective = 0.0;
+    real *products = metrics ? take(&scratch, p * TILE, sizeof *products) : NULL;
+    if (metrics) memset(second, 0, sizeof(double) * (size_t)(p * p * g));
+    for (index_t i = 0; i < n && !scratch.failed; i += TILE) {
+        const index_t rows = n - i < TILE ? n - i : TILE;
         TYPED(find_costs)(&v, X + i * p, rows);
-        for (index_t r = 0; r < ROWS; r++) {
-            const double weight = r >= rows ? 0.0 : weights ? weights[i + r] : 1.0;
-            if (weight == 0)
-                memset(m + r * stride, 0, sizeof(real) * (size_t)stride);
-            else
-                objective += TYPED(powers_of_row)(&step, v.costs + r * stride, weight, m + r * stride);
-        }
-        TYPED(add_products)(1 + p, v.x, m, stride, parts, sums);
-        if (metrics) TYPED(add_second)(&v, m, parts, sums + (1 + p) * stride);
+        objective += TYPED(find_powers)(&step, rows, v.costs, weights ? weights + i : NULL);
+        TYPED(add_products)(1 + p, v.x, g, step.shares, sums);
+        if (metrics) TYPED(add_second)(&v, step.shares, products, second);
     }
-    for (index_t j = 0; j < g; j++) {
-        total[j] = sums[j];
-        for (index_t d = 0; d < p; d++) {
-            first[d * g + j] = sums[(1 + d) * stride + j];
-            for (index_t e = 0; metrics && e < p; e++)
-                second[(d * p + e) * g + j] = e <= d ? sums[(1 + p + d * (d + 1) / 2 + e) * stride + j] : 0;
-        }
+    if (!scratch.failed) {
+        memcpy(total, sums, sizeof(double) * (size_t)g);
+        memcpy(first, sums + g, sizeof(double) * (size_t)(p * g));
     }
     *result = objective;
     return release(&scratch);
@@ -208,16 +168,15 @@ KERNEL TYPED(prototype_masses)(index_t n, index_t p, index_t g, index_t f, const
                                double zero, const index_t *columns, index_t empty_column, real *out) {
     Scratch scratch = {0};
     const Prototypes v = TYPED(take_prototypes)(&scratch, p, g, barycentres, metrics);
-    const TYPED(MassStep) step = TYPED(take_padded_step)(&scratch, &v, factor, size, delta2, beta, zero);
-    real *masses = take(&scratch, v.stride, sizeof *masses);
-    for (index_t i = 0; i < n && !scratch.failed; i += ROWS) {
-        const index_t rows = n - i < ROWS ? n - i : ROWS;
+    const TYPED(MassStep) step = TYPED(take_mass_step)(&scratch, g, factor, size, delta2, beta, zero);
+    for (index_t i = 0; i < n && !scratch.failed; i += TILE) {
+        const index_t rows = n - i < TILE ? n - i : TILE;
         TYPED(find_costs)(&v, X + i * p, rows);
+        TYPED(find_masses)(&step, v.costs);
         for (index_t r = 0; r < rows; r++) {
-            real *row = out + (i + r) * f, empty;
-            TYPED(masses_of_row)(&step, v.costs + r * v.stride, masses, &empty);
-            for (index_t j = 0; j < g; j++) row[columns[j]] = masses[j];
-            if (empty_column >= 0) row[empty_column] = empty;
+            real *row = out + (i + r) * f;
+            for (index_t j = 0; j < g; j++) row[columns[j]] = step.shares[j * TILE + r];
+            if (empty_column >= 0) row[empty_column] = step.empty[r];
         }
     }
     return release(&scratch);
@@ -228,11 +187,11 @@ KERNEL TYPED(squared_distances)(index_t n, index_t p, index_t g, const real *X, 
                                 const real *metrics, real *out) {
     Scratch scratch = {0};
     const Prototypes v = TYPED(take_prototypes)(&scratch, p, g, barycentres, metrics);
-    for (index_t i = 0; i < n && !scratch.failed; i += ROWS) {
-        const index_t rows = n - i < ROWS ? n - i : ROWS;
+    for (index_t i = 0; i < n && !scratch.failed; i += TILE) {
+        const index_t rows = n - i < TILE ? n - i : TILE;
         TYPED(find_costs)(&v, X + i * p, rows);
         for (index_t r = 0; r < rows; r++)
-            memcpy(out + (i + r) * g, v.costs + r * v.stride, sizeof(real) * (size_t)g);
+            for (index_t j = 0; j < g; j++) out[(i + r) * g + j] = v.costs[j * TILE + r];
     }
     return release(&scratch);
 }
@@ -241,4 +200,5 @@ KERNEL TYPED(squared_distances)(index_t n, index_t p, index_t g, const real *X, 
 #undef LANES
 #undef Prototypes
 #undef real
+#undef whole
 #undef SUFFIX

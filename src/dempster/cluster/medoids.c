@@ -18,8 +18,10 @@ enum {
 };
 
 #define real double
+#define whole uint64_t
 #define SUFFIX f64
 #include "cluster/mass_step.h"
+#undef whole
 #include "cluster/medoids_products.h"
 #define real float
 #define SUFFIX f32
@@ -222,7 +224,7 @@ KERNEL relational_step(index_t n, index_t c, index_t g, const double *products, 
     double *inner = take(&scratch, c * c, sizeof *inner), *H = take_zeros(&scratch, c * c, sizeof *H);
     double *offset = take(&scratch, g, sizeof *offset), *share = take(&scratch, g, sizeof *share);
     double *pull = take(&scratch, g, sizeof *pull), *sums = take_zeros(&scratch, g, sizeof *sums);
-    double *costs = take(&scratch, g, sizeof *costs), *powers = take(&scratch, g, sizeof *powers);
+    double *costs = take_zeros(&scratch, g * TILE, sizeof *costs);
     double *row = take(&scratch, c, sizeof *row), *right = take_zeros(&scratch, n * c, sizeof *right);
     double *again = take(&scratch, n * c, sizeof *again);
     if (scratch.failed) return release(&scratch);
@@ -233,21 +235,25 @@ KERNEL relational_step(index_t n, index_t c, index_t g, const double *products, 
     }
     double objective = 0.0;
     *least = INFINITY;
-    for (index_t i = 0; i < n; i++) {
-        for (index_t k = 0; k < c; k++) row[k] = products[i * c + k] - shift * P[k * n + i];
-        for (index_t j = 0; j < g; j++) {
-            double total = 0.0;
-            for (index_t e = of.begins[j]; e < of.begins[j + 1]; e++) total += row[of.members[e]];
-            const double cost = total * share[j] + offset[j];
-            *least = smaller(cost, *least);
-            costs[j] = cost < negative ? -negative : larger(cost, 0.0);
+    for (index_t i = 0; i < n; i += TILE) {
+        const index_t rows = n - i < TILE ? n - i : TILE;
+        for (index_t r = 0; r < rows; r++) {
+            for (index_t k = 0; k < c; k++) row[k] = products[(i + r) * c + k] - shift * P[k * n + i + r];
+            for (index_t j = 0; j < g; j++) {
+                double total = 0.0;
+                for (index_t e = of.begins[j]; e < of.begins[j + 1]; e++) total += row[of.members[e]];
+                const double cost = total * share[j] + offset[j];
+                *least = smaller(cost, *least);
+                costs[j * TILE + r] = cost < negative ? -negative : larger(cost, 0.0);
+            }
         }
-        objective += powers_of_row_f64(&step, costs, weights ? weights[i] : 1.0, powers);
-        for (index_t j = 0; j < g; j++) {
-            sums[j] += powers[j];
-            const double pulled = powers[j] * pull[j];
-            for (index_t e = of.begins[j]; e < of.begins[j + 1]; e++) right[i * c + of.members[e]] += pulled;
-        }
+        objective += find_powers_f64(&step, rows, costs, weights ? weights + i : NULL);
+        for (index_t r = 0; r < rows; r++)
+            for (index_t j = 0; j < g; j++) {
+                const double power = step.shares[j * TILE + r], pulled = power * pull[j];
+                sums[j] += power;
+                for (index_t e = of.begins[j]; e < of.begins[j + 1]; e++) right[(i + r) * c + of.members[e]] += pulled;
+            }
     }
     double trace = 0.0;
     for (index_t j = 0; j < g; j++)

@@ -3,6 +3,7 @@
 #include "_native/vectors.h"
 
 #define real double
+#define whole uint64_t
 #define SUFFIX f64
 #include "cluster/mass_step.h"
 
@@ -18,7 +19,7 @@ typedef struct {
     const double *inside;    /* (g,) half the mean squared distance between the prototypes of each set */
     double *x;               /* (p, ROWS) transposed objects times roots */
     double *near;            /* (ROWS, stride) squared distances to the prototypes */
-    double *costs;           /* (g,) costs of the sets for one object */
+    double *costs;           /* (g, TILE) costs of the sets for the objects of a tile */
 } Views;
 
 static Views take_views(Scratch *scratch, index_t p, index_t c, index_t g, const double *roots, const double *centers,
@@ -37,7 +38,7 @@ static Views take_views(Scratch *scratch, index_t p, index_t c, index_t g, const
                    .inside = inside,
                    .x = take(scratch, p * ROWS, sizeof(double)),
                    .near = take(scratch, ROWS * stride, sizeof(double)),
-                   .costs = take(scratch, g, sizeof(double))};
+                   .costs = take_zeros(scratch, g * TILE, sizeof(double))};
 }
 
 static inline Lanes load(const double *at) {
@@ -69,15 +70,18 @@ static void compute_distances(const Views *v, index_t rows, const double *X) {
     }
 }
 
-/* Compute the squared distances of one object to the barycenters of the sets. By Huygens' theorem, this is the mean
- * squared distance to the prototypes of a set minus the dispersion of the prototypes. */
-static void compute_costs(const Views *v, index_t row) {
-    const double *near = v->near + row * v->stride;
-    for (index_t j = 0; j < v->g; j++) {
-        const index_t begin = v->offsets[j], end = v->offsets[j + 1];
-        double sum = 0.0;
-        for (index_t e = begin; e < end; e++) sum += near[v->members[e]];
-        v->costs[j] = larger(sum / (double)(end - begin) - v->inside[j], 0.0);
+/* Compute the squared distances of the objects of a tile to the barycenters of the sets. By Huygens' theorem, this is
+ * the mean squared distance to the prototypes of a set minus the dispersion of the prototypes. */
+static void compute_costs(const Views *v, index_t rows, const double *X) {
+    for (index_t i = 0; i < rows; i++) {
+        const double *near = v->near + i % ROWS * v->stride;
+        if (i % ROWS == 0) compute_distances(v, rows - i < ROWS ? rows - i : ROWS, X + i * v->p);
+        for (index_t j = 0; j < v->g; j++) {
+            const index_t begin = v->offsets[j], end = v->offsets[j + 1];
+            double sum = 0.0;
+            for (index_t e = begin; e < end; e++) sum += near[v->members[e]];
+            v->costs[j * TILE + i] = larger(sum / (double)(end - begin) - v->inside[j], 0.0);
+        }
     }
 }
 
@@ -91,13 +95,12 @@ KERNEL view_powers(index_t n, index_t p, index_t c, index_t o, index_t t, index_
     const MassStep_f64 step = take_mass_step_f64(&scratch, g, factor, size, delta2, beta, zero);
     const Views views = take_views(&scratch, p, c, g, roots, centers, offsets, members, inside);
     double objective = 0.0;
-    for (index_t i = 0; i < n && !scratch.failed; i += ROWS) {
-        const index_t rows = n - i < ROWS ? n - i : ROWS;
-        compute_distances(&views, rows, X + i * p);
-        for (index_t r = 0; r < rows; r++) {
-            compute_costs(&views, r);
-            objective += powers_of_row_f64(&step, views.costs, weights ? weights[i + r] : 1.0, powers + (i + r) * g);
-        }
+    for (index_t i = 0; i < n && !scratch.failed; i += TILE) {
+        const index_t rows = n - i < TILE ? n - i : TILE;
+        compute_costs(&views, rows, X + i * p);
+        objective += find_powers_f64(&step, rows, views.costs, weights ? weights + i : NULL);
+        for (index_t r = 0; r < rows; r++)
+            for (index_t j = 0; j < g; j++) powers[(i + r) * g + j] = step.shares[j * TILE + r];
     }
     *result = objective;
     return release(&scratch);
@@ -112,16 +115,14 @@ KERNEL view_masses(index_t n, index_t p, index_t c, index_t o, index_t t, index_
     Scratch scratch = {0};
     const MassStep_f64 step = take_mass_step_f64(&scratch, g, factor, size, delta2, beta, zero);
     const Views views = take_views(&scratch, p, c, g, roots, centers, offsets, members, inside);
-    double *masses = take(&scratch, g, sizeof *masses), empty;
-    for (index_t i = 0; i < n && !scratch.failed; i += ROWS) {
-        const index_t rows = n - i < ROWS ? n - i : ROWS;
-        compute_distances(&views, rows, X + i * p);
+    for (index_t i = 0; i < n && !scratch.failed; i += TILE) {
+        const index_t rows = n - i < TILE ? n - i : TILE;
+        compute_costs(&views, rows, X + i * p);
+        find_masses_f64(&step, views.costs);
         for (index_t r = 0; r < rows; r++) {
             double *row = out + (i + r) * f;
-            compute_costs(&views, r);
-            masses_of_row_f64(&step, views.costs, masses, &empty);
-            for (index_t j = 0; j < g; j++) row[columns[j]] = masses[j];
-            if (empty_column >= 0) row[empty_column] = empty;
+            for (index_t j = 0; j < g; j++) row[columns[j]] = step.shares[j * TILE + r];
+            if (empty_column >= 0) row[empty_column] = step.empty[r];
         }
     }
     return release(&scratch);
