@@ -720,6 +720,11 @@ def outlier_warnings(result: FitResult) -> list[str]:
     empty = result.model.family.empty_index
     if empty is None or result.masses is None:
         return []
+    if not is_sparse(result.masses):
+        # The largest mass is at least the mean.
+        is_large = result.masses[:, empty] * result.masses.shape[1] >= 1
+        if float(is_large.sum()) <= 0.5 * len(is_large):
+            return []
     are_outliers = row_argmax(result.masses) == empty
     share = float(are_outliers.sum()) / len(are_outliers)
     if share <= 0.5:

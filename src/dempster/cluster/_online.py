@@ -11,6 +11,7 @@ import numpy as np
 
 from dempster import _validation as rule
 from dempster._arrays import Array, is_tensor, to_device_of, to_host
+from dempster._blas import one_blas_thread
 from dempster._errors import InvalidParameterError
 from dempster._types import ArrayLike, MaybeUnset, TableLike
 from dempster.cluster._base import (
@@ -111,7 +112,10 @@ class OnlineClusterer(EvidentialClusterer):
         *,
         warn: bool = True,
     ) -> FitResult:
-        result = super()._fit_draft(X, sample_weight, per_row, warn=warn)
+        # The threads of the fit already work on different blocks of rows. Those of BLAS would wait
+        # between many small products and use a processor while they wait.
+        with one_blas_thread():
+            result = super()._fit_draft(X, sample_weight, per_row, warn=warn)
         self._reach = self._find_reach(self.__dict__.pop("_drawn"))
         return result
 

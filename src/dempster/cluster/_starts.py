@@ -19,12 +19,12 @@ from dempster._types import ArrayLike
 from dempster._validation import as_floats, as_reals, check_size, validating
 from dempster.belief import FocalSets
 from dempster.data.sampling import systematic_draw
-from dempster.optimize.blocks import row_blocks
 from dempster.optimize.k_means import (
     MAX_RESTARTED_CLUSTERS,
     k_means,
     squared_distances,
 )
+from dempster.optimize.nearest import find_nearest_clusters
 from dempster.partition import CredalPartition
 
 # ---- validation ----------------------------------------------------------------------------------
@@ -294,25 +294,21 @@ def find_isolated_by_attributes(X: np.ndarray) -> np.ndarray:
     chosen = np.unique(places.astype(int))
     column = np.full(n, -1)
     column[chosen] = np.arange(len(chosen))
-    from sklearn.metrics import pairwise_distances
-
-    def nearest(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        D = pairwise_distances(different[rows], different[chosen])
-        columns = column[rows]
-        own = np.flatnonzero(columns >= 0)
-        D[own, columns[own]] = np.inf
-        return _nearest_few(D)
-
-    around = nearest(chosen)[0]
-    parts = [nearest(np.arange(a, b)) for a, b in row_blocks(n, most=None)]
-    near, who = (np.concatenate(part) for part in zip(*parts, strict=True))
-    isolated = _find_isolated(near, around[who])
+    # The nearest of the chosen rows to a chosen row is the row itself.
+    columns, squares = find_nearest_clusters(
+        different, different[chosen], _N_NEAREST + 1
+    )
+    others = columns != column[:, None]
+    others[others.all(axis=1), -1] = False
+    near = np.sqrt(squares.max(axis=1, where=others, initial=0))
+    around = near[chosen[columns[others].reshape(n, _N_NEAREST)]]
+    isolated = _find_isolated(near, around)
     is_unusual = _find_unusual(near)
     usual = chosen[~is_unusual[chosen]]
     unusual = np.flatnonzero(is_unusual)
     if len(unusual):
-        gaps = pairwise_distances(different[unusual], different[usual]).min(axis=1)
-        isolated[unusual] |= _MIN_RATIO * near[unusual] > gaps
+        gaps = find_nearest_clusters(different[unusual], different[usual], 1)[1]
+        isolated[unusual] |= _MIN_RATIO * near[unusual] > np.sqrt(gaps[:, 0])
     return isolated[which.reshape(-1)]
 
 

@@ -24,6 +24,7 @@ from dempster.cluster.belief_peaks import (
 )
 from dempster.cluster.ecm import ZERO, PrototypeClusterer, PrototypeModel
 from dempster.data.rows import Rows
+from dempster.data.sampling import mean_squared_deviation
 from dempster.dissimilarity.partial import squared_distances_to_points
 from dempster.optimize.blocks import Apply
 from dempster.optimize.descent import Run
@@ -50,7 +51,7 @@ class FixedPrototypeMethod(MassMethod[PrototypeModel]):
         self.centers = centers - origin
         self.within = sample.within
         self.original_centers = centers
-        self.zero = ZERO * rows.mean_squared_deviation()
+        self.zero = ZERO * mean_squared_deviation(self.data, np.empty(0))
 
     def draw_starts(self, family: FocalSets) -> list[PrototypeModel]:
         metrics = None

@@ -50,6 +50,7 @@ from dempster.cluster._search import (
 from dempster.cluster._starts import explain_auto_params
 from dempster.cluster.belief_peaks import INIT_RULE, Init, centers_from_peaks
 from dempster.data.blocks import Blocks
+from dempster.data.sampling import mean_squared_deviation
 from dempster.dissimilarity.partial import impute_missing, squared_distances_to_points
 from dempster.optimize.blocks import Apply, Sums, row_blocks, sum_blocks
 from dempster.optimize.descent import Run, descend, solve_normal_equations
@@ -152,7 +153,9 @@ class PrototypeModel(StepModel):
             _prototype_masses(rows, *arguments, masses)
             return masses
 
-        return collect_masses(compute, row_blocks(len(X)), self.family, X.dtype, apply)
+        # The masses of a block fit in the cache.
+        blocks = row_blocks(len(X), most=None)
+        return collect_masses(compute, blocks, self.family, X.dtype, apply)
 
     def _nearest_masses(self, X: np.ndarray, apply: Apply) -> Array:
         """Return the masses on the nearest clusters and their pairs as compressed rows."""
@@ -535,7 +538,9 @@ class PrototypeMethod(MassMethod[PrototypeModel]):
         self.points = self._find_points()
         X = self.rows.values
         _starts.check_different_objects(X, self.points, self.n_clusters, sample.weights)
-        self.mean_squared_deviation = self.rows.mean_squared_deviation()
+        self.mean_squared_deviation = mean_squared_deviation(
+            self.sample, self.sample_weights
+        )
         self.zero = ZERO * self.mean_squared_deviation
 
     def _find_origin(self) -> np.ndarray | None:

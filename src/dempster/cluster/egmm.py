@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property, partial, reduce
 from itertools import count
@@ -647,8 +646,10 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         self.has_user_start = not isinstance(self.init, str)
         self.rows = sample.rows(request.apply, estimator.device, explicit_weights=True)
         self.origin = self.rows.mean()
-        spread = self.rows.shift(self.origin).mean_squared_deviation()
-        self.unit = float(np.sqrt(spread / self.rows.values.shape[1])) or 1.0
+        self.n = self.rows.total_weight
+        scatter = self.rows.shift(self.origin).scatter()
+        variance = np.trace(scatter) / self.n / len(scatter)
+        self.unit = float(np.sqrt(variance)) or 1.0
         self.shifted = self.rows.shift(self.origin, self.unit)
         self.data = self.shifted.values
         self.weights = (
@@ -658,9 +659,8 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         _starts.check_different_objects(
             self.data, self.sample, self.n_clusters, self.weights
         )
-        self.n = self.rows.total_weight
-        self.second = self.shifted.scatter()
-        self.mean_variance = float(np.trace(self.second)) / self.n / self.data.shape[1]
+        self.second = scatter / self.unit**2
+        self.mean_variance = float(variance) / self.unit**2
         self.freedom = np.inf
         if estimator.distribution == "t":
             self.freedom = _INITIAL_FREEDOM
@@ -854,11 +854,7 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
 
         if start.has_many_components and not self.shifted.are_all_in(self.sample):
             self.used_tol = max(self.used_tol, _MIN_TOLERANCE)
-        # The products of "own" are many and small, and other threads already work on other blocks.
-        with nullcontext() if start.is_tied else one_blas_thread():
-            return descend(
-                step, start, max_iter=self.estimator.max_iter, tol=self.used_tol
-            )
+        return descend(step, start, max_iter=self.estimator.max_iter, tol=self.used_tol)
 
     # ---- results ---------------------------------------------------------------------------------
 

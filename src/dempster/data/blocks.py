@@ -104,14 +104,6 @@ class Moments:
             np.fmax(self.high, other.high),
         )
 
-    @property
-    def mean_squared_deviation(self) -> float:
-        """Mean squared distance of the rows from their mean."""
-        squares = self.scatter
-        if squares.ndim == 2:
-            squares = np.diagonal(squares)
-        return float(divide(squares, self.present, 0).sum())
-
 
 BlockFunction = Callable[[np.ndarray, Any, Apply], Any]
 """Pure function of a block, of data shared by all blocks (such as a model), and of `Apply`."""

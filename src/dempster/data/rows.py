@@ -72,24 +72,6 @@ class Rows:
         """Return the smallest and the largest value of each column, two arrays of shape (p,)."""
         return column_bounds(self.values)
 
-    def mean_squared_deviation(self) -> float:
-        """Return the mean squared distance of the rows from their mean."""
-        X = self.values
-        mean = self.mean()
-        if has_missing(X):
-            return float(
-                sampling.mean_of_objects(np.square(X - mean), self.weights).sum()
-            )
-        total = 0.0
-        for block in row_slices(len(X), BLOCK_ROWS):
-            gap = X[block] - mean
-            squared = np.einsum("ij,ij->i", gap, gap)
-            if len(self.weights):
-                total += float(squared @ self.weights[block])
-            else:
-                total += float(squared.sum())
-        return total / self.total_weight
-
     def scatter(self) -> np.ndarray:
         """Return the weighted sum of x x' over all rows x, shape (p, p).
 
@@ -109,16 +91,15 @@ class Rows:
         If there are more rows, they are drawn in proportion to their weights.
         """
         order = sampling.order_along_line(self.values)
-        if len(self.weights):
-            weights = self.weights.astype(float)
-        else:
-            weights = np.ones(len(self.values))
-        order = order[weights[order] > 0]
+        weights = self.weights
+        if len(weights):
+            order = order[weights[order] > 0]
+            weights = weights[order].astype(float)
         size = sampling.SAMPLE_SIZE
-        if len(order) <= size:
-            return self.values[order], weights[order]
-        drawn = order[sampling.systematic_draw(weights[order], size, rng)]
-        return self.values[drawn], np.ones(size)
+        if len(order) > size:
+            order = order[sampling.systematic_draw(weights, size, rng, len(order))]
+            weights = np.empty(0)
+        return self.values[order], weights if len(weights) else np.ones(len(order))
 
     def are_all_in(self, sample: np.ndarray) -> bool:
         """Return whether the sample contains all rows with positive weight."""
@@ -153,11 +134,6 @@ class _DeviceRows(Rows):
         return to_host(self.values.amin(dim=0).double()), to_host(
             self.values.amax(dim=0).double()
         )
-
-    def mean_squared_deviation(self) -> float:
-        mean = to_device_of(self.mean(), self.values)
-        total = sum(((rows - mean) ** 2 * w).sum() for rows, w in self._pieces())
-        return float(total) / self.total_weight
 
     def scatter(self) -> np.ndarray:
         return to_host(sum(rows.T @ (rows * w) for rows, w in self._pieces()))
@@ -287,9 +263,6 @@ class BlockRows(Rows):
 
     def bounds(self) -> ArrayPair:
         return self.moments.low, self.moments.high
-
-    def mean_squared_deviation(self) -> float:
-        return self.moments.mean_squared_deviation
 
     def scatter(self) -> np.ndarray:
         return self.moments.scatter / (self._unit or 1.0) ** 2

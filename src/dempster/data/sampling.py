@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from dempster._arrays import clip_to_range, row_mean, row_slices
+from dempster._arrays import clip_to_range, row_mean
+from dempster._native import kernel
 from dempster._validation import has_missing
 
 # maximum number of rows on which different initial prototypes are compared
 SAMPLE_SIZE = 20_000
-_BLOCK_ROWS = 4096
+
+_project_rows = kernel("""project_rows(
+    X: real[n, p], direction: float64[p], out: float64[n] out)""")
 
 
 def draw_indices(n: int, size: int) -> np.ndarray:
@@ -30,9 +33,14 @@ def draw_evenly(total: float, size: int, rng: np.random.RandomState) -> np.ndarr
 
 
 def systematic_draw(
-    weights: np.ndarray, size: int, rng: np.random.RandomState
+    weights: np.ndarray, size: int, rng: np.random.RandomState, n: int | None = None
 ) -> np.ndarray:
-    """Draw ``size`` positions in proportion to the weights (systematic sampling)."""
+    """Draw ``size`` positions in proportion to the weights (systematic sampling).
+
+    If ``weights`` is empty, all n weights are equal.
+    """
+    if len(weights) == 0 and n is not None:
+        return draw_evenly(n, size, rng).astype(np.intp).clip(max=n - 1)
     reach = np.cumsum(weights)
     at = draw_evenly(reach[-1], size, rng)
     drawn = np.searchsorted(reach, at, "right")
@@ -42,19 +50,22 @@ def systematic_draw(
 def order_along_line(X: np.ndarray) -> np.ndarray:
     """Return the order of the rows by their projection on a fixed direction.
 
-    Ties are sorted by the columns.
+    Rows with nearly the same projection are sorted by their columns.
     """
+    n = len(X)
     # The direction depends only on the number of columns.
-    projection = np.zeros(len(X))
     direction = np.random.RandomState(0).normal(size=X.shape[1:])
-    for block in row_slices(len(X), _BLOCK_ROWS):
-        for column, factor in zip(X[block].T, direction, strict=True):
-            # A matrix product may give equal rows different projections.
-            projection[block] += factor * column
+    projection = np.empty(n)
+    _project_rows(np.ascontiguousarray(X), direction, projection)
     if np.isnan(projection).any():
         return order_along_line(_fill_missing(X))
-    order = np.argsort(projection)
-    is_tie = np.diff(projection[order]) == 0
+    # Sorting numbers is much faster than finding their order, so the last bits of each number are
+    # replaced by the index of its row.
+    last = np.uint64((1 << max(n - 1, 1).bit_length()) - 1)
+    keys = (_ordered_bits(projection) & ~last) | np.arange(n, dtype=np.uint64)
+    keys.sort()
+    order = (keys & last).astype(np.intp)
+    is_tie = (keys[1:] ^ keys[:-1]) <= last
     if is_tie.any():
         with_previous = np.append(False, is_tie)
         tied = np.append(is_tie, False) | with_previous
@@ -64,6 +75,13 @@ def order_along_line(X: np.ndarray) -> np.ndarray:
         by_columns = np.lexsort((objects, *columns, place[tied]))
         order[tied] = objects[by_columns]
     return order
+
+
+def _ordered_bits(values: np.ndarray) -> np.ndarray:
+    """Return unsigned integers in the order of the values, float64 without NaN."""
+    sign = np.uint64(1 << 63)
+    bits = (values + 0.0).view(np.uint64)  # without negative zeros
+    return np.where(bits >= sign, ~bits, bits | sign)
 
 
 def _fill_missing(X: np.ndarray) -> np.ndarray:
@@ -110,3 +128,9 @@ def mean_of_objects(X: np.ndarray, weights: np.ndarray) -> np.ndarray:
     sums = weights @ np.where(is_missing, 0.0, X)
     total = np.maximum(present, np.finfo(float).tiny)
     return clip_to_range(sums / total, X)
+
+
+def mean_squared_deviation(X: np.ndarray, weights: np.ndarray) -> float:
+    """Return the mean squared distance of the rows from their mean, over observed values."""
+    squares = np.square(X - mean_of_objects(X, weights))
+    return float(mean_of_objects(squares, weights).sum())

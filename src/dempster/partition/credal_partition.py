@@ -26,6 +26,7 @@ from dempster._arrays import (
     to_host,
 )
 from dempster._errors import InvalidParameterError
+from dempster._native import kernel
 from dempster._text import format_count, join_some, join_words, printable
 from dempster.belief import FocalSets, MassFunctions, transforms
 from dempster.belief.focal_sets import unique_sets
@@ -49,6 +50,10 @@ _MAX_LINE_CHARACTERS = 80
 _NO_BREAK_SPACE = "\u00a0"
 _ROUNDING = 1e-6
 _MAX_SOFT_SET = 2  # maximum size of the sets of `from_soft` other than the frame
+
+
+_most_plausible = kernel("""most_plausible(
+    masses: real[n, f], membership: bool[f, c], labels: int64[n] out)""")
 
 
 @dataclass(frozen=True)
@@ -293,7 +298,13 @@ class CredalPartition(FitRecord, MassFunctions):
 
         The lowest index in case of ties.
         """
-        return freeze(row_argmax(self._stored_contour()))
+        masses = self._masses
+        if not isinstance(masses, np.ndarray):
+            return freeze(row_argmax(self._stored_contour()))
+        labels = np.zeros(len(masses), np.int64)
+        rows = np.ascontiguousarray(masses)
+        _most_plausible(rows, self.focal_sets.membership, labels)
+        return freeze(labels)
 
     @cached_property
     def labels_with_outliers(self) -> Array:
@@ -619,14 +630,17 @@ def match_objects(
 
 
 def compute_labels(partition: CredalPartition, apply: Apply) -> None:
-    """Set the cached `labels` in threads, because ``argmax`` is slow for millions of short rows."""
-    if isinstance(partition.stored_masses, np.ndarray):
-        contour = partition.contour
-        parts = apply(
-            lambda start, stop: contour[start:stop].argmax(axis=1),
-            row_blocks(len(contour)),
-        )
-        partition.labels = freeze(np.concatenate(parts))
+    """Set the cached `labels`, computed in threads."""
+    masses = partition.stored_masses
+    if isinstance(masses, np.ndarray):
+        labels = np.zeros(len(masses), np.int64)
+        membership = partition.focal_sets.membership
+
+        def write(start: int, stop: int) -> None:
+            _most_plausible(masses[start:stop], membership, labels[start:stop])
+
+        apply(write, row_blocks(len(masses)))
+        partition.labels = freeze(labels)
 
 
 # ---- masses from other partitions ----------------------------------------------------------------
