@@ -61,7 +61,7 @@ kernels: $(VENV)/.installed
 demo: $(VENV)/.installed kernels
 	mkdir -p demo
 	test -f demo/flowers.csv || $(BIN)/dempster example demo/flowers.csv
-	$(BIN)/dempster cluster demo/flowers.csv --index flower --plot demo/flowers.png --report demo/flowers.html
+	$(BIN)/dempster cluster demo/flowers.csv --plot demo/flowers.png --report demo/flowers.html
 
 lint: $(VENV)/.installed-all
 	$(BIN)/ruff check src tests benchmarks docs examples reproduce tools build_kernels.py

@@ -20,6 +20,8 @@ from collections.abc import Hashable, Iterable, Sequence
 from numbers import Integral, Real
 from typing import Any
 
+MAX_NAME_CHARACTERS = 60
+"""Maximum number of characters of the name of an object or column; longer names are shortened."""
 MAX_NAMED_CLUSTERS = 4
 """Maximum number of clusters whose names are listed; larger sets are described by their size."""
 

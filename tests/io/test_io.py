@@ -381,6 +381,18 @@ def test_round_trip_of_metadata(tmp_path):
     assert kept["parameters"]["focal_sets"].startswith("FocalSets(2 clusters")
 
 
+@pytest.mark.parametrize("extension", FORMATS)
+def test_names_and_descriptions_of_clusters(tmp_path, extension):
+    partition = CredalPartition(np.eye(4), FocalSets.full(2)).name_clusters(
+        ["setosa", 'a, "b"'], descriptions={'a, "b"': "long, wide\nleaves = 3"}
+    )
+    path = tmp_path / f"p.{extension}"
+    write_partition(partition, path)
+    again = read_partition(path)
+    assert again.frame == partition.frame
+    assert again.metadata["descriptions"] == partition.metadata["descriptions"]
+
+
 def test_metadata_with_invalid_keys(tmp_path):
     partition = random_partition(metadata={(0, 1): "pair"})
     with pytest.raises(ValueError, match="partition must have metadata .* JSON; keys"):

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 
 from dempster import CredalPartition, FocalSets, MassFunctions
+from dempster._errors import InvalidParameterError
 from dempster.partition import nearest_pairs
 from dempster.partition.compare import cluster_similarity, mutual_neighbors
 from tests.strategies import partitions
@@ -235,7 +236,7 @@ def test_html_is_the_text_of_the_summary():
     )
     page = cp._repr_html_()
     assert page == f"<pre>{html.escape(str(cp.summary()))}</pre>"
-    assert "cluster &lt;b&gt;" in page
+    assert "&lt;b&gt;" in page
     assert "<b>" not in page
 
 
@@ -253,3 +254,42 @@ def test_from_mass_functions_and_slices():
     assert "CredalPartition(2 objects, 2 clusters)" in repr(cp)
     with pytest.raises(IndexError):
         cp[5]
+
+
+# ---- names of the clusters -----------------------------------------------------------------------
+
+
+def test_clusters_get_names():
+    cp = CredalPartition(np.eye(4)[[1, 2, 3, 0]], FocalSets.full(2), list("abcd"))
+    named = cp.name_clusters(["oak", "elm"], descriptions={"elm": "tall"})
+    assert named.frame == ("oak", "elm")
+    assert named.lower("elm").tolist() == [1]
+    assert cp.frame == (0, 1)
+    assert "descriptions" not in cp.metadata
+    text = str(named.summary())
+    assert "oak" in text
+    assert "cluster" not in text
+    assert "1 between oak and elm" in text
+    again = named.name_clusters({"elm": 7}, descriptions={"oak": "round"})
+    assert again.frame == ("oak", 7)
+    assert again.metadata["descriptions"] == {"7": "tall", "oak": "round"}
+    np.testing.assert_array_equal(again.masses, cp.masses)
+    assert list(again.index) == list("abcd")
+
+
+@pytest.mark.parametrize(
+    ("names", "descriptions", "message"),
+    [
+        ({2: "x"}, None, "names must be names of clusters .0, 1., got 2"),
+        (["x"], None, "names must give 2 different names, got ..x"),
+        (["x", "x"], None, "names must give 2 different names"),
+        ([1, "1"], None, "names must give 2 different names"),
+        (None, None, "names must contain"),
+        ({}, {"x": "text"}, "descriptions must be names of clusters .0, 1., got 'x'"),
+        ({}, ["text"], "descriptions must be texts by names of clusters"),
+    ],
+)
+def test_wrong_names_of_clusters(names, descriptions, message):
+    cp = CredalPartition(np.eye(4), FocalSets.full(2))
+    with pytest.raises(InvalidParameterError, match=message):
+        cp.name_clusters(names, descriptions=descriptions)

@@ -24,7 +24,7 @@ from dempster._arrays import (
 from dempster._errors import InvalidParameterError
 from dempster._text import printable
 from dempster._types import ArrayPair, Seed
-from dempster._validation import check_scale, has_missing
+from dempster._validation import check_scale
 from dempster.data import sampling
 from dempster.data.blocks import (
     Blocks,

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 def read_dissimilarities(
     path: FilePath,
     *,
-    index_col: str | None = None,
+    index_col: str | bool | None = None,
     header: bool | None = None,
     delimiter: str | None = None,
     decimal: str | None = None,

@@ -11,7 +11,7 @@ A cluster name that is text but looks like a number, or contains one of the char
 order in which they first occur in the headings. If the order in the frame is different, the table
 has an additional empty column with the heading ``frame={a,b,c}``. If the columns of the data that
 were clustered are known (``metadata["clustered"]``), another empty column has a heading with these
-as JSON after ``clustered=``.
+as JSON after ``clustered=``; descriptions of the clusters are stored in the same way.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ _OBJECT = "object"
 _EMPTY = "∅"
 _WHOLE = "Ω"
 _FRAME = "frame="
-_CLUSTERED = "clustered="
+_RECORDS = ("clustered", "descriptions")  # metadata that text files store as headings
+_HEADS = (_FRAME, *(f"{name}=" for name in _RECORDS))
 _NAME = re.compile(r'"(?:[^"\\]|\\.)*"|[^,{}"\\]+')
 _SPECIAL = re.compile(r'[,{}"\\\x00-\x1f\x7f\u2028\u2029\ud800-\udfff]')
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
@@ -80,7 +81,7 @@ def write_partition(
         File with the extension ``.csv``, ``.tsv`` or ``.parquet``. All formats store the masses
         exactly. Names of objects are read back as integers, floats or text. Text files convert
         names of other types (dates, tuples) to text. Only Parquet stores single precision and all
-        ``metadata``; text files store ``metadata["clustered"]``.
+        ``metadata``; text files store ``metadata["clustered"]`` and ``metadata["descriptions"]``.
     sets : Boolean array of shape (n_objects, n_clusters), optional
         Sets of clusters, such as ``ConformalClustering.sets_``. The table gets a column
         ``conformal_set`` with values such as ``0|3`` (``∅`` for an empty set). `read_partition`
@@ -326,7 +327,7 @@ def _object_names(partition: CredalPartition) -> tuple[str, Any]:
     name = getattr(partition.index, "name", None)
     heading = " ".join(str(name).split())
     is_reserved = heading in ("None", "", _POSITION, *_DERIVED)
-    is_reserved |= heading.startswith((_FRAME, _CLUSTERED))
+    is_reserved |= heading.startswith(_HEADS)
     if is_reserved or is_set_heading(heading):
         heading = _OBJECT
     values = np.asarray(partition.index)
@@ -362,10 +363,12 @@ def _write_text(
         if name in table and table[name].dtype.kind not in "iuf":
             table[name] = [encode_cell(str(cell)) for cell in table[name]]
     table = table.rename(columns={table.columns[0]: encode_cell(str(table.columns[0]))})
-    last = {}
-    if "clustered" in partition.metadata:
-        record = _plain_metadata(partition)["clustered"]
-        last[_CLUSTERED + json.dumps(record, ensure_ascii=False)] = ""
+    metadata = partition.metadata
+    records = _plain_metadata({k: metadata[k] for k in _RECORDS if k in metadata})
+    last = {
+        f"{name}={json.dumps(record, ensure_ascii=False)}": ""
+        for name, record in records.items()
+    }
     with open(path, "w", encoding="utf-8", newline="") as file:
         for start in range(0, max(len(partition), 1), _ROWS_PER_BLOCK):
             rows = slice(start, start + _ROWS_PER_BLOCK)
@@ -446,8 +449,9 @@ def _read_text(path: Path) -> CredalPartition:
     masses = concatenate_rows(parts[1:] or parts)
     metadata = {}
     for heading in headings:
-        if heading.startswith(_CLUSTERED):
-            metadata["clustered"] = json.loads(heading.removeprefix(_CLUSTERED))
+        name, _, record = heading.partition("=")
+        if name in _RECORDS and record:
+            metadata[name] = json.loads(record)
     return _make_partition(masses, family, index, frame, metadata)
 
 
@@ -455,7 +459,7 @@ def _has_names(headings: list[str], positions: list[int]) -> bool:
     return (
         0 not in positions
         and headings[0] not in _DERIVED
-        and not headings[0].startswith((_FRAME, _CLUSTERED))
+        and not headings[0].startswith(_HEADS)
     )
 
 
@@ -469,7 +473,7 @@ def _write_parquet(
         _write_compressed(partition, path, first)
         return
     table = pd.concat([pd.DataFrame(first), _mass_columns(partition)], axis=1)
-    table.attrs = {"dempster": _plain_metadata(partition)}
+    table.attrs = {"dempster": _plain_metadata(partition.metadata)}
     table.to_parquet(path, index=False)
 
 
@@ -562,7 +566,7 @@ def _write_compressed(
     content = {
         "frame": [encode_name(name) for name in partition.frame],
         "focal_sets": [list(map(int, members)) for members in partition.focal_sets],
-        **_plain_metadata(partition),
+        **_plain_metadata(partition.metadata),
     }
     ends = pa.array(masses.indptr.astype(np.int32))
     sets = pa.array(masses.indices.astype(np.int32))
@@ -626,8 +630,8 @@ def _make_partition(
     )
 
 
-def _plain_metadata(partition: CredalPartition) -> dict[str, Any]:
-    """Return the metadata with JSON types only.
+def _plain_metadata(metadata: dict[str, Any]) -> dict[str, Any]:
+    """Return metadata with JSON types only.
 
     Values of other types are replaced by their ``repr``.
     """
@@ -638,7 +642,7 @@ def _plain_metadata(partition: CredalPartition) -> dict[str, Any]:
         return repr(value)
 
     try:
-        return json.loads(json.dumps(partition.metadata, default=to_plain))
+        return json.loads(json.dumps(metadata, default=to_plain))
     except (TypeError, ValueError) as error:  # keys that are tuples, or a cycle
         raise InvalidParameterError(
             "partition", must=f"have metadata that can be written as JSON; {error}"

@@ -47,13 +47,19 @@ _CELL_REFERENCE = re.compile(
 )
 _ENCODINGS = {"utf-16": "UTF-16", "cp1252": "Windows-1252"}
 _SHEET_CELL_BYTES = 64  # memory that a cell of a sheet takes while it is read
+# rule for ``index_col``
+INDEX_COL = (
+    rule.none
+    | rule.kind(str, words="the name of a column")
+    | rule.Rule("False", lambda value: value is False)
+)
 
 
 @dataclass(frozen=True)
 class ReadOptions:
     """Arguments of `read_table` for a reader; ``missing`` contains ``na_values``."""
 
-    index_col: str | None
+    index_col: str | bool | None
     header: bool | None
     delimiter: str | None
     decimal: str | None
@@ -64,7 +70,7 @@ class ReadOptions:
 def read_table(
     path: FilePath,
     *,
-    index_col: str | None = None,
+    index_col: str | bool | None = None,
     header: bool | None = None,
     delimiter: str | None = None,
     decimal: str | None = None,
@@ -83,9 +89,10 @@ def read_table(
         cells are missing values (``?``) or numbers with the same unit (``12 %``); thousands
         separators (``1 234``) are allowed. A warning lists text columns that look like numbers but
         are not converted (``CHF 5.50``).
-    index_col : str, optional
+    index_col : str or False, optional
         Name of the column with the names of the rows, which are not converted (``007`` remains
-        text). The default is the first column if it has no heading and its cells are unique.
+        text). The default is the first column if it has no heading and its cells are unique. False:
+        the rows have no names.
     header : bool, optional
         Whether the first line of a text file or sheet contains column names. The default is True
         unless the line contains only numbers and missing values. Set ``header`` if only some cells
@@ -137,7 +144,7 @@ def read_table(
 
 def read_quietly(
     path: Path,
-    index_col: str | None = None,
+    index_col: str | bool | None = None,
     header: bool | None = None,
     delimiter: str | None = None,
     decimal: str | None = None,
@@ -146,7 +153,7 @@ def read_quietly(
 ) -> pd.DataFrame:
     """Read a table like `read_table`, without warnings."""
     check_read_options(index_col, header, delimiter, decimal)
-    if index_col is not None:
+    if isinstance(index_col, str):
         index_col = index_col.strip()  # Spaces around column names are removed, too.
     rule.check(sheet, "sheet", rule.none | rule.kind(str, words="the name of a sheet"))
     missing = list(rule.as_names(na_values, "na_values", "a list of texts"))
@@ -167,7 +174,7 @@ def read_quietly(
         table.attrs.setdefault("notes", []).append(
             "the first column has no heading; it is used as the names of the rows"
         )
-    if index_col is not None and (
+    if isinstance(index_col, str) and (
         index_col in table.columns or index_col != table.index.name
     ):
         _set_index(table, index_col, path)
@@ -183,9 +190,7 @@ def check_read_options(
         header, "header", none | rule.kind(bool, np.bool_, words="True or False")
     )
     rule.check(decimal, "decimal", none | rule.choice(".", ","))
-    rule.check(
-        index_col, "index_col", none | rule.kind(str, words="the name of a column")
-    )
+    rule.check(index_col, "index_col", INDEX_COL)
     if delimiter is None:
         return
     if not isinstance(delimiter, str) or not _DELIMITER.fullmatch(delimiter):
@@ -277,7 +282,7 @@ def read_text(path: Path, options: ReadOptions) -> pd.DataFrame:
 
 def _read_lines(
     path: Path,
-    index_col: str | None,
+    index_col: str | bool | None,
     dialect: Dialect,
     decimal: str | None,
     missing: list[str],
@@ -406,7 +411,7 @@ def _text_cells(table: pd.DataFrame) -> list[list[str]]:
 
 
 def _convert_numbers(
-    table: pd.DataFrame, index_col: str | None, decimal: str
+    table: pd.DataFrame, index_col: str | bool | None, decimal: str
 ) -> pd.DataFrame:
     """Convert text columns to numbers where possible, and remove trailing spaces from others."""
     if table.attrs["header"]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
@@ -27,7 +27,13 @@ from dempster._arrays import (
 )
 from dempster._errors import InvalidParameterError
 from dempster._native import kernel
-from dempster._text import format_count, join_some, join_words, printable
+from dempster._text import (
+    format_cluster,
+    format_clusters,
+    format_count,
+    join_some,
+    printable,
+)
 from dempster.belief import FocalSets, MassFunctions, transforms
 from dempster.belief.focal_sets import unique_sets
 from dempster.optimize.blocks import Apply, row_blocks
@@ -289,6 +295,62 @@ class CredalPartition(FitRecord, MassFunctions):
         rows, which = unique_sets(up)
         masses, family = transforms.sort_sets(np.eye(len(rows))[which], rows)
         return cls(masses, family, **(validation.table_names(upper) | keywords))
+
+    # ---- names of the clusters -------------------------------------------------------------------
+
+    def name_clusters(
+        self,
+        names: Mapping[Hashable, Hashable] | Sequence[Hashable],
+        *,
+        descriptions: Mapping[Hashable, str] | None = None,
+    ) -> Self:
+        """Return the same partition with other names of the clusters.
+
+        Summaries, plots, reports and files show the names.
+
+        Parameters
+        ----------
+        names : mapping or sequence of length c
+            New name for each name of the `frame` that changes, or the names of all clusters.
+        descriptions : mapping, optional
+            Text for some clusters, given by their new names, which reports show. It is stored in
+            ``metadata["descriptions"]``.
+
+        Returns
+        -------
+        CredalPartition
+
+        Examples
+        --------
+        >>> from dempster import CredalPartition
+        >>> cp = CredalPartition.from_hard([0, 0, 1, 2]).name_clusters({1: "oak", 2: "elm"})
+        >>> cp.frame, cp.lower("oak")
+        ((0, 'oak', 'elm'), array([2]))
+        """
+        if isinstance(names, Mapping):
+            _check_names(names, "names", self.frame)
+            names = [names.get(name, name) for name in self.frame]
+        frame = tuple(validation.as_list(names, "names", "names of the clusters"))
+        if len(frame) != self.n_clusters or len(set(map(str, frame))) < len(frame):
+            must = f"give {self.n_clusters} different names, got {list(frame)}"
+            raise InvalidParameterError("names", must=must)
+        texts = self._metadata.get("descriptions", {})
+        kept = {
+            str(new): texts[str(old)]
+            for old, new in zip(self.frame, frame, strict=True)
+            if str(old) in texts
+        }
+        if descriptions is not None:
+            is_mapping = validation.kind(Mapping, words="texts by names of clusters")
+            validation.check(descriptions, "descriptions", is_mapping)
+            _check_names(descriptions, "descriptions", frame)
+            kept |= {str(name): str(text) for name, text in descriptions.items()}
+        metadata = dict(self._metadata)
+        if kept:
+            metadata["descriptions"] = kept
+        return type(self).unchecked(
+            self._masses, self.focal_sets, self.index, frame, metadata=metadata
+        )
 
     # ---- hard and soft summaries -----------------------------------------------------------------
 
@@ -593,6 +655,18 @@ class CredalPartition(FitRecord, MassFunctions):
         return int(rows[0].argmax())
 
 
+def _check_names(
+    names: Iterable[Hashable], argument: str, frame: Sequence[Hashable]
+) -> None:
+    """Raise an error if one of the names is not the name of a cluster."""
+    unknown = [name for name in names if name not in frame]
+    if unknown:
+        known = join_some(list(map(repr, frame)), _MAX_LISTED_CLUSTERS)
+        raise InvalidParameterError(
+            argument, f"names of clusters ({known})", unknown[0]
+        )
+
+
 def as_credal_partition(partition: Any, name: str = "partition") -> CredalPartition:
     """Convert a partition or hard labels to a `CredalPartition`.
 
@@ -764,15 +838,15 @@ class PartitionSummary:
 
     def __str__(self) -> str:
         shown = self._shown_clusters()
-        width = max(len("ambiguous"), *(len(f"cluster {self.names[k]}") for k in shown))
+        names = list(map(format_cluster, self.names))
+        width = max(len("ambiguous"), *(len(names[k]) for k in shown))
         lines = [f"{'':{width}}  certain  possible  typical object"]
         for k in shown:
-            name = f"cluster {self.names[k]}"
             typical = "-"
             if self.typical[k] is not None:
                 typical = printable(self.typical[k])
             lines.append(
-                f"{name:{width}}  {self.certain[k]:7d}  {self.possible[k]:8d}  {typical}"
+                f"{names[k]:{width}}  {self.certain[k]:7d}  {self.possible[k]:8d}  {typical}"
             )
         if len(shown) < len(self.names):
             lines.append(
@@ -807,8 +881,8 @@ class PartitionSummary:
             if 2 < len(clusters) == len(self.names):
                 parts.append(f"{number} between all {len(clusters)} clusters")
             else:
-                names = join_words([self.names[k] for k in clusters])
-                parts.append(f"{number} between clusters {names}")
+                names = format_clusters([self.names[k] for k in clusters])
+                parts.append(f"{number} between {names}")
         if len(self.ambiguous) > 6:
             parts.append(f"{sum(n for _, n in self.ambiguous[6:])} between other sets")
         outliers = [

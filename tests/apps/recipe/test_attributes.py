@@ -22,6 +22,7 @@ def messy(n=40):
             "constant": 3,
             "when": pd.date_range("2024-01-01", periods=n).astype(str),
             "note": [f"text {i}" for i in range(n)],
+            "other": [f"word {i}" for i in range(n)],
             "kind": ["a", "b"] * (n // 2),
             "nothing": np.nan,
             "mostly": ["1.5"] * (n - 1) + ["much"],
@@ -33,20 +34,21 @@ def messy(n=40):
 def test_informative_columns_are_selected():
     found = choose_attributes(messy())
     assert found.columns == ["size"]
+    assert found.notes[0] == "the rows are named by the column note"
     for words in (
         "id (it numbers the rows and may be the index)",
         "customer_id (it identifies the rows and may be the index)",
         "size again (the same as 'size')",
         "when (dates)",
-        "note (text, different in every row; it may be the index)",
+        "other (text, different in every row; it may be the index)",
         "kind (text, 2 different values)",
         "nothing (empty)",
         "mostly (1 cell of 40 not a number, such as 'much')",
         "flag (true or false)",
     ):
-        assert words in found.notes[0]
+        assert words in found.notes[1]
     assert (
-        found.notes[1]
+        found.notes[2]
         == "to use 'mostly', correct the cells that are not numbers, or delete "
         "them (na_values=['much'])"
     )
@@ -101,8 +103,8 @@ def test_missing_values():
     assert dropped.rows.tolist() == [i for i in range(60) if i not in (3, 5)]
     kept = choose_attributes(table, missing="partial")
     assert len(kept.values) == 59
-    assert "1 row of 60 without any value" in kept.notes[1]
-    assert "1 row of 59 compared by the values that are present" in kept.notes[2]
+    assert "1 row of 60 without any value" in kept.row_notes[0]
+    assert "1 row of 59 compared by the values that are present" in kept.row_notes[1]
     np.testing.assert_allclose(kept.values.mean(), 0, atol=1e-12)
     np.testing.assert_allclose(kept.values.std(ddof=0), 1)
     assert kept.values.isna().sum().sum() == 1
@@ -115,6 +117,43 @@ def test_new_rows_are_prepared_like_the_training_rows():
     pd.testing.assert_frame_equal(again.iloc[::-1], found.values)
     with pytest.raises(ValueError, match="the table has no column 'depth'"):
         found.preparation.transform(table.drop(columns="depth"))
+
+
+def test_different_texts_name_the_rows():
+    table = flowers()
+    names = table["name"].tolist()
+    found = choose_attributes(table)
+    assert found.notes[0] == "the rows are named by the column name"
+    assert found.values.index.tolist() == found.source.index.tolist() == names
+    assert found.values.index.name == found.preparation.index_col == "name"
+    assert "name" not in found.source
+    [other] = choose_attributes(table.assign(code=table["name"].str.upper())).notes[1:2]
+    assert "code" in other
+    assert choose_attributes(table, index_col="color").values.index.name == "color"
+    with pytest.raises(ValueError, match="index_col: the table has no column 'x'"):
+        choose_attributes(table, index_col="x")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda t: (t, {"index_col": False}),
+        lambda t: (t, {"exclude": ["name"]}),
+        lambda t: (t, {"columns": ["depth", "name"], "categories": ["name"]}),
+        lambda t: (t.assign(name=t["color"]), {}),
+        lambda t: (t.assign(name=t["name"].where(t.index > 0)), {}),
+        lambda t: (t.assign(name=[f"{i} %" for i in range(60)]), {}),
+        lambda t: (t.assign(name=t["name"].map(lambda name: 21 * name)), {}),
+        lambda t: (t.assign(name=pd.date_range("2025", periods=60).astype(str)), {}),
+        lambda t: (t.iloc[::-1], {}),
+    ],
+    ids=str.split("switched-off excluded used repeated missing units long dates index"),
+)
+def test_other_columns_do_not_name_the_rows(change):
+    table, options = change(flowers())
+    found = choose_attributes(table, **options)
+    assert found.values.index.tolist() == table.index.tolist()
+    assert found.preparation.index_col is None
 
 
 def test_save_and_load_a_model(tmp_path):

@@ -137,14 +137,13 @@ def test_result(folder):
     result = Recipe("flowers.csv", truth="color", clusters="auto").run(
         note=notes.append
     )
-    assert notes == [
-        "left out the column name (text, different in every row; it may be the index)"
-    ]
+    assert notes == ["the rows are named by the column name"]
+    assert list(result.partition.index) == flowers()["name"].tolist()
     assert result.prepared.notes[:1] == notes
     assert "standardized" in result.prepared.notes[1]
     assert result.prepared.truth.tolist() == flowers()["color"].tolist()
     assert result.partition.metadata["choices"]["n_clusters"].startswith("3;")
-    assert list(result.table.columns) == list(flowers().columns)
+    assert list(result.table.columns) == list(flowers().columns)[1:]
     assert result.attributes.columns == ["length, cm", "width", "depth"]
     assert result.seconds > 0
 

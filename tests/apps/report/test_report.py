@@ -14,7 +14,7 @@ from sklearn.datasets import make_moons
 from sklearn.pipeline import make_pipeline
 
 from dempster import CredalPartition, FocalSets
-from dempster._errors import InvalidInputError
+from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster.apps.recipe import Recipe
 from dempster.apps.report import Report, make_report
 from dempster.cluster import ECM, EVCLUS, WMVEC, ConformalClustering, CredalClustering
@@ -400,6 +400,19 @@ def test_sizes(n, c, p):
     assert make_report(partition).n_objects == n
 
 
+def test_names_and_descriptions_of_clusters():
+    partition = CredalPartition.from_hard([0, 0, 1]).name_clusters(
+        {1: "oak"}, descriptions={"oak": "grows <slowly>"}
+    )
+    report = make_report(partition)
+    assert map_data(report)["clusters"] == ["cluster 0", "oak"]
+    assert "oakgrows <slowly>" in report_text(report)
+    renamed = report_text(make_report(partition, names=["ash", "elm"]))
+    assert "elmgrows <slowly>" in renamed
+    with pytest.raises(InvalidParameterError, match="names must be names of clusters"):
+        make_report(partition, names={"x": "y"})
+
+
 def test_column_types():
     n = 80
     rng = np.random.default_rng(0)
@@ -416,8 +429,10 @@ def test_column_types():
             "count": np.arange(n),
         }
     )
-    text = report_text(make_report(rng.integers(0, 3, n), frame))
-    assert "“name” and “count”" in text
+    report = make_report(rng.integers(0, 3, n), frame)
+    text = report_text(report)
+    assert "not described: “count”" in text
+    assert map_data(report)["names"][:2] == ["N0", "N1"]
     assert all(name in text for name in ("number", "kind = red", "yes", "day"))
 
 

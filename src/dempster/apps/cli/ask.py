@@ -45,8 +45,8 @@ MAX_PRINTED_CHANGES = 10
 @click.command(
     cls=RecipeCommand,
     examples=(
-        "dempster ask flowers.csv -c 3 --index flower",
-        "dempster ask flowers.csv -c 3 --index flower --answers flowers.answers.csv",
+        "dempster ask flowers.csv -c 3",
+        "dempster ask flowers.csv -c 3 --answers flowers.answers.csv",
     ),
 )
 @recipe_options

@@ -221,12 +221,12 @@ def _read(
         find_labels,
         is_file_name,
     )
+    from dempster.io.tables import check_columns_exist
 
     table = read_rows(file, options)
-    labels = find_labels("target", options["target"], table)
-    check_repeated("target", labels)
     exclude = options["exclude"]
     if not is_file_name(options["target"]):
+        check_columns_exist(table, "target", [options["target"]])
         exclude = [*exclude, options["target"]]
     attributes = choose_attributes(
         table,
@@ -234,7 +234,10 @@ def _read(
         exclude=exclude,
         scale=options["scale"],
         missing=options["missing"],
+        index_col=False if options["no_index"] else None,
     )
+    labels = find_labels("target", options["target"], attributes.source)
+    check_repeated("target", labels)
     for text in (*table.attrs.get("notes", ()), *attributes.notes):
         screen.note(text)
     return attributes, labels.iloc[attributes.rows]

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     cls=RecipeCommand,
     examples=(
         "dempster cluster flowers.csv",
-        "dempster cluster flowers.csv -c 3 --index flower --plot flowers.png --report page.html",
+        "dempster cluster flowers.csv -c 3 --plot flowers.png --report page.html",
         "dempster cluster flowers.csv -c 3 --method ecm --columns 'petal length,petal width'",
         "dempster cluster flowers.csv -c 3 --method ecm --confidence 0.95",
         "dempster cluster - -c 3 -o - < flowers.csv > partition.csv",

@@ -29,7 +29,7 @@ from dempster.apps.cli.shared.drawing import draw_partition
 @click.command(
     cls=Command,
     examples=(
-        "dempster doubt flowers.csv --labels species --index flower",
+        "dempster doubt flowers.csv --labels species",
         "dempster doubt flowers.csv --labels species --plot doubt.png --report doubt.html",
     ),
 )

@@ -31,7 +31,7 @@ MAX_PRINTED_COLUMNS = 20
 @click.command(
     cls=Command,
     examples=(
-        "dempster cluster flowers.csv -c 3 --index flower --save-model flowers.dempster",
+        "dempster cluster flowers.csv -c 3 --save-model flowers.dempster",
         "dempster explain flowers.dempster flowers.csv --object 'iris 70'",
         "dempster explain flowers.partition.csv flowers.csv --cluster 2",
         "dempster explain flowers.partition.csv flowers.csv --pair 0,2",

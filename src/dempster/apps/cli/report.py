@@ -31,7 +31,7 @@ from dempster.apps.cli.shared import (
 @click.command(
     cls=Command,
     examples=(
-        "dempster cluster flowers.csv -c 3 --index flower --save-model flowers.dempster",
+        "dempster cluster flowers.csv -c 3 --save-model flowers.dempster",
         "dempster report flowers.dempster flowers.csv",
         "dempster report flowers.partition.csv flowers.csv -o page.html --truth species",
     ),

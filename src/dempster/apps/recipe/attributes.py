@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,12 @@ import pandas as pd
 
 from dempster import _validation as rule
 from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._text import format_count, join_some, quote_names
+from dempster._text import (
+    MAX_NAME_CHARACTERS,
+    format_count,
+    join_some,
+    quote_names,
+)
 from dempster.data.identifiers import Identifier, find_identifier
 from dempster.dissimilarity.input import find_unit
 from dempster.io.numbers import (
@@ -20,7 +25,7 @@ from dempster.io.numbers import (
     looks_like_number,
     read_text_columns,
 )
-from dempster.io.tables import check_columns_exist
+from dempster.io.tables import INDEX_COL, check_columns_exist
 
 MISSING = ("refuse", "drop", "partial")
 SCALE = rule.auto | rule.flag
@@ -48,6 +53,9 @@ class Preparation:
         standardized.
     missing : {"refuse", "drop", "partial"}
         Treatment of rows with missing values (see `choose_attributes`).
+    index_col : str or None
+        Column with the names of the rows; None if the rows of the training table had names before,
+        or have none.
 
     Examples
     --------
@@ -67,6 +75,7 @@ class Preparation:
     center: np.ndarray
     scale: np.ndarray
     missing: str = "refuse"
+    index_col: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("numbers", "categories"):
@@ -105,9 +114,26 @@ class Preparation:
         check_table(table)
         rule.check(note, "note", rule.callback)
         check_columns_exist(_with_text_names(table), "table", self.columns)
-        rows = self.select(table)
+        rows = self.select(self.name_rows(table))
         positions = _select_rows(rows, self.missing, note or (lambda text: None))
         return self.standardize(rows.iloc[positions])
+
+    def name_rows(self, table: pd.DataFrame) -> pd.DataFrame:
+        """Name the rows of a table by the column `index_col`.
+
+        Parameters
+        ----------
+        table : DataFrame
+            Table, which may lack this column.
+
+        Returns
+        -------
+        DataFrame
+            The same table if its index has a name, or if it lacks this column.
+        """
+        if self.index_col not in table.columns or table.index.name is not None:
+            return table
+        return table.set_index(self.index_col)
 
     def select(self, table: pd.DataFrame) -> pd.DataFrame:
         """Return the columns of the training run, as numbers and text.
@@ -169,6 +195,8 @@ class Attributes:
 
     Attributes
     ----------
+    source : DataFrame
+        All rows and columns, with the names of the rows as index.
     table : DataFrame
         Selected rows and columns in their original units.
     values : DataFrame
@@ -181,6 +209,7 @@ class Attributes:
         Notes about columns that were left out, and about rows with missing values.
     """
 
+    source: pd.DataFrame
     table: pd.DataFrame
     values: pd.DataFrame
     preparation: Preparation
@@ -213,6 +242,7 @@ def choose_attributes(
     numbers: bool = True,
     scale: bool | str = True,
     missing: str = "refuse",
+    index_col: str | bool | None = None,
 ) -> Attributes:
     """Select the columns and rows of a table for clustering, and standardize them.
 
@@ -239,6 +269,10 @@ def choose_attributes(
     missing : {"refuse", "drop", "partial"}, default="refuse"
         Treatment of rows with missing values. "refuse" raises an error, "drop" leaves the rows out,
         and "partial" keeps them for an estimator that accepts missing values.
+    index_col : str or False, optional
+        Column with the names of the rows. By default, if the table has a default index, the rows
+        are named by the first column of short texts that differ in every row and that is not used
+        otherwise. False: the rows have no names.
 
     Returns
     -------
@@ -256,7 +290,7 @@ def choose_attributes(
     >>> table = pd.DataFrame({"name": list("abc"), "height": [1.0, 2.0, 3.0], "width": [5, 5, 5]})
     >>> attributes = choose_attributes(table)
     >>> attributes.notes
-    ['left out the column name (text, 3 different values)', 'left out constant columns: width']
+    ['the rows are named by the column name', 'left out constant columns: width']
     >>> attributes.values.round(2).to_dict("list")
     {'height': [-1.22, 0.0, 1.22]}
     >>> attributes.preparation.transform(pd.DataFrame({"height": [2.0]})).to_dict("list")
@@ -264,6 +298,7 @@ def choose_attributes(
     """
     rule.check_choice(missing, "missing", MISSING)
     rule.check(scale, "scale", SCALE)
+    rule.check(index_col, "index_col", INDEX_COL)
     columns = rule.as_texts(columns, "columns", "a list of names of columns")
     exclude = rule.as_texts(exclude, "exclude", "a list of names of columns")
     categories = rule.as_texts(categories, "categories", "a list of names of columns")
@@ -276,12 +311,24 @@ def choose_attributes(
     if len(duplicates):
         message = f"the table has several columns named {quote_names(duplicates[:1])}; rename them"
         raise InvalidParameterError("table", message=message)
+    names_column = None
+    if isinstance(index_col, str):
+        names_column = index_col
+        check_columns_exist(table, "index_col", [names_column])
+        table = table.set_index(names_column)
     notes: list[str] = []
     if numbers:
         names = columns or [str(name) for name in table]
         ignored = [*exclude, *categories]
         table, notes = _read_numbers(table, [c for c in names if c not in ignored])
     selection = _select_columns(table, columns, exclude, categories, numbers=numbers)
+    if index_col is None and rule.row_index(table) is None:
+        used = [*exclude, *selection.numbers, *selection.categories]
+        names_column = find_name_column(table, used)
+        if names_column is not None:
+            table = table.set_index(names_column)
+            selection = selection.without(names_column)
+            notes.append(f"the rows are named by the column {names_column}")
     _note_left_out(table, selection, notes.append)
     for name in selection.categories:
         if table[name].dtype.kind in "OTU":
@@ -311,10 +358,10 @@ def choose_attributes(
             center = np.zeros(len(numbers_used))
             spread = np.ones(len(numbers_used)) if unit is None else unit
     preparation = Preparation(
-        numbers_used, selection.categories, center, spread, missing
+        numbers_used, selection.categories, center, spread, missing, names_column
     )
     values = preparation.standardize(rows)
-    return Attributes(rows, values, preparation, positions, notes, row_notes)
+    return Attributes(table, rows, values, preparation, positions, notes, row_notes)
 
 
 def choose_recorded_attributes(
@@ -378,6 +425,30 @@ class _Selection:
         for name, _, reason in self.left_out:
             names.setdefault(reason, []).append(str(name))
         return [f"{join_some(these)} {reason}" for reason, these in names.items()]
+
+    def without(self, name: str) -> _Selection:
+        """Return the same selection for a table without a column that is not selected."""
+        left_out = [one for one in self.left_out if one[0] != name]
+        return replace(self, left_out=left_out)
+
+
+def find_name_column(table: pd.DataFrame, used: Collection[str]) -> str | None:
+    """Return the first column of short texts that differ in every row, and is not used otherwise.
+
+    Such a column names the rows. Return None if there is none.
+    """
+    for name in table.columns:
+        column = table[name]
+        if (
+            name not in used
+            and column.dtype.kind in "OTU"
+            and column.map(lambda cell: isinstance(cell, str)).all()
+            and column.is_unique
+            and column.str.len().median() <= MAX_NAME_CHARACTERS
+            and _describe(column)[0] == "text"
+        ):
+            return str(name)
+    return None
 
 
 def _select_columns(

@@ -152,7 +152,7 @@ def _read_supervision(recipe: Any, code: _Code) -> list[str]:
     data = "dissimilarities"
     rows = ""
     if recipe.kind == "table":
-        data = "table"
+        data = "attributes.source"
         rows = "[attributes.rows]"
     arguments = []
     constraints = []
@@ -173,7 +173,7 @@ def _read_supervision(recipe: Any, code: _Code) -> list[str]:
     if recipe.constraints is not None:
         read = code.use("dempster.constraints", "read_constraints")
         index = f"{data}.index"
-        if data != "table" and recipe.files[0].lower().endswith(
+        if recipe.kind != "table" and recipe.files[0].lower().endswith(
             (".mtx", ".npz", ".mat")
         ):
             index = "None"  # Objects of these matrices have no names.

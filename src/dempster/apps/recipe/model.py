@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -25,19 +25,6 @@ if TYPE_CHECKING:
 
 
 WEIGHTS = ("outlier_weight", "ambiguity_weight")  # fields of a recipe
-
-
-def rename_clusters(
-    partition: CredalPartition, frame: Sequence[Hashable]
-) -> CredalPartition:
-    """Return the same partition with other names of the clusters."""
-    return CredalPartition.unchecked(
-        partition.stored_masses,
-        partition.focal_sets,
-        partition.index,
-        frame,
-        metadata=partition.metadata,
-    )
 
 
 def reweight_sets(
@@ -166,7 +153,7 @@ class TableModel:
         ):
             recipe = parse_toml(self.recipe)
             weights = {name: recipe[name] for name in WEIGHTS if name in recipe}
-            return reweight_sets(rename_clusters(masses, training.frame), **weights)
+            return reweight_sets(masses.name_clusters(training.frame), **weights)
         return masses
 
     def prepare(

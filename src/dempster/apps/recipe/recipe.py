@@ -20,6 +20,7 @@ from dempster.apps.recipe.attributes import MISSING, SCALE
 from dempster.apps.recipe.export import parse_toml, to_code, to_command, to_toml
 from dempster.apps.recipe.labels import is_file_name
 from dempster.io.atomic import as_path
+from dempster.io.tables import INDEX_COL
 
 if TYPE_CHECKING:
     from dempster._progress import Listener
@@ -47,8 +48,9 @@ _NEEDED_CAPABILITIES = {
 }
 _TEXT = rule.none | rule.kind(str, words="text")
 _RULES = {
+    "index": INDEX_COL,
     "parameters": rule.kind(Mapping, words="a mapping of parameters"),
-    **dict.fromkeys(("delimiter", "decimal", "index", "sheet"), _TEXT),
+    **dict.fromkeys(("delimiter", "decimal", "sheet"), _TEXT),
     "header": rule.none | rule.flag,
     "kind": rule.choice(*KINDS),
     "missing": rule.choice(*MISSING),
@@ -83,7 +85,8 @@ class Recipe:
         Content of the files. It is always "image" if the method is "secm".
     header, delimiter, decimal, index, sheet, na_values : optional
         Format of a file (see `dempster.io.read_table`). ``index`` is the column with the names of
-        the rows.
+        the rows. By default, a column of short texts that differ in every row names them, if there
+        is one (see `choose_attributes`); False: they have no names.
     columns, exclude, categories, scale, missing
         Selection of the columns and rows (see `choose_attributes`). The columns ``labels`` and
         ``truth`` are always excluded. The default ``scale="auto"`` is True if the method does not
@@ -139,7 +142,7 @@ class Recipe:
     header: bool | None = None
     delimiter: str | None = None
     decimal: str | None = None
-    index: str | None = None
+    index: str | bool | None = None
     sheet: str | None = None
     na_values: Sequence[str] = ()
     columns: Sequence[str] = ()
@@ -366,6 +369,8 @@ class Recipe:
             options["scale"] = "auto"
         if self.missing != "refuse":
             options["missing"] = self.missing
+        if self.index is False:
+            options["index_col"] = False
         return options
 
     def run(

@@ -14,7 +14,11 @@ from dempster import _validation as rule
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._progress import Listener, report_progress_to
 from dempster._text import format_count
-from dempster.apps.recipe.attributes import Note, choose_attributes
+from dempster.apps.recipe.attributes import (
+    Note,
+    choose_attributes,
+    find_name_column,
+)
 from dempster.apps.recipe.labels import (
     check_repeated,
     constraints_from_labels,
@@ -67,6 +71,11 @@ def read_views(files: Sequence[str | os.PathLike[str]], **options: Any) -> pd.Da
         raise InvalidParameterError("files", must="contain at least one path")
     for file in paths:
         table = read_table(file, **options)
+        names = None
+        if "index_col" not in options and rule.row_index(table) is None:
+            names = find_name_column(table, ())
+        if names is not None:
+            table = table.set_index(names)
         name = file.name.split(".")[0]
         if name in views.values():
             must = f"have different names, which are the names of the views, got {name!r} twice"
@@ -220,6 +229,7 @@ def prepare(recipe: Recipe, note: Note | None = None) -> PreparedTable:
     _check_clusters(recipe, len(attributes.table), "rows")
     if attributes.is_scaled:
         notes.append("the columns were standardized")
+    table = attributes.source
     y, constraints, truth = _read_supervision(recipe, table, attributes.rows, add_note)
     return PreparedTable(
         attributes.values, table, attributes, y, constraints, truth, notes

@@ -272,8 +272,11 @@ def _cluster_table(facts: Facts) -> Html:
     for k in range(counts.n_clusters):
         certain = int(counts.certain[k])
         possible = int(counts.possible[k])
+        name = [tag("bdi", facts.data.cluster_names[k])]
+        if facts.data.descriptions[k]:
+            name.append(tag("small", tag("bdi", facts.data.descriptions[k])))
         row: list[Any] = [
-            (_name_clusters((k,), tag("bdi", facts.data.cluster_names[k])), k),
+            (_name_clusters((k,), *name), k),
             cluster_bar(k, certain, possible, largest),
             certain,
             possible,

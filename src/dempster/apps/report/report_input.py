@@ -16,18 +16,26 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
 from dempster._errors import InvalidParameterError
-from dempster._text import format_cluster, one_line, shorten, unique_names
+from dempster._text import (
+    MAX_NAME_CHARACTERS,
+    format_cluster,
+    one_line,
+    shorten,
+    unique_names,
+)
 from dempster._types import ArrayLike, TableLike
 from dempster._validation import column_names, default_feature_names
 from dempster.apps.recipe import Recipe, RecipeResult, TableModel
-from dempster.apps.recipe.attributes import choose_recorded_attributes
+from dempster.apps.recipe.attributes import (
+    choose_recorded_attributes,
+    find_name_column,
+)
 from dempster.cluster import ConformalClustering
 from dempster.cluster.explanation import row_attributes
 from dempster.dissimilarity.views import Views, joined_views
 from dempster.explain.inputs import resolve_input, row_names
 from dempster.partition import CredalPartition
 
-MAX_NAME_CHARACTERS = 60
 MAX_CLUSTER_NAME_CHARACTERS = 40
 # minimum number of distinct texts or consecutive integers in an identifier column
 _MIN_IDENTIFIERS = 20
@@ -40,6 +48,8 @@ class ReportInput:
     # objects in the order of the rows of the table, without names
     partition: CredalPartition
     index: Any = None  # names of the objects
+    # text for each cluster, empty if there is none
+    descriptions: list[str] = field(default_factory=list)
     estimator: Any = None  # fitted estimator or pipeline
     # last step of the estimator, whose credal_partition_ is ``partition``
     model: Any = None
@@ -134,6 +144,7 @@ def resolve_report_input(
         if recipe is None and model.recipe:
             recipe = Recipe.from_toml(model.recipe)
         if table is not None and model.preparation is not None:
+            table = model.preparation.name_rows(table)
             X = model.prepare(table, note=notes.append)
             if attributes is None:
                 attributes = _select_prepared_rows(table, X)
@@ -169,6 +180,8 @@ def _resolve_partition(
 ) -> ReportInput:
     resolved = resolve_input(subject, "subject", metric=metric)
     partition = resolved.partition
+    if names is not None:
+        partition = partition.name_clusters(names)
     if len(partition) == 0:
         raise InvalidParameterError(
             "subject", must="be a partition of at least one object, got none"
@@ -191,10 +204,12 @@ def _resolve_partition(
             partition.stored_masses,
             partition.focal_sets,
             None,
-            _cluster_names(partition, names),
+            _short_cluster_names(partition.frame),
             metadata=partition.metadata,
         )
     )
+    texts = partition.metadata.get("descriptions", {})
+    data.descriptions = [texts.get(str(name), "") for name in partition.frame]
     if not resolved.is_blockwise:  # otherwise the training data are not in memory
         data.estimator = resolved.estimator
         data.model = resolved.model
@@ -215,34 +230,11 @@ def _resolve_partition(
     return data
 
 
-def _cluster_names(partition: CredalPartition, names: Any) -> list[Hashable]:
-    """Return short names of the clusters.
-
-    ``names`` replaces all names (sequence) or some names (mapping).
-    """
-    frame = list(partition.frame)
-    if names is None:
-        if all(isinstance(name, int) for name in frame):
-            return frame
-        names = frame
-    elif isinstance(names, Mapping):
-        unknown = [name for name in names if name not in frame]
-        if unknown:
-            raise InvalidParameterError(
-                "names",
-                f"a mapping of clusters of the partition ({frame[:20]})",
-                unknown[0],
-            )
-        names = [names.get(name, name) for name in frame]
-    elif (
-        isinstance(names, str)
-        or not isinstance(names, Sequence | np.ndarray)
-        or len(names) != len(frame)
-    ):
-        raise InvalidParameterError(
-            "names", f"a name for each of the {len(frame)} clusters", names
-        )
-    return list(unique_names(names, MAX_CLUSTER_NAME_CHARACTERS))
+def _short_cluster_names(frame: Sequence[Hashable]) -> list[Hashable]:
+    """Return different names of at most 40 characters; integers remain."""
+    if all(isinstance(name, int) for name in frame):
+        return list(frame)
+    return list(unique_names(frame, MAX_CLUSTER_NAME_CHARACTERS))
 
 
 # ---- tables --------------------------------------------------------------------------------------
@@ -300,6 +292,11 @@ def _add_attributes(data: ReportInput, rows: TableLike, attributes: TableLike) -
         if attributes is None and data.features is not None and not data.steps:
             data.features = list(data.frame.columns)
     if data.frame is not None:
+        names = None
+        if data.index is None:
+            names = find_name_column(data.frame, data.clustered or ())
+        if names is not None and data.frame.shape[1] > 1:
+            data.index = pd.Index(data.frame.pop(names), name=names)
         data.id_columns = find_id_columns(data.frame, data.clustered)
         data.frame = data.frame.drop(columns=data.id_columns)
 

@@ -22,7 +22,6 @@ from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._text import format_count
 from dempster.apps.map import name_sets, pack_objects
 from dempster.apps.recipe import Recipe, choose_attributes
-from dempster.apps.recipe.model import rename_clusters
 from dempster.apps.studio.errors import GoneError, rewrite_for_page
 from dempster.apps.studio.jobs import Finish, Job, Json, Workers
 from dempster.constraints import Constraints
@@ -175,9 +174,7 @@ class Run:
             max(part, key=lambda name: size_of.get(name, 0))
             for part in layer.metadata["merged"]
         ]
-        return replace(
-            self, layer=rename_clusters(layer, names), cache={}, lock=RLock()
-        )
+        return replace(self, layer=layer.name_clusters(names), cache={}, lock=RLock())
 
     def cached(self, key: str, compute: Callable[[], Any]) -> Any:
         """Return a result that takes long to compute, and store it."""
@@ -319,8 +316,8 @@ class Run:
             for k, m in enumerate(match)
         ]
         unused = (number for number in count() if number not in names)
-        self.estimator.credal_partition_ = rename_clusters(
-            new, [next(unused) if name is None else name for name in names]
+        self.estimator.credal_partition_ = new.name_clusters(
+            [next(unused) if name is None else name for name in names]
         )
 
     def cells(self, position: int) -> list[Any]:

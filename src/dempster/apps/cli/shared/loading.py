@@ -102,6 +102,8 @@ def read_rows(path: Path, options: dict[str, Any], recipe: str = "") -> pd.DataF
     from dempster.io import read_table
 
     given = {name: options[name] for name in FORMAT}
+    if options["no_index"]:
+        given["index"] = False
     if path.suffix.lower() == ".dempster":
         raise UserError(f"{path} is a saved model or partition, but must be a table")
     settings = Recipe([str(path)], **given).reading_options()
@@ -124,6 +126,9 @@ def select_rows(
     """Return the rows of a table that match the objects of a partition, in their order."""
     from dempster._validation import row_index
 
+    names_column = getattr(partition.index, "name", None)
+    if names_column in table.columns and row_index(table) is None:
+        table = table.set_index(names_column)
     if partition.index is None:
         if len(table) != len(partition):
             found = f"the partition has {len(partition):,} objects"

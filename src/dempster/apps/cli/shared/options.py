@@ -163,7 +163,11 @@ reading_options = _combine(
     click.option(
         "--index",
         metavar="COLUMN",
-        help="Column with the names of the rows.",
+        help="Column with the names of the rows. [default: a column of short texts that differ in "
+        "every row]",
+    ),
+    click.option(
+        "--no-index", is_flag=True, help="Number the rows instead of naming them."
     ),
     click.option(
         "--header/--no-header",
@@ -424,6 +428,8 @@ def build_recipe(
     for field in fields(Recipe):
         if options.get(field.name) != () and is_given(field.name):
             values[field.name] = options[field.name]
+    if options["no_index"]:
+        values["index"] = False
     if not values.get("files"):
         raise WrongUse(
             "FILE is missing; give a table, or a --config file with a table "
