@@ -100,7 +100,7 @@ def test_format_clusters():
             "outliers",
             "cluster 1",
             "x",
-            "between 0, 1 and x",
+            "between cluster 0, cluster 1 and x",
             "between 5 clusters",
             "between all 6 clusters",
         )
@@ -109,7 +109,7 @@ def test_format_clusters():
         *(
             "no cluster (outlier)",
             "cluster 1",
-            "cluster 0, 1 or x",
+            "cluster 0, cluster 1 or x",
             "any of all 6 clusters",
         )
     ]

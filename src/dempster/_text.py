@@ -185,7 +185,7 @@ def format_group(clusters: Sequence[int], frame: Sequence[Hashable]) -> str:
         return format_cluster(frame[clusters[0]])
     if len(clusters) > MAX_NAMED_CLUSTERS:
         return f"between {_count_clusters(clusters, frame)}"
-    return f"between {join_words([printable(frame[k]) for k in clusters])}"
+    return f"between {join_words(_short_names(clusters, frame))}"
 
 
 def format_answer(clusters: Sequence[int], frame: Sequence[Hashable]) -> str:
@@ -194,8 +194,16 @@ def format_answer(clusters: Sequence[int], frame: Sequence[Hashable]) -> str:
         return "no cluster (outlier)"
     if len(clusters) > MAX_NAMED_CLUSTERS:
         return f"any of {_count_clusters(clusters, frame)}"
-    others = [printable(frame[k]) for k in clusters[1:]]
+    _, *others = _short_names(clusters, frame)
     return join_words([format_cluster(frame[clusters[0]]), *others], "or")
+
+
+def _short_names(clusters: Sequence[int], frame: Sequence[Hashable]) -> list[str]:
+    """Return the names of clusters, in which "cluster" is omitted if all names are numbers."""
+    texts = [printable(frame[k]) for k in clusters]
+    if all(map(_is_number, texts)):
+        return texts
+    return list(map(format_cluster, texts))
 
 
 def _count_clusters(clusters: Sequence[int], frame: Sequence[Hashable]) -> str:

@@ -187,7 +187,7 @@ def test_tables_larger_than_uploads_are_not_copied(tmp_path, monkeypatch):
         assert tab.get("").json()["file"] == {"state": "changed", "has_copy": False}
         answers = [
             tab.post("/runs", {"columns": ["x", "y"]}),
-            tab.post("/reload", {}),
+            tab.post("/names", {}),
             tab.get("/saved"),
             tab.get("/runs/1/data"),
         ]
@@ -477,7 +477,7 @@ def test_deletions_can_be_undone(tab):
     tab.post("/answers/undo")
     tab.cluster(source, clusters=4, method="ecm")
     assert tab.get("").json()["deleted"] == "deleted the last answer"
-    tab.done(tab.post("/reload", {"index_col": source["columns"][0]["name"]}))
+    tab.load("wine")
     assert tab.get("").json()["runs"] == []
     for _ in range(3):
         tab.post("/undo")

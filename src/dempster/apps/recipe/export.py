@@ -58,8 +58,11 @@ def quote_name(name: str) -> str:
 # ---- Python code ---------------------------------------------------------------------------------
 
 
-def to_code(recipe: Any) -> str:
-    """Return Python code for a recipe, which uses only public names of the library."""
+def to_code(recipe: Any, names: Mapping[int, Any] | None = None) -> str:
+    """Return Python code for a recipe, which uses only public names of the library.
+
+    ``names`` contains names of clusters by their numbers.
+    """
     code = _Code()
     data = recipe.kind
     function = f"read_{data}"
@@ -110,6 +113,10 @@ def to_code(recipe: Any) -> str:
     if weights:
         options = {"": _Variable("partition")} | weights
         code.call("partition", "dempster.apps.recipe", "reweight_sets", options)
+    if names:
+        entries = [f"{k}: {_format_value(name)}" for k, name in names.items()]
+        renamed = f"{{{', '.join(entries)}}}"
+        code.lines.append(f"partition = partition.name_clusters({renamed})")
     code.lines.append("print(partition.summary())")
     return code.to_text()
 

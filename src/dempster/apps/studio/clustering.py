@@ -11,7 +11,11 @@ import numpy as np
 import pandas as pd
 
 from dempster._errors import InvalidInputError
-from dempster._text import format_count, to_plain
+from dempster._text import (
+    MAX_NAME_CHARACTERS,
+    format_count,
+    to_plain,
+)
 from dempster.apps.map import pack
 from dempster.apps.methods import METHODS, default_method, method_names, parse_value
 from dempster.apps.recipe import Recipe
@@ -22,6 +26,7 @@ from dempster.apps.studio.saving import save_session
 from dempster.apps.studio.sessions import Run, Session, Source
 
 MAX_MAIN_PARAMETERS = 4
+MAX_DESCRIPTION_CHARACTERS = 1000
 _OTHER_INPUT_METHODS = ("secm", "wmvec")  # methods for images and for several tables
 # parameters that depend on the machine
 _LOCAL_PARAMETERS = (
@@ -234,13 +239,11 @@ def _write_rows(session: Session, rows: np.ndarray) -> Source:
         )
     path = session.new_file(f"{Path(source.name).name.split('.')[0]}-selection.csv")
     part = source.table.iloc[rows]
-    options = {"header": True, "delimiter": ",", "decimal": "."}
-    index = source.options.get("index_col")
-    if index is None:
+    index = source.options.get("index_col", False)
+    options = {"header": True, "delimiter": ",", "decimal": ".", "index_col": index}
+    if not index:
         part = part.reset_index(drop=True)
-    else:
-        options["index_col"] = index
-    part.to_csv(path, index=index is not None, index_label=index)
+    part.to_csv(path, index=bool(index), index_label=index or None)
     return Source(path, path.name, options, part)
 
 
@@ -268,6 +271,20 @@ def _start_from_peaks(session: Session, params: Json) -> tuple[Json, str]:
 
 def _delete_run(session: Session, params: Json) -> Json:
     session.delete_run(str(params["run"]))
+    return session.describe()
+
+
+def _name_clusters(session: Session, params: Json) -> Json:
+    """Give the clusters of a run names and descriptions, which may be empty."""
+    labels = {}
+    for one in params["labels"]:
+        name = " ".join(str(one.get("name") or "")[:MAX_NAME_CHARACTERS].split())
+        text = str(one.get("text") or "")[:MAX_DESCRIPTION_CHARACTERS].strip()
+        if name or text:
+            labels[parse_integer(one, "number")] = (name, text)
+    with session.lock:
+        run = session.get_run(str(params["run"]))
+        session.runs[run.id] = run.name_clusters(labels)
     return session.describe()
 
 
@@ -325,6 +342,7 @@ def _start_number(session: Session, params: Json) -> Json:
 ROUTES = [
     route("/runs", _start_run, "POST"),
     route("/runs/{run}", _delete_run, "DELETE"),
+    route("/runs/{run}/names", _name_clusters, "POST"),
     route("/undo", _undo, "POST"),
     route("/peaks", _start_peaks, "POST"),
     route("/peaks", _get_peaks),

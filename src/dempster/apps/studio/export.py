@@ -11,7 +11,9 @@ import pandas as pd
 from starlette.responses import Response
 
 from dempster._errors import InvalidInputError
+from dempster._text import format_cluster
 from dempster.apps.recipe import Recipe, TableModel, reweight_sets
+from dempster.apps.recipe.export import to_code
 from dempster.apps.recipe.model import WEIGHTS
 from dempster.apps.studio.errors import BadRequestError
 from dempster.apps.studio.jobs import Json
@@ -26,16 +28,16 @@ def _stem(run: Run) -> str:
 
 
 def _with_weights(session: Session, params: Json) -> Run:
-    """Return a run whose partition and recipe have the weights of the sliders of the page."""
+    """Return a run with the weights of the sliders of the page, and with names of its clusters."""
     run = session.get_run(params["run"])
     try:
         weights: Json = {name: float(params.get(name) or 1) for name in WEIGHTS}
     except (TypeError, ValueError) as error:
         raise BadRequestError("weights must be numbers") from error
     estimator = copy(run.estimator)
-    estimator.credal_partition_ = reweight_sets(run.partition, **weights)
+    estimator.credal_partition_ = reweight_sets(run.named_partition, **weights)
     recipe = replace(run.recipe, **weights)
-    return replace(run, estimator=estimator, recipe=recipe, layer=None)
+    return replace(run, estimator=estimator, recipe=recipe, layer=None, labels={})
 
 
 def _portable_recipe(run: Run) -> Recipe:
@@ -105,14 +107,12 @@ def _recipe(session: Session, params: Json) -> Json:
     run = _with_weights(session, params)
     recipe = _portable_recipe(run)
     source = session.get_source()
-    frame = list(run.partition.frame)
-    renumbered = {}
-    if frame != list(range(len(frame))):
-        renumbered = dict(enumerate(frame))
+    frame = run.partition.frame
+    names = {k: name for k, name in enumerate(frame) if name != k}
     return {
-        "renumbered": renumbered,
+        "renamed": {k: format_cluster(name) for k, name in names.items()},
         "command": f"{recipe.to_command()} -o {_stem(run)}.partition.csv",
-        "code": recipe.to_code(),
+        "code": to_code(recipe, names),
         "toml": recipe.to_toml(),
         "file": recipe.files[0],
         "answers": recipe.constraints is not None,

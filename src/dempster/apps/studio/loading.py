@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +39,14 @@ EXAMPLES = {
 
 
 def _load_file(
-    session: Session, path: Path, name: str, options: Json, origin: Path | None = None
+    session: Session,
+    path: Path,
+    name: str,
+    options: Json,
+    origin: Path | None = None,
+    show: Callable[[Source], None] | None = None,
 ) -> Json:
-    """Start a job that reads a file and makes it the table of the session.
+    """Start a job that reads a file and makes it the table of the session, or calls ``show``.
 
     ``origin`` is the file that the user opened by its path. If it is not larger than an upload, it
     is copied to the folder of the session, so that later changes of the file have no effect.
@@ -50,10 +56,8 @@ def _load_file(
         copy = str(session.new_folder() / path.name)
 
     def finish(result: Any, warnings: list[str]) -> Json:
-        source = Source(
-            name=name, options=options, notes=warnings, origin=origin, **result
-        )
-        session.set_source(source)
+        source = Source(name=name, notes=warnings, origin=origin, **result)
+        (show or session.set_source)(source)
         save_session(session)
         return source.description
 
@@ -112,14 +116,20 @@ def _example_table(name: str) -> Any:
     return bunch.data.assign(**{class_column: classes})
 
 
-def _reload(session: Session, params: Json) -> Json:
+def _name_rows(session: Session, params: Json) -> Json:
     """Start a job that reads the table again, with another column of row names or with none."""
     source = session.get_source()
     source.check_unchanged()
-    options = {}
-    if params.get("index_col"):
-        options["index_col"] = params["index_col"]
-    return _load_file(session, source.path, source.name, options, source.origin)
+    column = params.get("index_col") or False
+    for run in session.runs.values():
+        if column in run.values.columns:
+            raise InvalidInputError(
+                f"'{column}' was clustered in the run {run.id}, so it cannot name the rows"
+            )
+    options = {**source.options, "index_col": column}
+    return _load_file(
+        session, source.path, source.name, options, source.origin, session.name_rows
+    )
 
 
 def _load_changed(session: Session, params: Json) -> Json:
@@ -209,7 +219,7 @@ ROUTES = [
     route("/saved", _save_file),
     route("", lambda session, params: session.describe()),
     route("/example", _load_example, "POST"),
-    route("/reload", _reload, "POST"),
+    route("/names", _name_rows, "POST"),
     route("/table/changed", _load_changed, "POST"),
     route("/table/copy", _keep_copy, "POST"),
     route("/settings", _store_settings, "POST"),

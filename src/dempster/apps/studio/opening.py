@@ -338,6 +338,10 @@ def _decode_run(
         values=model.preparation.standardize(attributes),
         preparation=model.preparation,
         rows=rows,
+        labels={
+            int(number): (str(name), str(text))
+            for number, (name, text) in saved.get("labels", {}).items()
+        },
         is_saved=True,
         **{name: saved[name] for name in RUN_FIELDS},
     )

@@ -34,6 +34,7 @@ _ELEMENTS = {
     "categories": str,
     "positions": int,
     "start": int,
+    "labels": dict,
     "conditions": dict,
 }
 

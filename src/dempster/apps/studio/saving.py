@@ -272,4 +272,5 @@ def _encode_run(run: Run, encode: Callable[[str], str]) -> Json:
     recipe["files"] = [encode(file) for file in recipe["files"]]
     if "constraints" in recipe:
         recipe["constraints"] = encode(recipe["constraints"])
-    return {name: getattr(run, name) for name in RUN_FIELDS} | {"recipe": recipe}
+    fields = {name: getattr(run, name) for name in RUN_FIELDS}
+    return fields | {"recipe": recipe, "labels": run.labels}

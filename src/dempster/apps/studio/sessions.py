@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dempster import _validation as validation
 from dempster._arrays import row_argmax, row_max
 from dempster._errors import InvalidInputError, InvalidParameterError
 from dempster._text import format_count
@@ -32,6 +33,7 @@ from dempster.io.atomic import compute_digest
 from dempster.partition import CredalPartition
 from dempster.partition.layers import select_numbers
 
+MAX_JOINED_NAMES = 3  # number of names in the name of a merged cluster
 MAX_RUNS = 30
 MAX_ENDED_JOBS = 20
 MAX_CATEGORIES = 50
@@ -92,7 +94,9 @@ class Source:
     def description(self) -> Json:
         """Description of the table and its columns for the page."""
         try:
-            attributes = choose_attributes(self.table, missing="partial")
+            attributes = choose_attributes(
+                self.table, missing="partial", index_col=False
+            )
             suggested = set(attributes.columns)
             notes = attributes.column_notes
         except ValueError as error:
@@ -151,6 +155,8 @@ class Run:
     seconds: float
     n_left_out: int  # number of rows that were left out because of missing values
     origin: str  # clustered objects or initial centers, such as "5 chosen belief peaks"
+    # name and description of clusters by their numbers; either may be empty
+    labels: dict[int, tuple[str, str]] = field(default_factory=dict)
     is_saved: bool = False  # whether its files are in the folder of the session
     layer: CredalPartition | None = None  # partition with merged clusters
     cache: Json = field(default_factory=dict)  # results that take long to compute
@@ -158,9 +164,53 @@ class Run:
 
     @property
     def partition(self) -> CredalPartition:
+        """Partition whose clusters have numbers, which select their colors."""
         if self.layer is not None:
             return self.layer
         return self.estimator.credal_partition_
+
+    @cached_property
+    def named_partition(self) -> CredalPartition:
+        """Partition whose clusters have the names that the user gave them."""
+        names = {k: name for k, (name, _) in self.labels.items() if name}
+        texts = {names.get(k, k): text for k, (_, text) in self.labels.items() if text}
+        return self.partition.name_clusters(names, descriptions=texts)
+
+    @cached_property
+    def named_estimator(self) -> Any:
+        """Estimator with `named_partition`."""
+        estimator = copy.copy(self.estimator)
+        estimator.credal_partition_ = self.named_partition
+        return estimator
+
+    def name_clusters(self, labels: dict[int, tuple[str, str]]) -> Run:
+        """Return this run with names and descriptions of its clusters."""
+        run = replace(self, labels=labels, cache={}, lock=RLock())
+        run.named_partition  # raises an error if two clusters have the same name
+        return run
+
+    def name_rows(self, table: pd.DataFrame, recipe: Recipe) -> Run:
+        """Return this run with its rows and recipe in which the rows have other names."""
+        partition = self.estimator.credal_partition_
+        estimator = copy.copy(self.estimator)
+        estimator.credal_partition_ = CredalPartition.unchecked(
+            partition.stored_masses,
+            partition.focal_sets,
+            validation.row_index(table),
+            partition.frame,
+            metadata=partition.metadata,
+        )
+        return replace(
+            self,
+            recipe=recipe,
+            estimator=estimator,
+            table=table,
+            attributes=self.attributes.set_axis(table.index),
+            values=self.values.set_axis(table.index),
+            is_saved=False,
+            cache={},
+            lock=RLock(),
+        )
 
     def get_layer(self, n_clusters: int) -> Run:
         """Return this run with merged clusters, which have the numbers of their largest parts."""
@@ -170,11 +220,25 @@ class Run:
         [layer] = self.partition.layers([n_clusters])
         sizes = np.bincount(self.partition.labels)
         size_of = dict(zip(self.partition.frame, sizes, strict=False))
-        names = [
-            max(part, key=lambda name: size_of.get(name, 0))
-            for part in layer.metadata["merged"]
-        ]
-        return replace(self, layer=layer.name_clusters(names), cache={}, lock=RLock())
+        parts = layer.metadata["merged"]
+        numbers = [max(part, key=lambda k: size_of.get(k, 0)) for part in parts]
+        labels = {
+            number: self._merge_labels(part)
+            for number, part in zip(numbers, parts, strict=True)
+            if any(k in self.labels for k in part)
+        }
+        merged = layer.name_clusters(numbers)
+        return replace(self, layer=merged, labels=labels, cache={}, lock=RLock())
+
+    def _merge_labels(self, part: list[int]) -> tuple[str, str]:
+        """Return the name and the description of a cluster that consists of several clusters."""
+        if len(part) == 1:
+            return self.labels[part[0]]
+        names = [self.labels.get(k, ("", ""))[0] or str(k) for k in part]
+        if len(names) > MAX_JOINED_NAMES:
+            n_more = len(names) - MAX_JOINED_NAMES
+            names = [*names[:MAX_JOINED_NAMES], f"{n_more} more"]
+        return " + ".join(names), ""
 
     def cached(self, key: str, compute: Callable[[], Any]) -> Any:
         """Return a result that takes long to compute, and store it."""
@@ -215,7 +279,7 @@ class Run:
 
     @cached_property
     def set_names(self) -> list[str]:
-        return name_sets(self.partition)
+        return name_sets(self.named_partition)
 
     @cached_property
     def doubt(self) -> np.ndarray:
@@ -285,6 +349,11 @@ class Run:
             self.rows,
             arrays,
             sets=numbers,
+            set_names=self.set_names,
+            clusters=[
+                [number, *self.labels.get(number, ("", ""))]
+                for number in partition.frame
+            ],
             n_clusters=partition.n_clusters,
             nonspecificity=partition.nonspecificity_index(),
         )
@@ -316,6 +385,7 @@ class Run:
             for k, m in enumerate(match)
         ]
         unused = (number for number in count() if number not in names)
+        self.labels = {k: v for k, v in before.labels.items() if k in names}
         self.estimator.credal_partition_ = new.name_clusters(
             [next(unused) if name is None else name for name in names]
         )
@@ -470,6 +540,32 @@ class Session:
             self.selection = self.peaks = self.number = None
             self.settings = {}
 
+    def name_rows(self, source: Source) -> None:
+        """Replace the table by the same table with other names of the rows, which all runs get."""
+        with self.lock:
+            if source.digest != self.get_source().digest:
+                raise InvalidInputError(f"{source.name} has changed; load it again")
+            self.source = source
+            self.runs = {k: self._name_rows_of(run) for k, run in self.runs.items()}
+
+    def _name_rows_of(self, run: Run) -> Run:
+        """Return a run with the names of the rows of the table, also in the file of its answers."""
+        source = self.get_source()
+        before = run.table.index
+        table = source.table.iloc[run.rows]
+        if before.equals(table.index):
+            return run
+        recipe = replace(run.recipe, index=source.options.get("index_col"))
+        if recipe.constraints is not None:
+            answers = pd.read_csv(recipe.constraints, dtype=str, keep_default_na=False)
+            names = dict(zip(map(str, before), map(str, table.index), strict=True))
+            for column in answers.columns[:2]:
+                answers[column] = answers[column].map(names)
+            path = self.new_file("answers.csv")
+            answers.to_csv(path, index=False, lineterminator="\n")
+            recipe = replace(recipe, constraints=str(path))
+        return run.name_rows(table, recipe)
+
     def remember(self, words: str, state: Json) -> None:
         """Store what a deletion, which ``words`` describe, removes from the session."""
         self.deletions.append(Deletion(words, time.time(), state))
@@ -492,7 +588,8 @@ class Session:
                 self._remember_table()
                 state = {**dict.fromkeys(_COMPUTED_STATE), **state}
             elif "runs" in state:
-                runs = {**state["runs"], **self.runs}
+                restored = {k: self._name_rows_of(r) for k, r in state["runs"].items()}
+                runs = {**restored, **self.runs}
                 state["runs"] = dict(sorted(runs.items(), key=lambda one: int(one[0])))
             elif "pair_answers" in state:
                 for answer in self.pair_answers.answers:

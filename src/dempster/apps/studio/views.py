@@ -9,6 +9,7 @@ import pandas as pd
 
 from dempster._arrays import row_max, select_columns
 from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster._text import format_cluster
 from dempster.apps.map import pack
 from dempster.apps.recipe.model import Units
 from dempster.apps.report.cluster_profiles import ClusterProfiles, profile_clusters
@@ -153,9 +154,9 @@ def _why(run: Run, params: Json) -> Json:
     position = parse_integer(params, "object", (0, n))
     compared = sample_rows(n, MAX_COMPARED_OBJECTS, 0)
     compared = np.union1d(compared, position)
-    subject = run.estimator
+    subject = run.named_estimator
     if run.layer is not None:
-        subject = run.layer[compared]
+        subject = run.named_partition[compared]
     index = run.values.index
     reference = index[position] if index.is_unique else run.values.iloc[position]
     with run.lock:
@@ -167,6 +168,7 @@ def _why(run: Run, params: Json) -> Json:
     explanation = Units.from_preparation(run.preparation).convert_explanation(
         explanation
     )
+    numbers = dict(zip(run.named_partition.frame, run.partition.frame, strict=True))
     masses = run.partition[position].masses[0]
     order = np.argsort(-masses, kind="stable")[:MAX_EXPLAINED_SETS]
     exemplars = []
@@ -174,7 +176,7 @@ def _why(run: Run, params: Json) -> Json:
         i = int(compared[exemplar.position])
         exemplars.append(
             {
-                "cluster": str(exemplar.cluster),
+                "cluster": numbers[exemplar.cluster],
                 "name": run.names[i],
                 "position": i,
                 "values": run.cells(i),
@@ -196,7 +198,8 @@ def _why(run: Run, params: Json) -> Json:
         ],
         "by": explanation.by,
         "quantity": explanation.quantity,
-        "clusters": [str(name) for name in explanation.clusters],
+        "clusters": [numbers[name] for name in explanation.clusters],
+        "cluster_names": [format_cluster(name) for name in explanation.clusters],
         "attributes": _contributions(run, explanation, position),
         "exemplars": exemplars,
         "values": run.cells(position),
@@ -233,7 +236,8 @@ def _profile_run(run: Run) -> ClusterProfiles:
     clustered = list(run.values.columns)
     identifiers = find_id_columns(run.table, clustered)
     table = run.table.drop(columns=identifiers).reset_index(drop=True)
-    data = ReportInput(_select(run, slice(None)), frame=table, clustered=clustered)
+    partition = _select(run, slice(None)).name_clusters(run.named_partition.frame)
+    data = ReportInput(partition, frame=table, clustered=clustered)
     profiles = profile_clusters(data, np.random.default_rng(0))
     assert profiles is not None  # There is a table.
     return profiles
@@ -286,13 +290,10 @@ def _boundaries(run: Run, params: Json) -> Json:
     ambiguous = np.bincount(code[is_ambiguous], minlength=c * c)
     close = np.bincount(code[share >= MIN_CLOSE_SHARE], minlength=c * c)
     order = [k for k in np.lexsort((-close, -ambiguous)) if ambiguous[k] or close[k]]
-    frame = run.partition.frame
     pairs = []
     for k in order[:MAX_BOUNDARIES]:
         a, b = divmod(k, c)
-        pairs.append(
-            {"a": a, "b": b, "names": [frame[a], frame[b]], "ambiguous": ambiguous[k]}
-        )
+        pairs.append({**_describe_pair(run, a, b), "ambiguous": ambiguous[k]})
     return {"boundaries": pairs}
 
 
@@ -320,16 +321,14 @@ def _boundary(run: Run, params: Json) -> Json:
         }
         for i in objects[np.argsort(towards[objects], kind="stable")]
     ]
-    frame = run.partition.frame
+    frame = run.named_partition.frame
     rules = _separating_attributes(run, frame[a], frame[b])
-    return {
-        "a": a,
-        "b": b,
-        "names": [frame[a], frame[b]],
-        "objects": listed,
-        "n": n,
-        "apart": rules,
-    }
+    return {**_describe_pair(run, a, b), "objects": listed, "n": n, "apart": rules}
+
+
+def _describe_pair(run: Run, a: int, b: int) -> Json:
+    names = [format_cluster(run.named_partition.frame[k]) for k in (a, b)]
+    return {"a": a, "b": b, "names": names, "numbers": run.number_clusters((a, b))}
 
 
 def _rivals(run: Run) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -22,7 +22,9 @@ import numpy as np
 
 from dempster._errors import InvalidInputError
 from dempster._progress import report_progress_to
+from dempster._validation import row_index
 from dempster.apps.recipe import Attributes, Recipe, prepare
+from dempster.apps.recipe.attributes import find_name_column
 from dempster.apps.studio.errors import describe_error, rewrite_for_page
 from dempster.cluster import BeliefPeaks
 from dempster.io.atomic import as_file, compute_digest
@@ -60,9 +62,15 @@ def load(
     table = read_quietly(file, **options)
     if len(table) == 0:
         raise InvalidInputError("the table has no rows")
+    if "index_col" not in options and row_index(table) is None:
+        names = find_name_column(table, ())
+        if names is not None:
+            options = {**options, "index_col": names}
+            table = table.set_index(names)
     return {
         "path": file,
         "digest": digest,
+        "options": options,
         "table": table,
         "copy_error": copy_error,
     }

@@ -56,6 +56,14 @@ export async function showLayer(id) {
   if (turn === runTurn) set({ ...shown, marked: [] });
 }
 
+// Load the shown partition again after names of rows or clusters have changed.
+export async function reloadView() {
+  const id = get("viewId");
+  if (!id) return;
+  const shown = await loadView(id);
+  if (id === get("viewId")) set({ ...shown, focus: -1, marked: [] });
+}
+
 async function loadView(viewId) {
   const objects = await getPacked(`/runs/${viewId}/objects`);
   const codes = new Int32Array(objects.n);

@@ -38,7 +38,7 @@ export function boundaryPanel(host) {
     const list = el("select", { "aria-label": "Boundary", onchange: () => { chosen = list.value.split(",").map(Number); show().catch(showError); } },
       pairs.map((pair) => el("option", { value: `${pair.a},${pair.b}`, selected: pair.a === found.a && pair.b === found.b },
         `${pair.names[0]} | ${pair.names[1]} (${pair.ambiguous} ambiguous)`)));
-    const gradient = `linear-gradient(90deg, ${clusterColor(found.names[0], 0.75)}, ${clusterColor(found.names[1], 0.75)})`;
+    const gradient = `linear-gradient(90deg, ${clusterColor(found.numbers[0], 0.75)}, ${clusterColor(found.numbers[1], 0.75)})`;
     replace(host, heading("Boundary"), list,
       el("p", { class: "note", style: { margin: "8px 0" } }, `${formatCount(found.n, "object")} whose two most plausible clusters are ${found.names[0]} and ${found.names[1]}, sorted from one to the other.`),
       found.objects.length ? el("div", { class: "boundary-list" }, found.objects.map((one) => el("button", {

@@ -4,12 +4,28 @@ import { el, replace, toast } from "../core/el.js";
 import { get, set, subscribe } from "../core/store.js";
 import { download, post, putBytes } from "../core/api.js";
 import { running, workOn } from "../core/jobs.js";
-import { clearRun, showError, refreshSession } from "../core/actions.js";
+import { clearRun, reloadView, showError, refreshSession } from "../core/actions.js";
 import { formatCount, number } from "../core/format.js";
 import { forget } from "../core/memory.js";
 import { switchSession } from "../core/session.js";
 import { progressLine } from "./parts.js";
 import { choices, resetChoices, storeChoices } from "./choices.js";
+
+// Read the table again with other names of the rows; the results remain.
+async function nameRows(column) {
+  try {
+    await workOn("load", "reading the names", post("/names", { index_col: column }));
+    await refreshSession();
+    choices.columns.delete(column);
+    choices.categories.delete(column);
+    choices.turn += 1; // Draw the columns again.
+    storeChoices();
+    await reloadView();
+  } catch (error) {
+    showError(error);
+    await refreshSession();
+  }
+}
 
 async function watchLoading(promise) {
   try {
@@ -135,7 +151,7 @@ function missing(source) {
 function reading(source) {
   const index = el("select", {
     "aria-label": "Column with the names of the rows",
-    onchange: () => watchLoading(post("/reload", { ...source.options, index_col: index.value })),
+    onchange: () => nameRows(index.value),
   }, el("option", { value: "" }, "row numbers"),
   (source.index ? [source.index] : []).concat(source.columns.map((column) => column.name)).slice(0, 400)
     .map((name) => el("option", { value: name, selected: name === source.index }, name)));

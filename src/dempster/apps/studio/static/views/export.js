@@ -70,8 +70,8 @@ export function exportPanel(host) {
         ? el("p", { class: "note", id: "weighted" }, "Partition, model, report, selection, command and code use the weights of the sliders in the summary.") : null,
       el("p", { class: "note", style: { marginTop: "10px" } }, `Code and command repeat the run exactly. They need ${found.file} in the same folder`,
         found.answers ? ", and answers.csv" : "", found.is_part ? ". This file contains the selected rows; download it with Data of this run." : "."),
-      Object.keys(found.renumbered).length ? el("p", { class: "note", id: "renumbered" }, "The clusters of this run have the numbers of the same clusters in earlier runs. Code and command number them in their own order: ",
-        Object.entries(found.renumbered).map(([own, here]) => `their cluster ${own} is cluster ${here} here`).join(", "), ".") : null,
+      Object.keys(found.renamed).length ? el("p", { class: "note", id: "renamed" }, "The command numbers the clusters in its own order: ",
+        Object.entries(found.renamed).map(([own, here]) => `its cluster ${own} is ${here} here`).join(", "), ".") : null,
       el("h3", {}, "Command"), codeBlock(found.command, "command"),
       el("h3", {}, "Python"), codeBlock(found.code, "code"),
       el("details", {}, el("summary", {}, "Settings for --config"), codeBlock(found.toml, "settings")));

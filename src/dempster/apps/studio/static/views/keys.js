@@ -39,7 +39,7 @@ export function keys({ objects, scatter, openTab }) {
     Enter: () => { if (get("hover") >= 0) explain(get("hover")); },
   };
   window.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || dialog.open || document.querySelector(".tour-card")) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open], .tour-card")) return;
     const tag = event.target.tagName;
     if (["INPUT", "SELECT", "TEXTAREA"].includes(tag)) return;
     if (event.key === "Enter" && (["A", "BUTTON", "SUMMARY"].includes(tag) || event.target.getAttribute("role") === "button")) return;

@@ -9,6 +9,7 @@ import { formatCount, number, seconds, share } from "../core/format.js";
 import { setBackground } from "../map/scatter.js";
 import { chart, valueAt } from "./chart.js";
 import { chip, empty, heading } from "./parts.js";
+import { nameClusters } from "./names.js";
 import { choices, storeChoices } from "./choices.js";
 
 export function summaryPanel(host) {
@@ -18,7 +19,7 @@ export function summaryPanel(host) {
   const curveBox = el("div");
   const bars = el("div", { class: "bars" });
   const notes = el("details", { style: { marginTop: "16px" } }, el("summary", {}, "Details"), el("div", { class: "fields" }));
-  const whole = el("div", {}, head, numbers, sliders, curveBox, el("h3", {}, "Sets of clusters"), bars, notes);
+  const whole = el("div", {}, head, numbers, sliders, curveBox, el("h3", { class: "panel-head" }, "Sets of clusters", el("button", { type: "button", class: "link", id: "name-clusters", onclick: nameClusters }, "Name the clusters")), bars, notes);
   const nothing = empty("After the first run, this panel counts certain objects, ambiguous objects and outliers.");
   host.append(nothing, whole);
   let curve = null;

@@ -19,7 +19,7 @@ export function whyPanel(host) {
     try {
       const found = await getJson(`/runs/${get("viewId")}/why?object=${i}`);
       if (mine !== turn) return;
-      set({ marked: found.exemplars.map((one) => ({ position: one.position, letter: one.cluster })) });
+      set({ marked: found.exemplars.map((one) => ({ position: one.position, letter: String(one.cluster) })) });
       draw(found);
     } catch (error) {
       if (mine === turn) { blank(); showError(error); }
@@ -48,7 +48,7 @@ export function whyPanel(host) {
 // Return the contribution of each attribute to the comparison of the two most plausible clusters.
 function pulls(found) {
   if (found.clusters.length < 2 || !found.attributes.length) return null;
-  const [a, b] = found.clusters.map(Number);
+  const [a, b] = found.clusters;
   const values = found.attributes.map((attribute) => attribute.pull[1] - attribute.pull[0]);
   const most = Math.max(...values.map(Math.abs), 1e-12);
   const rows = found.attributes.slice(0, 15).map((attribute, k) => {
@@ -57,12 +57,12 @@ function pulls(found) {
     const usual = attribute.usual ? `typical: ${attribute.usual.slice(0, 2).map((value) => (typeof value === "number" ? number(value, 4) : cell(value).slice(0, 12))).join(" | ")}` : "";
     return el("div", { class: "pull" },
       el("div", { class: "what" }, attribute.name, attribute.value !== null && attribute.value !== undefined ? ` ${cell(attribute.value)}` : "", usual ? el("small", {}, usual) : null),
-      el("div", { class: "axis", role: "img", "aria-label": `supports cluster ${found.clusters[towardsB ? 1 : 0]}` },
+      el("div", { class: "axis", role: "img", "aria-label": `supports ${found.cluster_names[towardsB ? 1 : 0]}` },
         el("i", { style: { left: towardsB ? "50%" : `${50 - size}%`, width: `${size}%`, background: clusterColor(towardsB ? b : a) } })));
   });
   const by = found.by === "attributes" ? "Contributions of the attributes" : "Contributions of the objects";
   return [el("h3", {}, by),
-    el("div", { class: "pull-ends" }, el("span", { class: "set-label" }, chip([a]), found.clusters[0]), el("span", { class: "set-label" }, found.clusters[1], chip([b]))),
+    el("div", { class: "pull-ends" }, el("span", { class: "set-label" }, chip([a]), found.cluster_names[0]), el("span", { class: "set-label" }, found.cluster_names[1], chip([b]))),
     el("div", { class: "pulls" }, rows),
     el("p", { class: "note" }, `Measured by: ${found.quantity}.`)];
 }
@@ -77,6 +77,6 @@ function beside(found) {
     el("div", { class: "beside", role: "region", tabindex: "0", "aria-label": "Nearest certain objects" }, el("table", { class: "plain" },
       el("thead", {}, el("tr", {}, el("th", {}, "attribute"), el("th", { class: "right" }, found.name), shown.map((one) => el("th", { class: "right" },
         el("button", { type: "button", class: "link", onclick: () => explain(one.position), onmouseenter: () => setHover(one.position), onmouseleave: () => setHover(-1) },
-          el("span", { class: "set-label" }, chip([Number(one.cluster)]), one.name)))))),
+          el("span", { class: "set-label" }, chip([one.cluster]), one.name)))))),
       el("tbody", {}, rows)))];
 }
