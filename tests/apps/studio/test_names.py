@@ -113,7 +113,7 @@ def named_run(tab):
 
 def test_names_of_clusters_are_everywhere(tab, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    source, run = named_run(tab)
+    _, run = named_run(tab)
     address = f"/runs/{run['id']}"
     long = "x" * 60
     objects = unpack(tab.get(f"{address}/objects").content)

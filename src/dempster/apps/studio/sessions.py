@@ -186,7 +186,7 @@ class Run:
     def name_clusters(self, labels: dict[int, tuple[str, str]]) -> Run:
         """Return this run with names and descriptions of its clusters."""
         run = replace(self, labels=labels, cache={}, lock=RLock())
-        run.named_partition  # raises an error if two clusters have the same name
+        _ = run.named_partition  # raises an error if two clusters have the same name
         return run
 
     def name_rows(self, table: pd.DataFrame, recipe: Recipe) -> Run:
