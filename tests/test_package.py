@@ -52,6 +52,7 @@ LAYERS = [
 # Imports from a higher layer, inside functions, with their reasons.
 UPWARD = {
     ("partition", "plot"): "CredalPartition.plot",
+    ("partition", "explain"): "CredalPartition.review",
     ("cluster", "plot"): "NumberOfClusters.plot",
     ("model_selection", "plot"): "results plot themselves",
     ("explain", "plot"): "results plot themselves",

@@ -615,6 +615,46 @@ class CredalPartition(FitRecord, MassFunctions):
         columns = self._masses.T.tocsr()
         return row_argmax(columns[self.focal_sets.singleton_index]).tolist()
 
+    # ---- review ----------------------------------------------------------------------------------
+
+    def review(self, X: Any = None, n: int = 50) -> pd.DataFrame:
+        """Return the objects with the largest doubt, as a table for a person who checks them.
+
+        Write it to a file for a spreadsheet, and fill in the last two columns. The studio
+        (`dempster.apps.studio.serve`) shows the same objects one at a time.
+
+        Parameters
+        ----------
+        X : array-like or table of n rows, optional
+            Attributes or other columns of the objects, which the table also contains.
+        n : int, default=50
+            Number of objects.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each object, in decreasing order of doubt, with its name as index (or its
+            position, if the objects have no names). The columns are the most plausible ``cluster``,
+            the ``possible clusters`` (such as "0 or 2", or "outlier"), the ``doubt`` (see
+            `dempster.explain.doubt_scores`), the columns of X, and the empty columns ``decision``
+            and ``note``.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from dempster import CredalPartition, FocalSets
+        >>> people = pd.DataFrame({"age": [31, 54, 7]}, index=["ann", "bob", "eve"])
+        >>> masses = [[0, 1, 0, 0], [0, 0.2, 0, 0.8], [0.9, 0.1, 0, 0]]
+        >>> cp = CredalPartition(masses, FocalSets.full(2), people.index)
+        >>> print(cp.review(people, n=2).iloc[:, :4])
+            cluster possible clusters  doubt  age
+        eve       0           outlier    1.9    7
+        bob       0            0 or 1    0.8   54
+        """
+        from dempster.explain.review import list_doubtful  # a higher layer
+
+        return list_doubtful(self, X, n)
+
     # ---- display ---------------------------------------------------------------------------------
 
     def plot(self, X: Any, *, ax: Any = None, **keywords):

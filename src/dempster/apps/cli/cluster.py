@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dempster._text import format_count
-from dempster.apps.cli.compare import describe_sets
 from dempster.apps.cli.shared import (
     PATH,
     Outputs,
@@ -246,25 +245,12 @@ def used_columns(result: RecipeResult) -> list[str]:
 
 def append_clusters(result: RecipeResult) -> pd.DataFrame:
     """Return the table of a run with its result, which is empty for rows that were left out."""
-    import pandas as pd
+    from dempster.explain.review import describe_assignments, join_columns
 
-    from dempster.explain import doubt_scores
-
-    partition = result.partition
-    columns = {
-        "cluster": [str(partition.frame[k]) for k in partition.labels],
-        "possible clusters": describe_sets(partition, partition.frame),
-        "doubt": doubt_scores(partition).round(4),
-    }
     assert result.table is not None
     assert result.attributes is not None
-    table = result.table.copy()
-    for name, values in columns.items():
-        while name in table:
-            name += "_"
-        cells = pd.Series(values, index=result.attributes.rows)
-        table[name] = cells.reindex(range(len(table))).to_numpy()
-    return table
+    assigned = describe_assignments(result.partition)
+    return join_columns(result.table, assigned, result.attributes.rows)
 
 
 def _write(outputs: Outputs, result: RecipeResult) -> None:

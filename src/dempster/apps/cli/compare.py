@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 import numpy as np
@@ -155,25 +154,11 @@ def _compute_indices(
     return pd.DataFrame(rows).set_index("partitions")
 
 
-def describe_sets(
-    partition: CredalPartition, names: Sequence[Any], order: Sequence[Any] = ()
-) -> np.ndarray:
-    """Return the names of the clusters in the set of each object, such as "0 or 2".
-
-    ``order`` is the order of the names, by default that of the clusters.
-    """
-    texts = []
-    for clusters in partition.focal_sets:
-        members = {names[k] for k in clusters}
-        ordered = [str(name) for name in order or names if name in members]
-        texts.append(" or ".join(ordered) or "outlier")
-    return np.array(texts, object)[partition.best_set]
-
-
 def list_moved_objects(before: CredalPartition, after: CredalPartition) -> pd.DataFrame:
     """Return a table of the objects whose set of clusters differs, the most certain ones first."""
     import pandas as pd
 
+    from dempster.explain.review import describe_sets
     from dempster.explain.scores import match_one_to_one
 
     # Each cluster of the second partition gets the name of the most similar cluster of the first.
