@@ -1,5 +1,6 @@
 """Reports in a browser: layout, interaction, accessibility and security."""
 
+import pandas as pd
 import pytest
 
 from tests.apps.report.browser import launch_browser
@@ -317,3 +318,42 @@ def test_print(open_report, tmp_path):
     page.pdf(path=tmp_path / "many.pdf", format="A4")
     pages = (tmp_path / "many.pdf").read_bytes().count(b"/Type /Page\n") or 1
     assert pages < 40
+
+
+# ---- check list ----------------------------------------------------------------------------------
+
+
+def test_doubtful_objects_are_checked_and_saved(open_report):
+    page = open_report("hostile", accept_downloads=True)
+    boxes = page.locator("[data-check]")
+    n = boxes.count()
+    assert n == page.locator(".locator").count() > 2
+    assert page.locator("#checked").inner_text() == f"0 of {n} checked"
+    boxes.nth(0).check()
+    page.locator(".checked input[type=text]").nth(0).fill('=1+1, "so"')
+    assert page.locator("#checked").inner_text() == f"1 of {n} checked"
+    page.reload()
+    page.wait_for_timeout(150)
+    assert page.locator("#checked").inner_text() == f"1 of {n} checked"
+    assert (
+        page.locator(".checked input[type=text]").nth(0).input_value() == '=1+1, "so"'
+    )
+    with page.expect_download() as started:
+        page.click("#save-review")
+    assert started.value.suggested_filename == "review.csv"
+    rows = pd.read_csv(started.value.path(), keep_default_na=False)
+    assert list(rows.columns) == [
+        *("object", "cluster", "possible clusters", "doubt", "checked", "note")
+    ]
+    assert len(rows) == n
+    assert rows["checked"].tolist() == ["yes", *[""] * (n - 1)]
+    assert rows["note"][0] == '\'=1+1, "so"'
+    assert not rows["object"].str.startswith(tuple("=+-@")).any()
+
+
+def test_printed_lists_have_boxes_to_tick(open_report):
+    page = open_report("wine")
+    page.emulate_media(media="print")
+    box = "getComputedStyle(document.querySelector('.checked'), '::before').content"
+    assert page.evaluate(box) == '"☐"'
+    assert not page.locator(".checked input").first.is_visible()

@@ -108,7 +108,7 @@ def test_ambiguous_objects_are_sorted_and_explained():
     doubt = doubt_scores(partition)
     assert set(shown) == set(partition.ambiguous.tolist())
     assert np.all(np.diff(doubt[shown]) <= 1e-6)
-    first = rows[0].children[3].text
+    first = rows[0].children[4].text
     values = load_wine(as_frame=True).data.iloc[shown[0]]
     assert any(f"{name} ({value:.4g})" in first for name, value in values.items())
 

@@ -127,6 +127,7 @@ class DoubtfulObject:
     position: int
     clusters: Sequence[int]  # clusters to which the object may belong
     answer: str  # these clusters or, for an outlier, the most plausible cluster
+    doubt: float
     measure: float  # doubt or, for an outlier, the mass of the empty set
     reasons: list[str]  # sentences of the explanation
 
@@ -155,7 +156,9 @@ def _rank_doubtful(
         reasons = []
         if rank < _N_EXPLAINED:
             reasons = explainer.reasons(position, changes=rank < _N_WITH_CHANGES)
-        one = DoubtfulObject(position, clusters, answer, float(measure), reasons)
+        one = DoubtfulObject(
+            position, clusters, answer, float(doubt[j]), float(measure), reasons
+        )
         objects.append(one)
     return objects
 

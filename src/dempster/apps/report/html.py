@@ -396,6 +396,60 @@ def scatter(
     return _svg("static-map", *size.tolist(), description, shapes, labels)
 
 
+_MAX_LOCATOR_OBJECTS = 600  # number of other objects on small maps
+_LOCATOR_SIZE = np.array([96, 66])
+_LOCATOR_MARGIN = 5
+
+
+class Locator:
+    """Small maps that show where single objects lie.
+
+    ``xy`` contains the positions of the objects, and ``labels`` their clusters. A sample of the
+    objects is drawn once, with a path for each cluster, and all maps refer to these paths.
+    """
+
+    def __init__(self, xy: np.ndarray, labels: np.ndarray, *, equal_aspect: bool):
+        low = np.nanmin(xy, axis=0)
+        high = np.nanmax(xy, axis=0)
+        span = np.where(high > low, high - low, 1)
+        inner = _LOCATOR_SIZE - 2 * _LOCATOR_MARGIN
+        if equal_aspect:
+            span = inner * (span / inner).max()
+        self._at = _LOCATOR_SIZE / 2 + (xy - (low + high) / 2) / span * inner * [1, -1]
+        visible = np.flatnonzero(np.isfinite(self._at).all(axis=1))
+        n_shown = min(len(visible), _MAX_LOCATOR_OBJECTS)
+        shown = visible[np.linspace(0, len(visible) - 1, n_shown).astype(int)]
+        self._paths = {}
+        for k in np.unique(labels[shown]).tolist():
+            at = np.unique(self._at[shown[labels[shown] == k]].round(1), axis=0)
+            dots = "".join(f"M{_n(x)} {_n(y)}h0" for x, y in at.tolist())
+            self._paths[k] = tag("path", id=f"place-{k}", d=dots)
+
+    def define(self) -> Html:
+        """Return the hidden element with the paths, which must be once on the page."""
+        group = tag("g", [tag("use", href=f"#place-{k}") for k in self._paths])
+        every = tag("symbol", group, id="places", overflow="visible")
+        paths = list(self._paths.values())
+        return tag(
+            "svg", tag("defs", paths, every), class_="unseen", aria_hidden="true"
+        )
+
+    def draw(self, i: int, clusters: Sequence[int], name: str) -> Html | None:
+        """Return the map of the object at position ``i``, with its possible clusters in color."""
+        x, y = self._at[i].tolist()
+        if not math.isfinite(x + y):
+            return None
+        colored = [
+            tag("use", href=f"#place-{k}", stroke=cluster_color(k))
+            for k in clusters[:_MAX_SECTORS]
+            if k in self._paths
+        ]
+        every = tag("use", href="#places", class_="others")
+        ring = tag("circle", cx=_n(x), cy=_n(y), r=4.5)
+        size = _LOCATOR_SIZE.tolist()
+        return _svg("locator", *size, f"{name} on the map", every, colored, ring)
+
+
 def _disc(x: float, y: float, r: float, clusters: Sequence[int]) -> str:
     colors = [cluster_color(k) for k in clusters[:_MAX_SECTORS]]
     if len(colors) == 1:

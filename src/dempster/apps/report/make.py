@@ -179,6 +179,6 @@ class Report:
     def _repr_html_(self) -> str:
         frame = html.escape(self.to_html(), quote=True)
         return (
-            f'<iframe srcdoc="{frame}" sandbox="allow-scripts" '
+            f'<iframe srcdoc="{frame}" sandbox="allow-scripts allow-downloads" '
             'width="100%" height="720"></iframe>'
         )

@@ -6,6 +6,7 @@ import base64
 import datetime
 import hashlib
 import inspect
+import json
 import platform
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -26,6 +27,7 @@ from dempster.apps.report.facts import DoubtfulObject, Facts
 from dempster.apps.report.html import (
     Column,
     Html,
+    Locator,
     answer_bar,
     button,
     cluster_bar,
@@ -122,7 +124,9 @@ def _encode(content: bytes) -> str:
 def _read_script() -> str:
     """Return one script that contains the map and the scripts of the report."""
     files = [STATIC_FOLDER / name for name in ("scatter.js", "partition_map.js")]
-    files += [_STATIC / name for name in ("page.js", "tables.js", "map.js")]
+    files += [
+        _STATIC / name for name in ("page.js", "tables.js", "review.js", "map.js")
+    ]
     return join_modules(files)
 
 
@@ -404,9 +408,14 @@ def _layers_section(facts: Facts) -> list[Any]:
 def _doubt_section(facts: Facts) -> list[Any]:
     """Return tables of ambiguous pairs of clusters, ambiguous objects and outliers."""
     counts = facts.counts
-    body = []
+    body: list[Any] = []
     if facts.pairs:
         body.append(_pair_table(facts))
+    locator = _make_locator(facts)
+    if locator is not None:
+        body.append(locator.define())
+    if counts.n_ambiguous or counts.n_outliers:
+        body.append(_review_tools(facts))
     if counts.n_ambiguous:
         body.append(
             _object_table(
@@ -416,6 +425,7 @@ def _doubt_section(facts: Facts) -> list[Any]:
                 "by decreasing doubt",
                 ("Ambiguous between", "Doubt"),
                 facts,
+                locator,
             )
         )
     if counts.n_outliers:
@@ -427,9 +437,67 @@ def _doubt_section(facts: Facts) -> list[Any]:
                 "by decreasing evidence that the object belongs to no cluster",
                 ("Nearest cluster", "Evidence"),
                 facts,
+                locator,
             )
         )
     return body or [tag("p", "There are no ambiguous objects and no outliers.")]
+
+
+def _make_locator(facts: Facts) -> Locator | None:
+    """Return small maps of the objects on the map, or None without a map."""
+    coordinates = facts.coordinates
+    if coordinates is None:
+        return None
+    axes = [coordinates.axes[a] for a in coordinates.first]
+    return Locator(
+        np.column_stack([np.clip(axis.values, *axis.inner) for axis in axes]),
+        facts.data.partition.labels[coordinates.rows],
+        equal_aspect=all(axis.kind == "component" for axis in axes),
+    )
+
+
+def _review_tools(facts: Facts) -> Html:
+    """Return the button that saves the list of doubtful objects, and the number of checked ones."""
+    objects = [*facts.ambiguous, *facts.outliers]
+    names = [facts.data.object_name(one.position) for one in objects]
+    listed = "\n".join([*map(str, facts.data.cluster_names), *names])
+    return tag(
+        "div",
+        button("Save the list (CSV)", id="save-review"),
+        tag("span", "", id="checked", role="status"),
+        class_="tools live",
+        hidden=True,
+        id="review",
+        # The browser stores check marks and notes under the digest of the list.
+        data_key=hashlib.sha256(listed.encode()).hexdigest()[:16],
+    )
+
+
+def _checked_name(facts: Facts, one: DoubtfulObject) -> Html:
+    """Return the name of an object with a check box and a field for a note."""
+    partition = facts.data.partition
+    name = facts.data.object_name(one.position)
+    frame = list(map(str, partition.frame))
+    row = {
+        "object": name,
+        "cluster": frame[partition.labels[one.position]],
+        "possible clusters": " or ".join(frame[k] for k in one.clusters) or "outlier",
+        "doubt": round(one.doubt, 4),
+    }
+    box = tag(
+        "input",
+        type="checkbox",
+        data_check=json.dumps(row),
+        aria_label=f"{name} is checked",
+    )
+    note = tag("input", type="text", placeholder="note", aria_label=f"Note on {name}")
+    return tag(
+        "div",
+        _object_link(facts, one.position),
+        tag("span", box, class_="live", hidden=True),
+        tag("span", note, class_="live note", hidden=True),
+        class_="checked",
+    )
 
 
 def _pair_table(facts: Facts) -> Html:
@@ -456,6 +524,7 @@ def _object_table(
     order: str,
     headings: tuple[str, str],
     facts: Facts,
+    locator: Locator | None,
 ) -> Html:
     n_explained = sum(1 for obj in objects if obj.reasons)
     notes = f"Sorted {order}."
@@ -464,17 +533,24 @@ def _object_table(
     if 0 < n_explained < len(objects):
         notes += f" The first {n_explained} are explained."
     columns = [Column("Object"), Column(headings[0]), Column(headings[1], "number")]
+    if locator is not None:
+        columns.append(Column("Place", "place", is_sortable=False))
     if n_explained:
         columns.append(Column("Explanation", "wide", is_sortable=False))
     rows = []
     for obj in objects:
         row: list[Any] = [
-            _object_link(facts, obj.position),
+            _checked_name(facts, obj),
             _name_clusters(obj.clusters, tag("bdi", obj.answer)),
             obj.measure,
         ]
+        if locator is not None:
+            assert facts.coordinates is not None
+            i = int(np.searchsorted(facts.coordinates.rows, obj.position))
+            name = facts.data.object_name(obj.position)
+            row.append(locator.draw(i, obj.clusters, name))
         if n_explained:
-            row.append([tag("p", reason) for reason in obj.reasons] or "–")
+            row.append(_reasons(obj))
         rows.append(row)
     return tag(
         "div",
@@ -482,6 +558,18 @@ def _object_table(
         tag("p", notes, class_="quiet"),
         table(f"{noun.split()[0]}-table", f"{noun.capitalize()}s", columns, rows),
     )
+
+
+def _reasons(one: DoubtfulObject) -> list[Html] | str:
+    """Return the first sentence of an explanation, and the others collapsed."""
+    if not one.reasons:
+        return "–"
+    first, *others = one.reasons
+    more = []
+    if others:
+        sentences = [tag("p", sentence) for sentence in others]
+        more = [tag("details", tag("summary", "more"), sentences)]
+    return [tag("p", first), *more]
 
 
 # ---- conformal sets ------------------------------------------------------------------------------
