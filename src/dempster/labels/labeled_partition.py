@@ -17,6 +17,7 @@ from dempster._types import ArrayLike, Index, Metric, Seed, TableLike
 from dempster._validation import as_list, check_masses, is_estimator, row_index
 from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput
 from dempster.dissimilarity.sources import DissimilaritySource, SparseSource
+from dempster.labels.connection import Connection, add_outliers
 from dempster.labels.encoding import NOISE, read_labels
 from dempster.labels.runs import pool_runs, select_reference
 from dempster.optimize.blocks import block_map
@@ -104,12 +105,17 @@ class LabelModel:
 
     validator: InputValidator
     posterior: PosteriorModel
+    connection: Connection | None  # None if all training objects have labels
 
     def masses(self, X: TableLike) -> Array:
         """Return the masses of new rows."""
         values = self.validator.read_new(X, len(self.posterior.references))
         with block_map(self.validator.n_jobs) as apply:
-            return check_masses(self.posterior.masses(values, apply))
+            masses = check_masses(self.posterior.masses(values, apply))
+        if self.connection is None:
+            return masses
+        connected = self.connection.probabilities(self.posterior.neighbors, values)
+        return add_outliers(masses, self.posterior.family, connected)
 
 
 def doubt(
@@ -130,7 +136,7 @@ def doubt(
     label if the data contradict the label.
 
     Noise (-1, None or NaN) is no cluster: by the evidence of the other objects, each of these
-    objects is certain of a cluster, ambiguous, or an outlier.
+    objects is certain of a cluster, ambiguous, or an outlier (`dempster.labels.connection`).
 
     Parameters
     ----------
@@ -236,8 +242,15 @@ def estimate(
         model = PosteriorModel.fit(
             source, labels, weights, random_state=rng, apply=apply
         )
-        values = source.matrix if source.objects is None else source.objects
+        values: Any = source.matrix if source.objects is None else source.objects
         masses = check_masses(model.training_masses(values, apply))
+        connection = None
+        noise = np.flatnonzero(codes < 0)
+        if len(noise):
+            connection = Connection.fit(model.neighbors, values, codes >= 0, apply)
+            connected = np.ones(len(codes))
+            connected[noise] = connection.probabilities(model.neighbors, values[noise])
+            masses = add_outliers(masses, model.family, connected)
         metadata = {
             "method": "doubt",
             "parameters": {
@@ -253,7 +266,7 @@ def estimate(
             index,
             names,
             metadata=metadata,
-            model=LabelModel(validator, model),
+            model=LabelModel(validator, model, connection),
         )
         compute_labels(partition, apply)
     partition.labels = freeze(partition.labels)

@@ -117,6 +117,7 @@ def _posterior() -> tuple[Schema, ...]:
 
 
 def _labels() -> tuple[Schema, ...]:
+    from dempster.labels.connection import Connection
     from dempster.labels.labeled_partition import (
         InputValidator,
         LabeledPartition,
@@ -126,6 +127,7 @@ def _labels() -> tuple[Schema, ...]:
     return (
         _mass_schema(LabeledPartition, metadata=dict, model=LabelModel),
         Schema.from_class(LabelModel),
+        Schema.from_class(Connection),
         Schema.from_estimator(InputValidator),
     )
 

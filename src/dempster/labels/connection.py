@@ -1,0 +1,126 @@
+r"""Whether an object without a label is connected with the clusters.
+
+An object that a program left without a cluster may be on the edge of a cluster, or belong to a
+group that has no label: a cluster that the program missed, or scattered objects. The probabilities
+of the clusters do not distinguish these cases, because they only compare clusters. The objects
+around it do: at the edge of a cluster, the density increases toward labeled objects, and in a group
+of its own toward others without a label.
+
+A random walk on the graph of nearest neighbors moves from object i to its neighbor j with a
+probability proportional to
+
+.. math:: w_{ij} = \exp(-d_{ij}^2 / (s_i s_j)),
+
+where :math:`s_i` is the distance from object i to one of its neighbors. It ends at the first
+labeled object. An object without a label is also its own neighbor, with :math:`w_{ii} = 1`, and the
+walk fails with the probability of a move to itself. The *connection* of an object is the
+probability that the walk from the object reaches a labeled one; the object itself is no evidence,
+so that the first move always succeeds.
+
+A walk that fails says nothing: the object is then in its most plausible cluster or in none. With
+the probability u of failing, the doubt is u / 2, and the mass of the empty set is the mass that
+`dempster.posterior.masses` gives to this doubt. An object is therefore an outlier, and not certain
+of a cluster, if its doubt exceeds .1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Self
+
+import numpy as np
+from scipy import sparse
+
+from dempster._arrays import Array, add_to_column, scale_rows
+from dempster.belief import FocalSets
+from dempster.dissimilarity.neighbors import ReferenceFinder
+from dempster.dissimilarity.sources import References
+from dempster.optimize.blocks import Apply
+from dempster.posterior.masses import mass_on_pairs
+from dempster.posterior.neighbors import N_NEIGHBORS, NeighborShares
+
+_N_STEPS = 100  # Few walks are longer.
+_MIN_SCALE = 1e-9  # relative to the largest distance, for equal objects
+
+
+@dataclass(frozen=True)
+class Connection:
+    """Connections of r reference objects."""
+
+    # probability that a walk that arrives at the object reaches a labeled one
+    reached: Annotated[np.ndarray, "r"]
+    connected: Annotated[np.ndarray, "r"]  # the same for the walk from the object
+
+    @classmethod
+    def fit(
+        cls, neighbors: NeighborShares, values: Any, labeled: np.ndarray, apply: Apply
+    ) -> Self:
+        """Compute the connections of the reference objects.
+
+        ``values`` contains the training objects, and ``labeled`` says which of them have a label.
+        """
+        references = neighbors.references
+        r = len(references)
+        known = _mark_equal(references, values, labeled)
+        k = min(N_NEIGHBORS, r - 1)
+        if k < 1:
+            return cls(known, known)
+        finder = ReferenceFinder(references)
+        index, distance = finder(values[references.positions], k + 1, apply)
+        is_self = index == np.arange(r)[:, None]
+        is_self[:, -1] |= ~is_self.any(axis=1)
+        kept = np.arange(k + 1) != is_self.argmax(axis=1)[:, None]
+        index = index[kept].reshape(r, k)
+        distance = distance[kept].reshape(r, k)
+        scales = np.maximum(neighbors.scales, _MIN_SCALE * distance.max())
+        near = np.exp(-(distance**2) / (scales[:, None] * scales[index]))
+        ends = np.arange(0, r * k + 1, k)
+        graph = sparse.csr_array((near.ravel(), index.ravel(), ends), shape=(r, r))
+        graph = graph.maximum(graph.T).multiply(neighbors.counts)
+        total = graph.sum(axis=1)
+        moves = graph.multiply(1 / np.where(total > 0, total, 1)[:, None]).tocsr()
+        stays = neighbors.counts / (neighbors.counts + total)
+        reached = known
+        for _ in range(_N_STEPS):
+            reached = np.maximum(known, (1 - stays) * (moves @ reached))
+        return cls(reached, np.maximum(known, moves @ reached))
+
+    def probabilities(self, neighbors: NeighborShares, values: Any) -> np.ndarray:
+        """Return the connections of objects; those equal to a reference object are known."""
+        equal = _find_equal(neighbors.references, values)
+        reached = replace(neighbors, shares=self.reached[:, None], mean=np.ones(1))
+        found = reached.shares_of(values, equal)[:, 0]
+        return np.where(equal >= 0, self.connected[equal], found)
+
+
+def add_outliers(masses: Array, family: FocalSets, connected: np.ndarray) -> Array:
+    """Move mass to the empty set for objects with the given connections."""
+    assert family.empty_index is not None
+    unconnected = 1 - connected
+    none = np.zeros_like(unconnected)
+    outlying = mass_on_pairs(unconnected / 2, none + 1, none)
+    outlying = outlying.astype(masses.dtype)
+    kept = scale_rows(masses, 1 - outlying)
+    return add_to_column(kept, family.empty_index, outlying)
+
+
+def _mark_equal(references: References, values: Any, labeled: np.ndarray) -> np.ndarray:
+    """Return 1 for each reference object that is equal to a labeled object, and 0 for others."""
+    equal = np.full(len(labeled), -1)
+    if references.source is not None:
+        equal = _find_equal(references, values)
+    equal[references.positions] = np.arange(len(references))
+    marks = np.zeros(len(references))
+    marks[equal[labeled & (equal >= 0)]] = 1
+    return marks
+
+
+def _find_equal(references: References, values: Any) -> np.ndarray:
+    """Return the index of the reference object that is equal to each object, or -1."""
+    source = references.source
+    if source is None:
+        D = references.dissimilarities(values)
+        nearest = D.argmin(axis=1)
+        return np.where(D[np.arange(len(D)), nearest] == 0, nearest, -1)
+    places = {key: i for i, key in enumerate(source.keys(source.objects))}
+    return np.array([places.get(key, -1) for key in source.keys(values)], np.intp)
