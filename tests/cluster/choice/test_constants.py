@@ -276,7 +276,7 @@ def test_many_overlapping_clusters_are_not_one(seed):
     centers = rng.normal(size=(120, 10))
     gaps = np.linalg.norm(centers[:, None] - centers, axis=2)
     np.fill_diagonal(gaps, np.inf)
-    centers *= 3.5 / np.median(gaps.min(axis=1))
+    centers *= 4 / np.median(gaps.min(axis=1))
     X, _ = clusters(seed, [80] * 120, centers)
     assert 80 <= choice_of(X).number.best <= 180
 
