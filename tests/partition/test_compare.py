@@ -229,6 +229,20 @@ def test_map_of_partitions():
     assert result.stress < 0.1
 
 
+@pytest.mark.parametrize("distance", ["jousselme", "belief"])
+def test_hard_partitions_of_many_objects_are_compared_exactly(distance, monkeypatch):
+    rng = np.random.default_rng(0)
+    one, other = rng.integers(100, size=(2, 50_000))
+    other[:30_000] = one[:30_000]
+    exact = credal_rand_index(one, other, distance=distance)
+    assert (exact.standard_error, exact.n_pairs) == (0, 50_000 * 49_999 // 2)
+    assert exact == pytest.approx(rand_score(one, other))
+    few = one[:300], other[29_850:30_150]
+    exact = credal_rand_index(*few, distance=distance)
+    monkeypatch.setattr(compare, "_are_hard", lambda *partitions: False)
+    assert exact == pytest.approx(credal_rand_index(*few, distance=distance))
+
+
 def test_map_uses_the_same_pairs_for_all_comparisons(monkeypatch):
     monkeypatch.setattr(compare, "_EXACT_UP_TO", 100)
     monkeypatch.setattr(compare, "_DEFAULT_SAMPLE", 200)

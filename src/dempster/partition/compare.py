@@ -14,10 +14,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import rand_score
 
 import dempster._validation as validation
-from dempster._arrays import decompress, is_sparse, row_products
+from dempster._arrays import decompress, row_products
 from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster.belief.focal_sets import MAX_DENSE_CLUSTERS
 from dempster.partition.credal_partition import (
     CredalPartition,
     as_credal_partition,
@@ -77,9 +79,9 @@ def credal_rand_index(
     distance : {"jousselme", "belief"}
         Distance between the mass functions that ``a`` and ``b`` give to a pair of objects.
     n_pairs : int, "auto" or None
-        Number of sampled pairs. None uses all pairs. "auto" uses all pairs of up to 20,000 objects,
-        or of up to 2,000 objects if there are more than 50 clusters, and 2,000,000 sampled pairs of
-        more objects.
+        Number of sampled pairs. None uses all pairs. "auto" uses all pairs of hard partitions, of
+        up to 20,000 objects, or of up to 2,000 objects if there are more than 50 clusters, and
+        2,000,000 sampled pairs of more objects.
     random_state : int, RandomState, Generator or None
         Seed for the sampling of pairs.
 
@@ -104,10 +106,13 @@ def credal_rand_index(
     measure = _DISTANCES[distance]
     number = validation.integer(2) | validation.choice("auto", None)
     validation.check(n_pairs, "n_pairs", number)
+    is_number_given = n_pairs not in ("auto", None)
+    if not is_number_given and _are_hard(a, b):
+        return IndexEstimate(rand_score(a.labels, b.labels), 0.0, n * (n - 1) // 2)
     if isinstance(n_pairs, str):
         n_pairs = _DEFAULT_SAMPLE
         limit = _EXACT_UP_TO
-        if is_sparse(a.stored_masses) or is_sparse(b.stored_masses):
+        if max(a.n_clusters, b.n_clusters) > MAX_DENSE_CLUSTERS:
             limit = _EXACT_UP_TO_WITH_MANY_CLUSTERS
         if n <= limit:
             n_pairs = None
@@ -127,6 +132,11 @@ def credal_rand_index(
         total += float(values[upper].sum(dtype=float))
     count = n * (n - 1) // 2
     return IndexEstimate(1 - total / count, 0.0, count)
+
+
+def _are_hard(*partitions: CredalPartition) -> bool:
+    """Return whether each object of the partitions certainly belongs to one cluster."""
+    return all(bool(partition.is_certain.all()) for partition in partitions)
 
 
 def jousselme_distances(d: np.ndarray) -> np.ndarray:
