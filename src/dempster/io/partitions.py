@@ -605,6 +605,32 @@ def _store_masses(masses: np.ndarray, family: FocalSets) -> Array:
     return sparse.csr_array(masses)
 
 
+# ---- other tables --------------------------------------------------------------------------------
+
+
+def write_table(table: pd.DataFrame, path: Path) -> None:
+    """Write a table as CSV or TSV for a spreadsheet, with the names of the rows if they have any.
+
+    Names that a spreadsheet would evaluate as formulas are escaped.
+    """
+
+    def encode(cell: Any) -> Any:
+        if isinstance(cell, str):
+            return encode_cell(cell)
+        return cell
+
+    encoded = table.rename(columns=encode, index=encode)
+    for position, dtype in enumerate(encoded.dtypes):
+        if dtype.kind not in "biuf":
+            encoded.isetitem(position, list(map(encode, encoded.iloc[:, position])))
+    encoded.to_csv(
+        path,
+        index=table.index.name is not None,
+        sep="\t" if path.suffix.lower() == ".tsv" else ",",
+        encoding="utf-8-sig",
+    )
+
+
 # ---- all formats ---------------------------------------------------------------------------------
 
 

@@ -300,9 +300,9 @@ class CredalPartition(FitRecord, MassFunctions):
 
     def name_clusters(
         self,
-        names: Mapping[Hashable, Hashable] | Sequence[Hashable],
+        names: Mapping[Any, Hashable] | Sequence[Hashable],
         *,
-        descriptions: Mapping[Hashable, str] | None = None,
+        descriptions: Mapping[Any, str] | None = None,
     ) -> Self:
         """Return the same partition with other names of the clusters.
 

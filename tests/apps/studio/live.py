@@ -92,7 +92,10 @@ class Client:
     def job(self, answer):
         """Wait until a job ends and return its description."""
         assert answer.status == 200, answer.content
-        job = answer.json()["job"]
+        return self.wait(answer.json()["job"])
+
+    def wait(self, job):
+        """Wait until a job ends and return its description."""
         end = time.monotonic() + TIMEOUT_SECONDS
         while job["state"] == "running" and time.monotonic() < end:
             time.sleep(0.03)

@@ -26,7 +26,6 @@ from dempster.apps.cli.shared import (
     partition_document,
     recipe_options,
     screen_options,
-    write_table,
 )
 from dempster.apps.methods import METHODS, methods_that
 
@@ -75,6 +74,7 @@ def ask(ctx: click.Context, screen: Screen, **options: Any) -> None:
     between answers are printed. The methods evclus, cecm and nnevclus can use answers.
     """
     from dempster.io import write_partition
+    from dempster.io.partitions import write_table
 
     recipe = build_recipe(ctx, options, constrained=True)
     if "constraints" not in METHODS[recipe.method].capabilities:

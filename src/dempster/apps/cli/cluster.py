@@ -27,7 +27,6 @@ from dempster.apps.cli.shared import (
     save_model_option,
     screen_options,
     truth_option,
-    write_table,
 )
 from dempster.apps.cli.shared.drawing import draw_partition
 
@@ -255,6 +254,7 @@ def append_clusters(result: RecipeResult) -> pd.DataFrame:
 
 def _write(outputs: Outputs, result: RecipeResult) -> None:
     from dempster.io import write_partition
+    from dempster.io.partitions import write_table
     from dempster.persistence import save
 
     sets = getattr(result.conformal, "sets_", None)

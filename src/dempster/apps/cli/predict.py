@@ -24,7 +24,6 @@ from dempster.apps.cli.shared import (
     read_rows,
     reading_options,
     screen_options,
-    write_table,
 )
 
 UNDECIDED = "undecided"
@@ -126,6 +125,8 @@ def print_decisions(decisions: Any, screen: Screen) -> dict[str, int]:
 
 def write_decisions(masses: Any, decisions: Any, path: Path) -> None:
     """Write a table with a column of decisions and a column of masses for each set of classes."""
+    from dempster.io.partitions import write_table
+
     table = masses.to_frame()
     table.insert(0, "decision", np.asarray(decisions))
     if table.index.name is None:

@@ -16,7 +16,15 @@ from starlette.staticfiles import StaticFiles
 
 from dempster import __version__
 from dempster.apps.map import STATIC_FOLDER
-from dempster.apps.studio import clustering, export, loading, selection, teaching, views
+from dempster.apps.studio import (
+    clustering,
+    export,
+    loading,
+    reviewing,
+    selection,
+    teaching,
+    views,
+)
 from dempster.apps.studio.guard import Guard, GuardMiddleware
 from dempster.apps.studio.jobs import Workers
 from dempster.apps.studio.opening import Sessions, default_folder
@@ -61,7 +69,15 @@ def make_app(
         yield
         app.state.sessions.close()
 
-    modules = (loading, clustering, views, selection, teaching, export)
+    modules = (
+        loading,
+        clustering,
+        views,
+        selection,
+        teaching,
+        reviewing,
+        export,
+    )
     routes = [
         Route("/", index),
         Route("/api/about", about),

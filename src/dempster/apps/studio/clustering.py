@@ -193,7 +193,7 @@ def _start_run(session: Session, params: Json) -> Json:
         params, origin = _start_from_peaks(session, params)
     answers = []
     if params.get("learn"):
-        answers = session.pair_answers.select(rows)
+        answers = session.all_pairs().select(rows)
     recipe = build_recipe(session, params, source, answers)
     if answers:
         origin += f", {format_count(len(answers), 'answer')}"

@@ -23,11 +23,12 @@ from dempster.io import write_partition
 from dempster.persistence import save
 
 
-def _stem(run: Run) -> str:
+def stem(run: Run) -> str:
+    """Return the name of the table of a run without its extension."""
     return Path(run.recipe.files[0]).name.split(".")[0]
 
 
-def _with_weights(session: Session, params: Json) -> Run:
+def with_weights(session: Session, params: Json) -> Run:
     """Return a run with the weights of the sliders of the page, and with names of its clusters."""
     run = session.get_run(params["run"])
     try:
@@ -54,21 +55,22 @@ def _to_table_model(run: Run) -> TableModel:
 
 
 def _partition(session: Session, params: Json) -> Response:
-    run = _with_weights(session, params)
-    path = session.new_file(f"{_stem(run)}.partition.{params['kind']}")
+    run = with_weights(session, params)
+    path = session.new_file(f"{stem(run)}.partition.{params['kind']}")
     write_partition(run.partition, path)
-    return _download_once(path)
+    return download_once(path)
 
 
 def _model(session: Session, params: Json) -> Response:
     """Return a model file for `dempster predict`, which prepares tables like the run."""
-    run = _with_weights(session, params)
-    path = session.new_file(f"{_stem(run)}.dempster")
+    run = with_weights(session, params)
+    path = session.new_file(f"{stem(run)}.dempster")
     save(_to_table_model(run), path)
-    return _download_once(path)
+    return download_once(path)
 
 
-def _download_once(path: Path) -> Response:
+def download_once(path: Path) -> Response:
+    """Return a file as a download, and remove it."""
     content = path.read_bytes()
     path.unlink()
     return download(content, path.name)
@@ -92,26 +94,26 @@ def _answers(run: Run, params: Json) -> Response:
 
 def _selection(session: Session, params: Json) -> Response:
     """Return the selected rows, with their sets of clusters and doubt, as a CSV file."""
-    run = _with_weights(session, params)
+    run = with_weights(session, params)
     positions = np.flatnonzero(session.get_selection()[run.rows])
     table = run.table.iloc[positions]
     sets = [run.set_names[k] for k in run.partition.best_set[positions]]
     results = {"assigned to": sets, "doubt": run.doubt[positions]}
     table = pd.concat([table, pd.DataFrame(results, index=table.index)], axis=1)
     text = table.to_csv(index=True, index_label=str(table.index.name or "row"))
-    return download(text, f"{_stem(run)}.selection.csv", CSV)
+    return download(text, f"{stem(run)}.selection.csv", CSV)
 
 
 def _recipe(session: Session, params: Json) -> Json:
     """Return a command, Python code and a TOML file, each of which repeats the run exactly."""
-    run = _with_weights(session, params)
+    run = with_weights(session, params)
     recipe = _portable_recipe(run)
     source = session.get_source()
     frame = run.partition.frame
     names = {k: name for k, name in enumerate(frame) if name != k}
     return {
         "renamed": {k: format_cluster(name) for k, name in names.items()},
-        "command": f"{recipe.to_command()} -o {_stem(run)}.partition.csv",
+        "command": f"{recipe.to_command()} -o {stem(run)}.partition.csv",
         "code": to_code(recipe, names),
         "toml": recipe.to_toml(),
         "file": recipe.files[0],
@@ -123,7 +125,7 @@ def _recipe(session: Session, params: Json) -> Json:
 def _start_report(session: Session, params: Json) -> Json:
     """Start a job that writes the report; the page downloads the report afterwards."""
     cache = session.get_run(params["run"]).cache
-    run = _with_weights(session, params)
+    run = with_weights(session, params)
 
     def finish(page: str, warnings: list[str]) -> Json:
         cache["report"] = page
@@ -133,7 +135,7 @@ def _start_report(session: Session, params: Json) -> Json:
         "subject": _to_table_model(run),
         "table": run.table,
         "recipe": _portable_recipe(run),
-        "title": str(params.get("title") or f"{_stem(run)}: {run.name}"),
+        "title": str(params.get("title") or f"{stem(run)}: {run.name}"),
     }
     return session.start_job("report", "report", arguments, finish)
 
@@ -142,7 +144,7 @@ def _report(run: Run, params: Json) -> Response:
     if "report" not in run.cache:
         raise InvalidInputError("create the report first")
     return download(
-        run.cache["report"], f"{_stem(run)}.report.html", "text/html; charset=utf-8"
+        run.cache["report"], f"{stem(run)}.report.html", "text/html; charset=utf-8"
     )
 
 

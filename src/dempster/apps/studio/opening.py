@@ -33,6 +33,7 @@ from dempster.apps.studio.saving import (
 )
 from dempster.apps.studio.sessions import (
     MAX_BIN_SECONDS,
+    Decision,
     Deletion,
     PairAnswers,
     Run,
@@ -115,6 +116,7 @@ class Sessions:
                     "name": content["source"]["name"],
                     "runs": len(content["runs"]),
                     "answers": len(content["answers"]),
+                    "decisions": len(content.get("decisions", [])),
                     "time": path.stat().st_mtime,
                 }
             except (OSError, ValueError, KeyError, TypeError):
@@ -200,7 +202,8 @@ def _is_empty(state: Path, oldest: float) -> bool:
     """Return whether a saved session contains neither work nor recent deletions."""
     try:
         content = json.loads(state.read_text(encoding="utf-8"))
-        if content["runs"] or content["answers"] or content["rules"]:
+        work = ("runs", "answers", "decisions", "rules")
+        if any(content.get(name) for name in work):
             return False
         return all(one["time"] < oldest for one in content["deletions"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -238,6 +241,7 @@ def _open_session(folder: Path, workers: Workers, *, is_own: bool = True) -> Ses
         session = Session(folder, workers)
         state = {name: content[name] for name in _REQUIRED}
         state["selection"] = content.get("selection")
+        state["decisions"] = content.get("decisions", [])
         for name, value in _decode_state(session, state, decode).items():
             setattr(session, name, value)
         session.n_runs = int(content["n_runs"])
@@ -279,6 +283,10 @@ def _decode_state(session: Session, saved: Json, decode: Callable[[str], str]) -
         state["pair_answers"] = PairAnswers(
             [(int(a), int(b), str(answer)) for a, b, answer in saved["answers"]]
         )
+    if "decisions" in saved:
+        state["decisions"] = {
+            int(row): _decode_decision(one) for row, one in saved["decisions"]
+        }
     if "rules" in saved:
         state["rules"] = list(saved["rules"])
     if "settings" in saved:
@@ -302,6 +310,17 @@ def _decode_source(saved: Json, decode: Callable[[str], str]) -> Source:
         notes=saved["notes"],
         digest=saved["digest"],
         origin=origin and Path(origin),
+    )
+
+
+def _decode_decision(saved: Json) -> Decision:
+    rows = {name: tuple(map(int, saved[name])) for name in ("same", "different")}
+    cluster = saved["cluster"]
+    return Decision(
+        str(saved["kind"]),
+        None if cluster is None else int(cluster),
+        str(saved["note"]),
+        **rows,
     )
 
 

@@ -19,6 +19,7 @@ import sys
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -250,6 +251,9 @@ def _encode_state(state: Json, encode: Callable[[str], str]) -> Json:
         content["runs"] = [_encode_run(run, encode) for run in state["runs"].values()]
     if "pair_answers" in state:
         content["answers"] = state["pair_answers"].answers
+    if "decisions" in state:
+        decided = state["decisions"].items()
+        content["decisions"] = [[row, asdict(decision)] for row, decision in decided]
     if state.get("selection") is not None:
         bits = np.packbits(state["selection"])
         content["selection"] = base64.b64encode(bits.tobytes()).decode()

@@ -42,7 +42,15 @@ MAX_COUNTED_ROWS = 100_000
 MAX_DELETIONS_IN_MEMORY = 50
 MAX_BIN_SECONDS = 30 * 24 * 3600
 # attributes of a session that are saved, and attributes that can be computed again
-SAVED_STATE = ("source", "runs", "pair_answers", "rules", "selection", "settings")
+SAVED_STATE = (
+    "source",
+    "runs",
+    "pair_answers",
+    "decisions",
+    "rules",
+    "selection",
+    "settings",
+)
 _COMPUTED_STATE = ("peaks", "number")
 
 
@@ -432,8 +440,14 @@ class PairAnswers:
             if answer != "unknown" and a in position and b in position
         ]
 
-    def describe(self, run: Run | None, names: list[str]) -> Json:
-        """Return all answers, whether a run violates each of them, and contradictions."""
+    def describe(
+        self, run: Run | None, names: list[str], pairs: PairAnswers | None = None
+    ) -> Json:
+        """Return all answers, whether a run violates each of them, and contradictions.
+
+        The contradictions are those of ``pairs``, by default of the answers.
+        """
+        pairs = self if pairs is None else pairs
         labels: dict[int, int] = {}
         if run is not None:
             labels = dict(
@@ -455,7 +469,7 @@ class PairAnswers:
             )
         contradictions = [
             {"chain": [names[k] for k in one.chain]}
-            for one in to_constraints(self.answers, len(names)).contradictions()
+            for one in to_constraints(pairs.answers, len(names)).contradictions()
         ]
         return {"answers": answers, "contradictions": contradictions, "n": len(self)}
 
@@ -465,6 +479,19 @@ def to_constraints(answers: list[tuple[int, int, str]], n_objects: int) -> Const
     must = [(a, b) for a, b, answer in answers if answer == "same"]
     cannot = [(a, b) for a, b, answer in answers if answer == "different"]
     return Constraints(must, cannot, n_objects=n_objects)
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Decision of a person about a row of the table, which all runs of a session share."""
+
+    kind: str  # "cluster", "outlier" or "skip"
+    cluster: int | None = None  # number of the cluster
+    note: str = ""
+    # Rows that are typical of this cluster, and of the other clusters in question. They are
+    # constraints for later runs.
+    same: tuple[int, ...] = ()
+    different: tuple[int, ...] = ()
 
 
 @dataclass
@@ -493,6 +520,7 @@ class Session:
         self.source: Source | None = None
         self.runs: dict[str, Run] = {}
         self.pair_answers = PairAnswers()
+        self.decisions: dict[int, Decision] = {}  # by rows, in the order of deciding
         self.rules: list[Json] = []  # rules in the format of `selection.Rule.describe`
         # boolean mask over the rows of the table
         self.selection: np.ndarray | None = None
@@ -521,10 +549,26 @@ class Session:
 
     @property
     def has_work(self) -> bool:
-        """Whether there are runs, answers, rules, or deletions of them."""
+        """Whether there are runs, answers, decisions, rules, or deletions of them."""
         return bool(
-            self.runs or self.pair_answers.answers or self.rules or self.deletions
+            self.runs
+            or self.pair_answers.answers
+            or self.decisions
+            or self.rules
+            or self.deletions
         )
+
+    def all_pairs(self) -> PairAnswers:
+        """Return the answers, and the pairs that follow from the decisions about single rows."""
+        decided = [
+            (row, other, answer)
+            for row, one in self.decisions.items()
+            for answer, others in (("same", one.same), ("different", one.different))
+            for other in others
+        ]
+        # A later entry about the same pair replaces an earlier one.
+        pairs = [*decided, *self.pair_answers.answers]
+        return PairAnswers([*{frozenset(pair[:2]): pair for pair in pairs}.values()])
 
     def set_source(self, source: Source) -> None:
         """Replace the table.
@@ -536,6 +580,7 @@ class Session:
             self.source = source
             self.runs = {}
             self.pair_answers = PairAnswers()
+            self.decisions = {}
             self.rules = []
             self.selection = self.peaks = self.number = None
             self.settings = {}
@@ -594,11 +639,13 @@ class Session:
             elif "pair_answers" in state:
                 for answer in self.pair_answers.answers:
                     state["pair_answers"].add(*answer)
+            elif "decisions" in state:
+                state["decisions"] = {**state["decisions"], **self.decisions}
             for name, value in state.items():
                 setattr(self, name, value)
 
     def _remember_table(self) -> None:
-        if self.runs or self.pair_answers.answers or self.rules:
+        if self.runs or self.pair_answers.answers or self.decisions or self.rules:
             old = format_count(len(self.runs), "run")
             names = (*SAVED_STATE, *_COMPUTED_STATE)
             state = {name: copy.copy(getattr(self, name)) for name in names}
@@ -687,6 +734,8 @@ class Session:
                 "runs": [run.describe() for run in self.runs.values()],
                 "rules": self.rules,
                 "n_answers": len(self.pair_answers),
+                "decided": list(self.decisions),
+                "n_decisions": sum(bool(one.same) for one in self.decisions.values()),
                 "settings": self.settings,
                 "jobs": [job.describe() for job in self.running_jobs()],
                 "number": self.number,

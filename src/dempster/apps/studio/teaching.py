@@ -8,6 +8,7 @@ from starlette.responses import Response
 from dempster._errors import InvalidInputError
 from dempster.apps.studio.clustering import format_answers
 from dempster.apps.studio.jobs import Json
+from dempster.apps.studio.reviewing import list_media
 from dempster.apps.studio.routing import CSV, download, parse_integer, route
 from dempster.apps.studio.sessions import PairAnswers, Run, Session, to_constraints
 from dempster.constraints import Constraints, read_constraints, suggest_pairs
@@ -18,13 +19,14 @@ N_SPARE_PAIRS = 20  # number of suggested pairs in addition to the answered pair
 
 def _describe_answers(session: Session, params: Json) -> Json:
     run = session.runs.get(str(params.get("run")))
-    return session.pair_answers.describe(run, session.get_source().names)
+    names = session.get_source().names
+    return session.pair_answers.describe(run, names, session.all_pairs())
 
 
 def _describe_question(session: Session, params: Json) -> Json:
     """Return the next question, its expected gain, and whether further answers are useful."""
     run = session.get_run(str(params["run"]))
-    pair = _next_pair(run, session.pair_answers)
+    pair = _next_pair(run, session.all_pairs())
     if pair is None:
         return {
             "question": None,
@@ -47,6 +49,7 @@ def _describe_question(session: Session, params: Json) -> Json:
             "said": run.set_names[run.partition.best_set[position]],
             "set": run.partition.best_set[position],
             "values": run.cells(position),
+            "media": list_media(session, run, position),
         }
         for position in pair
     ]

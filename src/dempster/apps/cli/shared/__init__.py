@@ -42,7 +42,6 @@ from dempster.apps.cli.shared.output import (
     default_path,
     format_headline,
     partition_document,
-    write_table,
 )
 
 __all__ = [
@@ -81,5 +80,4 @@ __all__ = [
     "select_rows",
     "table_options",
     "truth_option",
-    "write_table",
 ]

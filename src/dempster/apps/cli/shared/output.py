@@ -19,8 +19,6 @@ from dempster._text import format_count, join_some, join_words, printable, to_pl
 from dempster.apps.cli.shared.errors import UserError, WrongUse, name_options
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from dempster.apps.recipe import Recipe
     from dempster.partition import CredalPartition
 
@@ -314,27 +312,3 @@ def default_path(file: Path, ending: str) -> Path:
                 f"--output, or overwrite it with --output {path}"
             )
     return path
-
-
-def write_table(table: pd.DataFrame, path: Path) -> None:
-    """Write a table as CSV or TSV for a spreadsheet, with the names of the rows if they have any.
-
-    Names that a spreadsheet would evaluate as formulas are escaped.
-    """
-    from dempster.io.partitions import encode_cell
-
-    def encode(cell: Any) -> Any:
-        if isinstance(cell, str):
-            return encode_cell(cell)
-        return cell
-
-    encoded = table.rename(columns=encode, index=encode)
-    for position, dtype in enumerate(encoded.dtypes):
-        if dtype.kind not in "biuf":
-            encoded.isetitem(position, list(map(encode, encoded.iloc[:, position])))
-    encoded.to_csv(
-        path,
-        index=table.index.name is not None,
-        sep="\t" if path.suffix.lower() == ".tsv" else ",",
-        encoding="utf-8-sig",
-    )

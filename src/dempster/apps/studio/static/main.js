@@ -25,6 +25,7 @@ import { whyPanel } from "./views/why.js";
 import { selectionPanel } from "./views/selection.js";
 import { boundaryPanel } from "./views/boundary.js";
 import { teachPanel } from "./views/teach.js";
+import { reviewPanel } from "./views/review.js";
 import { comparePanel } from "./views/compare.js";
 import { exportPanel } from "./views/export.js";
 import { keys } from "./views/keys.js";
@@ -120,6 +121,7 @@ async function start() {
   const side = new Tabs(document.getElementById("side"), "side", "Results", [
     { name: "summary", title: "Summary", make: summaryPanel },
     { name: "why", title: "Why", make: whyPanel },
+    { name: "review", title: "Review", make: reviewPanel },
     { name: "selection", title: "Selection", make: selectionPanel },
     { name: "boundary", title: "Boundary", make: boundaryPanel },
     { name: "teach", title: "Teach", make: teachPanel },
@@ -128,7 +130,7 @@ async function start() {
   window.addEventListener("tab-opened", ({ detail }) => {
     if (detail.tabs === "side" && !["why", "teach"].includes(detail.name)) set({ marked: [] }); // Only these two panels use letters.
   });
-  keys({ objects: () => drawer.panels.get("objects"), scatter, openTab: (name) => { if (side.current !== name) side.open(name); } });
+  keys({ objects: () => drawer.panels.get("objects"), scatter, tab: () => side.current, openTab: (name) => { if (side.current !== name) side.open(name); } });
   try {
     const about = await getJson("/api/about");
     set({ methods: about.methods, examples: about.examples, tableSuffixes: about.table_suffixes });

@@ -65,6 +65,10 @@ export async function putBytes(path, bytes) {
   return (await send(inSession(path), options)).json();
 }
 
+export async function getBlob(path) {
+  return (await send(inSession(path))).blob();
+}
+
 // Fetch packed arrays with their metadata.
 export async function getPacked(path, signal) {
   return unpack(await (await send(inSession(path), { signal })).arrayBuffer());

@@ -10,6 +10,7 @@ const LIST = [
   ["Enter", "explain the object under the pointer"],
   ["Esc", "clear the selection and the focus"],
   ["+ − 0", "zoom in, zoom out, show everything (arrow keys move the map)"],
+  ["A 1–9 O X B", "review: accept, assign to a cluster, outlier, skip, back"],
   ["S D K", "teach: same, different, don't know"],
   ["U", "teach: undo the last answer"],
   ["C", "cluster"],
@@ -17,7 +18,9 @@ const LIST = [
   ["?", "this list"],
 ];
 
-export function keys({ objects, scatter, openTab }) {
+const REVIEW_KEYS = [..."aoxb123456789"];
+
+export function keys({ objects, scatter, tab, openTab }) {
   const dialog = el("dialog", { "aria-label": "Keyboard shortcuts" }, el("h2", {}, "Keyboard shortcuts"),
     el("dl", { class: "key-list" }, LIST.map(([key, words]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, words)])),
     el("form", { method: "dialog" }, el("button", { class: "main", onclick: () => dialog.close(), type: "button" }, "Close")));
@@ -43,6 +46,11 @@ export function keys({ objects, scatter, openTab }) {
     const tag = event.target.tagName;
     if (["INPUT", "SELECT", "TEXTAREA"].includes(tag)) return;
     if (event.key === "Enter" && (["A", "BUTTON", "SUMMARY"].includes(tag) || event.target.getAttribute("role") === "button")) return;
+    if (tab() === "review" && REVIEW_KEYS.includes(event.key.toLowerCase())) {
+      event.preventDefault();
+      window.dispatchEvent(new CustomEvent("review-key", { detail: event.key.toLowerCase() }));
+      return;
+    }
     const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     if (!action || (!get("objects") && !["?", "c", "v", "r", "l"].includes(event.key.toLowerCase()))) return;
     event.preventDefault();

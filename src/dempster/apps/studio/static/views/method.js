@@ -4,6 +4,7 @@ import { el, replace, announce } from "../core/el.js";
 import { get, subscribe } from "../core/store.js";
 import { running } from "../core/jobs.js";
 import { showError, startRun } from "../core/actions.js";
+import { formatCount } from "../core/format.js";
 import { chip, progressLine } from "./parts.js";
 import { choices, storeChoices, settings } from "./choices.js";
 
@@ -67,10 +68,11 @@ function seedField() {
 }
 
 function learnField(method) {
-  const answers = get("session").n_answers;
-  if (!answers) return null;
+  const { n_answers: answers, n_decisions: decisions } = get("session");
+  if (!answers && !decisions) return null;
+  const given = [answers && formatCount(answers, "answer"), decisions && formatCount(decisions, "decision")].filter(Boolean).join(" and ");
   const box = el("input", { type: "checkbox", checked: choices.learn && method.learns, disabled: !method.learns, onchange: () => { choices.learn = box.checked; storeChoices(); } });
-  const words = method.learns ? `Use the answers about pairs (${answers})` : "This method does not use answers about pairs; EVCLUS and CECM do";
+  const words = method.learns ? `Use your ${given}` : "This method does not use answers and decisions; EVCLUS and CECM do";
   return el("label", { class: "check" }, box, el("span", {}, words));
 }
 
@@ -106,7 +108,7 @@ export function methodCard(host) {
     if (card.hidden) return;
     const method = currentMethod();
     // Rebuild the form only if its fields change, so that the focus is not lost.
-    const subject = JSON.stringify([method.name, session.source.name, session.n_answers, choices.turn]);
+    const subject = JSON.stringify([method.name, session.source.name, session.n_answers, session.n_decisions, choices.turn]);
     const field = body.querySelector("#clusters");
     if (field && field !== document.activeElement) field.value = choices.clusters;
     if (subject === drawn) return;

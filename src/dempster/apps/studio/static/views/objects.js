@@ -30,6 +30,7 @@ export function objectsPanel(host) {
   let columns = [];
   let wanted = null;
   let turn = 0;
+  let decided = new Set(); // rows with a decision of the review
 
   function template() {
     return `110px 170px 120px ${columns.map(() => "minmax(104px, 1fr)").join(" ")}`;
@@ -113,7 +114,7 @@ export function objectsPanel(host) {
       style: { top: `${top}px`, gridTemplateColumns: template(), minWidth: rowWidth() },
       onclick: () => openObject(i), onmouseenter: () => setHover(i), onmouseleave: () => setHover(-1),
     },
-    el("span", { role: "cell", title: known ? known.name : "" }, known ? known.name : "…"),
+    el("span", { role: "cell", title: known ? known.name : "" }, decided.has(objects.rows[i]) ? el("span", { title: "reviewed" }, "✓ ") : null, known ? known.name : "…"),
     el("span", { role: "cell" }, setLabel(get("codes")[i])),
     el("span", { class: "doubt", role: "cell" }, el("i", { style: { width: `${Math.max(1, 52 * Math.min(1, doubt))}px`, background: doubt > 1 ? "var(--ink)" : "var(--accent)" } }), doubt > 1 ? "outlier" : doubt.toFixed(2)),
     known ? known.cells.slice(0, columns.length).map((value) => el("span", { class: "right", role: "cell", title: cell(value) }, cell(value))) : null);
@@ -161,6 +162,7 @@ export function objectsPanel(host) {
     grid.hidden = !there;
     if (!there) return;
     columns = get("session").source.columns.map((column) => column.name).slice(0, MAX_COLUMNS);
+    decided = new Set(get("session").decided);
     cells.clear();
     wanted = null;
     load();
@@ -184,6 +186,7 @@ export function objectsPanel(host) {
   new ResizeObserver(() => { if (!grid.hidden) draw(); }).observe(grid);
   subscribe(["objects"], start);
   subscribe(["selection"], filter);
+  subscribe(["session"], () => { decided = new Set(get("session")?.decided); draw(); });
   subscribe(["codes", "theme"], () => { if (order.length && order.length === get("codes")?.length) draw(); });
   subscribe(["hover"], () => mark("hover", get("hover")));
   subscribe(["focus"], () => mark("focus", get("focus")));

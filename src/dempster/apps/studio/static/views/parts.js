@@ -2,6 +2,7 @@
 
 import { el } from "../core/el.js";
 import { get } from "../core/store.js";
+import { getBlob } from "../core/api.js";
 import { setBackground } from "../map/scatter.js";
 import { running, stop } from "../core/jobs.js";
 import { seconds } from "../core/format.js";
@@ -39,4 +40,18 @@ export function progressLine(kind) {
       el("span", { class: "progress-words" }, job.words || "working"),
       el("span", { class: "progress-time" }, seconds(job.seconds)),
       job.id === null ? null : el("button", { type: "button", class: "stop", onclick: () => stop(kind) }, "Stop")));
+}
+
+// Return the pictures and texts of the object at a position of the shown run.
+export function drawMedia(media, position) {
+  return media.map(({ column, kind, text }) => {
+    if (kind === "text") return el("p", { class: "review-text", tabindex: "0", "aria-label": column }, text);
+    const image = el("img", { alt: column });
+    const query = new URLSearchParams({ object: position, column });
+    getBlob(`/runs/${get("viewId")}/picture?${query}`).then((blob) => {
+      image.src = URL.createObjectURL(blob);
+      image.onload = () => URL.revokeObjectURL(image.src);
+    }).catch((error) => image.replaceWith(el("p", { class: "note" }, error.message)));
+    return image;
+  });
 }

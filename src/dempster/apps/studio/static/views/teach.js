@@ -5,7 +5,7 @@ import { get, set, subscribe } from "../core/store.js";
 import { download, getJson, post, putBytes } from "../core/api.js";
 import { showError, findPositions, refreshSession } from "../core/actions.js";
 import { cell, formatCount, share, short } from "../core/format.js";
-import { chip, empty, heading } from "./parts.js";
+import { chip, drawMedia, empty, heading } from "./parts.js";
 import { currentMethod, runNow } from "./method.js";
 import { choices, storeChoices } from "./choices.js";
 import { drawComparison } from "./compare.js";
@@ -40,6 +40,7 @@ export function teachPanel(host) {
     return el("div", { class: "object" },
       el("h3", { title: one.name }, el("span", { class: "letter" }, letter), short(one.name, 80)),
       el("span", { class: "set-label note" }, chip(get("objects").sets[one.set]), one.said),
+      el("div", { class: "media" }, drawMedia(one.media, one.position)),
       el("dl", {}, question.columns.slice(0, 60).map((name, k) => [el("dt", { text: name }), el("dd", { "data-apart": spread[k] > 0 && spread[k] >= 0.6 * most, text: cell(one.values[k]) })])));
   }
 
@@ -74,7 +75,7 @@ export function teachPanel(host) {
         el("button", { type: "button", class: "quiet", "aria-label": `Remove: ${one.names[0]} and ${one.names[1]}`, onclick: () => change("/answers/remove", one) }, "✕"))))
         : el("p", { class: "note" }, "Press S, D or K, or click a button. The answers apply to all runs of this table."),
       el("div", { class: "buttons", style: { marginTop: "10px" } },
-        el("button", { type: "button", class: "main", id: "refit", disabled: !given.n || given.contradictions.length > 0, onclick: refit }, replaced ? `Cluster again with ${automatic.learner}` : "Cluster again"),
+        el("button", { type: "button", class: "main", id: "refit", disabled: !(given.n || get("session").n_decisions) || given.contradictions.length > 0, onclick: refit }, replaced ? `Cluster again with ${automatic.learner}` : "Cluster again"),
         el("button", { type: "button", id: "undo", disabled: !given.answers.length, onclick: () => change("/answers/undo", {}) }, "Undo ", el("kbd", {}, "U")),
         el("button", { type: "button", disabled: !given.n, onclick: () => download("/answers/file", "answers.csv").catch(showError) }, "Save"),
         file, el("button", { type: "button", onclick: () => file.click() }, "Load")));
@@ -100,10 +101,7 @@ export function teachPanel(host) {
 
   async function refit() {
     const before = get("runId");
-    if (!currentMethod().learns) Object.assign(choices, { method: "auto", parameters: {} });
-    choices.learn = true;
-    storeChoices();
-    const run = await runNow({ learn: true, clusters: get("session").runs.find((one) => one.id === before).n_clusters });
+    const run = await runWithAnswers();
     if (!run) return;
     window.dispatchEvent(new CustomEvent("open-tab", { detail: "teach" }));
     try {
@@ -124,6 +122,15 @@ export function teachPanel(host) {
   subscribe(["objects"], load);
   load();
   return { shown: load };
+}
+
+// Cluster again with the answers and decisions as constraints, into the same number of clusters.
+export async function runWithAnswers() {
+  const before = get("runId");
+  if (!currentMethod().learns) Object.assign(choices, { method: "auto", parameters: {} });
+  choices.learn = true;
+  storeChoices();
+  return runNow({ learn: true, clusters: get("session").runs.find((one) => one.id === before).n_clusters });
 }
 
 function apart(a, b) {

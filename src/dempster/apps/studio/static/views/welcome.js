@@ -17,7 +17,7 @@ function savedSessions() {
   if (!get("saved").length) return null;
   return [el("p", { class: "note" }, "Or continue a session, which is saved on this machine:"),
     el("div", { class: "saved" }, get("saved").map((one) => {
-      const words = `${one.name}, ${formatCount(one.runs, "run")}, ${formatCount(one.answers, "answer")}, ${formatTime(one.time)}`;
+      const words = `${one.name}, ${formatCount(one.runs, "run")}, ${formatCount(one.answers, "answer")}, ${formatCount(one.decisions, "decision")}, ${formatTime(one.time)}`;
       return el("span", {},
         el("button", { type: "button", onclick: () => switchSession(one.id) }, words),
         el("button", { type: "button", class: "quiet", title: "Delete this session", "aria-label": `Delete ${words}`, onclick: () => deleteSession(one, words).catch(showError) }, "✕"));
