@@ -215,6 +215,7 @@ INVALID_FILES = {
     "predict m.dempster /": "must be a file",
     "cluster edges.csv --graph": "must contain weights (numbers), got 'x' in row 2",
     "cluster asymmetric.csv --dissimilarities --method evclus": "--symmetrize",
+    "cluster asymmetric.csv --dissimilarities": "--symmetrize true of EVCLUS",
     "predict t.csv t.csv": "t.csv is neither a model nor a partition",
     "compare p.csv t.parquet": "t.parquet is neither a model nor a partition",
     "predict m.dempster m.dempster": "m.dempster is a saved model or partition, but must be",

@@ -28,6 +28,7 @@ from click.core import ParameterSource
 from dempster._errors import InvalidInputError, MissingExtraError
 from dempster._text import printable
 from dempster.apps.hints import rewrite_message
+from dempster.apps.methods import methods_with
 
 DEBUG_VARIABLE = "DEMPSTER_DEBUG"
 EXIT_DATA = 1
@@ -197,7 +198,9 @@ def name_options(text: str, ctx: click.Context) -> str:
 
     def render(name: str, value: Any) -> str | None:
         option = options.get(name)
-        if option is None or not isinstance(option, click.Option):
+        if option is None and "method" in options and methods_with(name):
+            option = click.Option([f"--{name.replace('_', '-')}"])  # of other methods
+        if not isinstance(option, click.Option):
             return None
         if value is None:
             return _option_name(option)
