@@ -36,6 +36,17 @@ def test_communities(edges):
     assert plot.stat().st_size > 0
 
 
+def test_an_edge_in_place_of_the_heading(edges):
+    # The names of the first edge occur again, but not in the same column.
+    edges.write_text("a,b\nb,c\nc,a\nd,e\ne,f\nf,d\nc,d\n", encoding="utf-8")
+    result = run(edges, "--graph")
+    assert "the first row, a and b, is the heading; if it is an edge" in result.output
+    assert "6 nodes, 6 edges" in result.output
+    result = run(edges, "--graph", "--no-header")
+    assert "heading" not in result.output
+    assert "6 nodes, 7 edges" in result.output
+
+
 def test_weights_are_used(edges):
     lines = TRIANGLES.splitlines()
     weighted = [f"{line},{20 if line == 'd,g' else 1}" for line in lines[1:]]

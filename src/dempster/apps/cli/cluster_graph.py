@@ -49,6 +49,12 @@ def cluster_graph(
     outputs.add_options(options)
     table = read_table(file, **recipe.reading_options())
     names, adjacency = read_edges(table)
+    heading = [str(name) for name in table.columns[:2]]
+    if set(heading) <= set(names):
+        edge = " and ".join(heading)
+        screen.note(
+            f"the first row, {edge}, is the heading; if it is an edge, set --no-header"
+        )
     estimator = recipe.estimator()
     started = time.perf_counter()
     with screen.progress(f"clustering {file.name}"):
