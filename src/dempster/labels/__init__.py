@@ -11,9 +11,14 @@ from dempster.labels.evaluation import (
     Evaluation,
     evaluate,
 )
-from dempster.labels.labeled_partition import LabeledPartition, doubt
+from dempster.labels.labeled_partition import (
+    LabeledPartition,
+    LazyLabeledPartition,
+    doubt,
+)
 from dempster.labels.matching import ClusterMatching, match_clusters
 
-__all__ = ["doubt", "LabeledPartition", "evaluate", "Evaluation"]
+__all__ = ["doubt", "LabeledPartition", "LazyLabeledPartition"]
+__all__ += ["evaluate", "Evaluation"]
 __all__ += ["ClusterEvaluation", "DoubtfulLabel", "BestPartition"]
 __all__ += ["match_clusters", "ClusterMatching"]

@@ -57,16 +57,22 @@ class Connection:
     ) -> Self:
         """Compute the connections of the reference objects.
 
-        ``values`` contains the training objects, and ``labeled`` says which of them have a label.
+        ``values`` contains the training objects among which these are the distinct ones, and
+        ``labeled`` says which of them have a label.
         """
         references = neighbors.references
         r = len(references)
-        known = _mark_equal(references, values, labeled)
+        equal = np.arange(r)
+        if references.source is not None:
+            equal = _find_equal(references, values)
+        known = np.zeros(r)
+        known[equal[labeled]] = 1
         k = min(N_NEIGHBORS, r - 1)
         if k < 1:
             return cls(known, known)
         finder = ReferenceFinder(references)
-        index, distance = finder(values[references.positions], k + 1, apply)
+        distinct = values[np.unique(equal, return_index=True)[1]]
+        index, distance = finder(distinct, k + 1, apply)
         is_self = index == np.arange(r)[:, None]
         is_self[:, -1] |= ~is_self.any(axis=1)
         kept = np.arange(k + 1) != is_self.argmax(axis=1)[:, None]
@@ -102,17 +108,6 @@ def add_outliers(masses: Array, family: FocalSets, connected: np.ndarray) -> Arr
     outlying = outlying.astype(masses.dtype)
     kept = scale_rows(masses, 1 - outlying)
     return add_to_column(kept, family.empty_index, outlying)
-
-
-def _mark_equal(references: References, values: Any, labeled: np.ndarray) -> np.ndarray:
-    """Return 1 for each reference object that is equal to a labeled object, and 0 for others."""
-    equal = np.full(len(labeled), -1)
-    if references.source is not None:
-        equal = _find_equal(references, values)
-    equal[references.positions] = np.arange(len(references))
-    marks = np.zeros(len(references))
-    marks[equal[labeled & (equal >= 0)]] = 1
-    return marks
 
 
 def _find_equal(references: References, values: Any) -> np.ndarray:

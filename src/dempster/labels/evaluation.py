@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,15 +12,20 @@ from dempster._errors import InvalidParameterError
 from dempster._random import as_random_state
 from dempster._text import format_count, printable
 from dempster._types import ArrayLike, Metric, Seed, TableLike
-from dempster._validation import row_index
 from dempster.cluster.choice.candidates import Candidate, rand_index
 from dempster.cluster.choice.decision import Choice, choose
 from dempster.cluster.choice.judge import load_judge
 from dempster.cluster.choice.measures import measure_candidates
 from dempster.cluster.choice.rows import N_NEIGHBORS, Rows
 from dempster.labels.encoding import read_labels
-from dempster.labels.labeled_partition import InputValidator, LabeledPartition, estimate
+from dempster.labels.labeled_partition import (
+    LabeledPartition,
+    LazyLabeledPartition,
+    estimate,
+)
+from dempster.labels.rows import InputValidator, LabeledRows
 from dempster.optimize.blocks import Apply, block_map, row_blocks
+from dempster.partition import CredalPartition
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -121,7 +127,7 @@ class Evaluation:
         The partition that `dempster.cluster.CredalClustering` selects.
     is_best_better : bool
         Whether its expected agreement is clearly larger, by more than 0.1.
-    partition : LabeledPartition
+    partition : LabeledPartition, or LazyLabeledPartition for blocks
         Result of `doubt` for the labels.
     """
 
@@ -131,7 +137,7 @@ class Evaluation:
     n_unlabeled: int
     objects: list[DoubtfulLabel]
     best: BestPartition
-    partition: LabeledPartition
+    partition: LabeledPartition | LazyLabeledPartition
 
     @property
     def is_best_better(self) -> bool:
@@ -239,8 +245,8 @@ def evaluate(
 
     Parameters
     ----------
-    X : array-like of shape (n, p), table, or (n, n) dissimilarities
-        Objects.
+    X : array-like of shape (n, p), table, (n, n) dissimilarities, or blocks
+        Objects, in the same forms as for `doubt`.
     labels : array-like of shape (n,)
         Cluster of each object: names or numbers; -1, None or NaN for noise.
     metric : {"euclidean", "gower", "precomputed"}, str or callable, default="euclidean"
@@ -272,37 +278,35 @@ def evaluate(
     >>> evaluate(X, random, random_state=0).expected_agreement < 0.1
     True
     """
-    validator = InputValidator(metric, random_state, n_jobs)
-    source = validator.read(X)
-    index = row_index(X)
-    names, codes = read_labels(labels, "labels", len(source), index)
-    partition = estimate(validator, source, codes, names, index)
-    n_unlabeled = int((codes < 0).sum())
-    codes = np.where(codes >= 0, codes, partition.labels)
+    rows = LabeledRows.open(InputValidator(metric, random_state, n_jobs), X)
+    names, codes = read_labels(labels, "labels", rows.n, rows.index)
+    estimated = estimate(rows, codes, names)
+    partition = estimated.partition
+    tally, codes = _count_objects(partition, codes, rows.n)
     rng = as_random_state(random_state)
     with block_map(n_jobs) as apply:
-        choice = choose(source, None, rng, apply)
+        choice = choose(estimated.source, estimated.weights, rng, apply)
         if len(choice.rows) == 1:
             raise InvalidParameterError(
                 "X", must="contain different rows, got equal ones"
             )
-        pairs = _neighboring_pairs(partition, codes)
-        scores = _judge(choice, codes, pairs, rng, apply)
-    labels_of_rows = _renumber(codes[choice.rows.which])
+        drawn = codes[estimated.positions[choice.rows.which]]
+        pairs = tally.neighboring_pairs()
+        scores = _judge(choice, drawn, pairs, rng, apply)
     best = choice.best
     judge = load_judge()
     return Evaluation(
         expected_agreement=float(judge.expect(np.array(scores.labels))),
         low_agreement=judge.expect_at_least(scores.labels),
-        clusters=_evaluate_clusters(partition, codes, pairs, scores),
-        n_unlabeled=n_unlabeled,
-        objects=_find_doubtful_objects(partition, codes),
+        clusters=tally.evaluate_clusters(partition.frame, scores),
+        n_unlabeled=tally.n_unlabeled,
+        objects=tally.name_objects(partition),
         best=BestPartition(
             best.n_clusters,
             best.shape,
             best.method,
             float(choice.expected[choice.selected]),
-            rand_index(best.labels, labels_of_rows),
+            rand_index(best.labels, _renumber(drawn)),
         ),
         partition=partition,
     )
@@ -321,13 +325,12 @@ class _Scores:
 
 def _judge(
     choice: Choice,
-    codes: np.ndarray,
+    drawn: np.ndarray,
     pairs: list[tuple[int, int]],
     rng: np.random.RandomState,
     apply: Apply,
 ) -> _Scores:
     """Predict the agreement of the labels, and of the labels with merged pairs."""
-    drawn = codes[choice.rows.which]
     labelings = [drawn, *(np.where(drawn == b, a, drawn) for a, b in pairs)]
     labelings = [_renumber(one) for one in labelings]
     family = _find_family(choice, labelings[0])
@@ -382,89 +385,119 @@ def _renumber(codes: np.ndarray) -> np.ndarray:
     return np.unique(codes, return_inverse=True)[1]
 
 
-def _neighboring_pairs(
-    partition: LabeledPartition, codes: np.ndarray
-) -> list[tuple[int, int]]:
-    """Return the pairs of a cluster and the other one that is most probable for its objects."""
-    c = partition.n_clusters
-    shared = np.zeros((c, c))
-    for start, stop in row_blocks(len(codes)):
-        P = partition[start:stop].pignistic()
-        np.add.at(shared, codes[start:stop], P)
-    np.fill_diagonal(shared, 0)
-    pairs = {
-        (min(k, m), max(k, m))
-        for k, m in enumerate(shared.argmax(axis=1).tolist())
-        if shared[k, m] > 0
-    }
-    return sorted(pairs)
-
-
 # ---- clusters and objects ------------------------------------------------------------------------
 
 
-def _evaluate_clusters(
-    partition: LabeledPartition,
-    codes: np.ndarray,
-    pairs: list[tuple[int, int]],
-    scores: _Scores,
-) -> list[ClusterEvaluation]:
-    neighbors: dict[int, tuple[float, int]] = {}
-    for (a, b), score in zip(pairs, scores.merged, strict=True):
-        if score >= scores.labels:
-            neighbors[a] = max(neighbors.get(a, (score, b)), (score, b))
-            neighbors[b] = max(neighbors.get(b, (score, a)), (score, a))
-    family = partition.focal_sets
-    best = partition.best_set
-    states = {
-        "certain": best == family.singleton_index[codes],
-        "ambiguous": family.cardinality[best] > 1,
-        "outliers": family.cardinality[best] == 0,
-    }
-    sizes = np.bincount(codes, minlength=partition.n_clusters)
-    counts = {
-        name: np.bincount(codes, state, partition.n_clusters)
-        for name, state in states.items()
-    }
-    clusters = []
-    for k, (name, size) in enumerate(zip(partition.frame, sizes.tolist(), strict=True)):
-        shares = {state: float(count[k] / size) for state, count in counts.items()}
-        neighbor = None
-        if k in neighbors:
-            neighbor = partition.frame[neighbors[k][1]]
-        other = max(1 - sum(shares.values()), 0.0)
-        clusters.append(
-            ClusterEvaluation(
-                name, size, **shares, other=other, not_separated_from=neighbor
-            )
+@dataclass
+class _Tally:
+    """Sums over the objects of each cluster, and the objects with the most doubtful labels."""
+
+    probabilities: np.ndarray  # (c, c), sums of the pignistic probabilities
+    counts: (
+        np.ndarray
+    )  # (c, 4), objects that are certain, ambiguous, outliers and others
+    n_unlabeled: int
+    objects: list[tuple[int, float, int, int]]  # position, doubt, cluster, rather
+
+    def add(self, start: int, part: CredalPartition, codes: np.ndarray) -> None:
+        """Add the objects of a part, which begins at the position ``start``."""
+        rows = np.arange(len(part))
+        P = np.asarray(part.pignistic())
+        np.add.at(self.probabilities, codes, P)
+        family = part.focal_sets
+        best = part.best_set
+        size = family.cardinality[best]
+        state = np.full(len(part), 3)
+        state[best == family.singleton_index[codes]] = 0
+        state[size > 1] = 1
+        state[size == 0] = 2
+        np.add.at(self.counts, (codes, state), 1)
+        doubts = 1 - P[rows, codes]
+        first = np.argsort(-doubts, kind="stable")[:_N_OBJECTS]
+        others = P[first]
+        others[np.arange(len(first)), codes[first]] = -1
+        self.objects += zip(
+            (start + first).tolist(),
+            doubts[first].tolist(),
+            codes[first].tolist(),
+            others.argmax(axis=1).tolist(),
+            strict=True,
         )
-    return clusters
+        self.objects.sort(key=lambda one: -one[1])
+        del self.objects[_N_OBJECTS:]
 
+    def neighboring_pairs(self) -> list[tuple[int, int]]:
+        """Return the pairs of a cluster and the other one that is most probable for its objects."""
+        shared = self.probabilities.copy()
+        np.fill_diagonal(shared, 0)
+        pairs = {
+            (min(k, m), max(k, m))
+            for k, m in enumerate(shared.argmax(axis=1).tolist())
+            if shared[k, m] > 0
+        }
+        return sorted(pairs)
 
-def _find_doubtful_objects(
-    partition: LabeledPartition, codes: np.ndarray
-) -> list[DoubtfulLabel]:
-    """Return the objects with the largest doubt in their label."""
-    doubts = np.concatenate(
-        [
-            1
-            - partition[start:stop].pignistic()[
-                np.arange(stop - start), codes[start:stop]
-            ]
-            for start, stop in row_blocks(len(codes))
-        ]
-    )
-    first = np.argsort(-doubts, kind="stable")[:_N_OBJECTS]
-    objects = []
-    for i in first[doubts[first] > 0.5].tolist():
-        P = partition[[i]].pignistic()[0]
-        P[codes[i]] = -1
-        objects.append(
+    def evaluate_clusters(
+        self, names: tuple[Any, ...], scores: _Scores
+    ) -> list[ClusterEvaluation]:
+        neighbors: dict[int, tuple[float, int]] = {}
+        for (a, b), score in zip(self.neighboring_pairs(), scores.merged, strict=True):
+            if score >= scores.labels:
+                neighbors[a] = max(neighbors.get(a, (score, b)), (score, b))
+                neighbors[b] = max(neighbors.get(b, (score, a)), (score, a))
+        clusters = []
+        for k, name in enumerate(names):
+            size = int(self.counts[k].sum())
+            certain, ambiguous, outliers, other = (self.counts[k] / size).tolist()
+            neighbor = names[neighbors[k][1]] if k in neighbors else None
+            clusters.append(
+                ClusterEvaluation(
+                    name, size, certain, ambiguous, outliers, other, neighbor
+                )
+            )
+        return clusters
+
+    def name_objects(self, partition: Any) -> list[DoubtfulLabel]:
+        """Return the objects whose doubt exceeds one half."""
+        index = getattr(partition, "index", None)
+        return [
             DoubtfulLabel(
-                name=i if partition.index is None else partition.index[i],
-                label=partition.frame[codes[i]],
-                rather=partition.frame[int(P.argmax())],
-                doubt=float(doubts[i]),
+                name=position if index is None else index[position],
+                label=partition.frame[cluster],
+                rather=partition.frame[rather],
+                doubt=doubt,
             )
-        )
-    return objects
+            for position, doubt, cluster, rather in self.objects
+            if doubt > 0.5
+        ]
+
+
+def _count_objects(
+    partition: LabeledPartition | LazyLabeledPartition, codes: np.ndarray, n: int
+) -> tuple[_Tally, np.ndarray]:
+    """Read all masses once.
+
+    Return the tally, and the clusters, in which noise has its most plausible cluster.
+    """
+    c = partition.n_clusters
+    n_unlabeled = int((codes < 0).sum())
+    tally = _Tally(np.zeros((c, c)), np.zeros((c, 4)), n_unlabeled, [])
+    codes = codes.copy()
+    start = 0
+    for part in _parts(partition, n):
+        own = codes[start : start + len(part)]
+        noise = own < 0
+        own[noise] = part.labels[noise]
+        tally.add(start, part, own)
+        start += len(part)
+    return tally, codes
+
+
+def _parts(
+    partition: LabeledPartition | LazyLabeledPartition, n: int
+) -> Iterator[CredalPartition]:
+    if isinstance(partition, LazyLabeledPartition):
+        yield from partition.partitions()
+    else:
+        for start, stop in row_blocks(n):
+            yield partition[start:stop]

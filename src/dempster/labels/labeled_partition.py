@@ -4,52 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 
-from dempster import _validation as rule
 from dempster._arrays import Array, freeze
 from dempster._errors import InvalidParameterError
 from dempster._random import as_random_state
 from dempster._types import ArrayLike, Index, Metric, Seed, TableLike
 from dempster._validation import as_list, check_masses, is_estimator, row_index
-from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput
-from dempster.dissimilarity.sources import DissimilaritySource, SparseSource
+from dempster.data.blocks import comes_in_blocks
+from dempster.data.in_process import open_blocks
+from dempster.dissimilarity.sources import DissimilaritySource
 from dempster.labels.connection import Connection, add_outliers
 from dempster.labels.encoding import NOISE, read_labels
+from dempster.labels.rows import InputValidator, LabeledRows, name_columns
 from dempster.labels.runs import pool_runs, select_reference
-from dempster.optimize.blocks import block_map
-from dempster.partition import CredalPartition
+from dempster.optimize.blocks import Apply, block_map
+from dempster.partition import CredalPartition, LazyCredalPartition
 from dempster.partition.credal_partition import compute_labels
 from dempster.posterior import PosteriorModel
 from dempster.posterior.model import MAX_ROWS
-
-_RULES = {"metric": METRIC_RULE, "random_state": rule.seed, "n_jobs": rule.n_jobs}
-
-
-class InputValidator(BaseEstimator):
-    """Validate X, and new rows in the same form."""
-
-    def __init__(self, metric: Metric, random_state: Seed, n_jobs: int | None):
-        self.metric = metric
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
-    _input: Annotated[DissimilarityInput, ".unit n_features"]
-
-    def read(self, X: TableLike) -> DissimilaritySource:
-        """Validate the parameters and X, and return the objects."""
-        rule.check_parameters(self, _RULES)
-        self._input = DissimilarityInput(self.metric, centered=True)
-        source = self._input.training(self, X)
-        assert not isinstance(source, SparseSource)
-        return source
-
-    def read_new(self, X: TableLike, n_references: int) -> Any:
-        """Validate new rows."""
-        return self._input.new(self, X, or_width=n_references)
 
 
 class LabeledPartition(CredalPartition):
@@ -80,23 +56,50 @@ class LabeledPartition(CredalPartition):
         """Estimate that `predict_mass` uses."""
         return self._model
 
-    def predict_mass(self, X: TableLike) -> LabeledPartition:
+    def predict_mass(self, X: TableLike) -> LabeledPartition | LazyLabeledPartition:
         """Return the masses of new objects.
 
         A row that is equal to a training row gets the masses of this row.
 
         Parameters
         ----------
-        X : array-like
+        X : array-like, or blocks
             New objects in the same form as the training objects. If ``metric="precomputed"``, row
             i contains the dissimilarities between new object i and the training objects.
 
         Returns
         -------
-        LabeledPartition
+        LabeledPartition, or LazyLabeledPartition for blocks
         """
-        masses = self._model.masses(X)
-        return self._copy_with(masses, row_index(X))
+        return self._model.predict(X, self.frame)
+
+
+class LazyLabeledPartition(LazyCredalPartition):
+    """Credal partition of labeled objects in blocks, which is computed on access.
+
+    `doubt` creates it for X in blocks. It has all methods of a `LazyCredalPartition`; the names of
+    the clusters are the labels.
+    """
+
+    @property
+    def model(self) -> LabelModel:
+        """Estimate that `predict_mass` uses."""
+        assert self._predict is not None
+        return self._predict[1].model
+
+    def predict_mass(self, X: TableLike) -> LabeledPartition | LazyLabeledPartition:
+        """Return the masses of new objects.
+
+        Parameters
+        ----------
+        X : array-like, or blocks
+            New objects with the same columns as the training objects.
+
+        Returns
+        -------
+        LabeledPartition, or LazyLabeledPartition for blocks
+        """
+        return self.model.predict(X, self.frame)
 
 
 @dataclass(frozen=True)
@@ -107,15 +110,70 @@ class LabelModel:
     posterior: PosteriorModel
     connection: Connection | None  # None if all training objects have labels
 
-    def masses(self, X: TableLike) -> Array:
-        """Return the masses of new rows."""
-        values = self.validator.read_new(X, len(self.posterior.references))
+    def predict(
+        self, X: TableLike, names: Sequence[Hashable]
+    ) -> LabeledPartition | LazyLabeledPartition:
+        """Return the partition of new objects."""
+        family = self.posterior.family
+        if self.validator.metric != "precomputed" and comes_in_blocks(X):
+            blocks = open_blocks(X, self.validator.n_jobs)
+            predict = _block_masses, _BlockModel(self, blocks.names)
+            return LazyLabeledPartition(blocks, family, None, predict, names)
         with block_map(self.validator.n_jobs) as apply:
-            masses = check_masses(self.posterior.masses(values, apply))
+            values = self.validator.read_new(X, len(self.posterior.references))
+            masses = self.masses(values, None, apply)
+        return LabeledPartition.unchecked(
+            masses, family, row_index(X), names, model=self
+        )
+
+    def masses(
+        self,
+        values: Any,
+        noise: np.ndarray | None,
+        apply: Apply,
+        *,
+        training: bool = False,
+    ) -> Array:
+        """Return the masses of new objects, or of all training objects.
+
+        ``noise`` contains the positions of those without a label, None for all of them.
+        """
+        compute = self.posterior.masses
+        if training:
+            compute = self.posterior.training_masses
+        masses = check_masses(compute(values, apply))
         if self.connection is None:
             return masses
-        connected = self.connection.probabilities(self.posterior.neighbors, values)
+        connected = np.ones(len(values))
+        if noise is None:
+            noise = np.arange(len(values))
+        if len(noise):
+            neighbors = self.posterior.neighbors
+            connected[noise] = self.connection.probabilities(neighbors, values[noise])
         return add_outliers(masses, self.posterior.family, connected)
+
+
+@dataclass(frozen=True)
+class _BlockModel:
+    """Model of the masses of blocks."""
+
+    model: LabelModel
+    names: tuple[str, ...] | None  # of the columns
+    # whether the last column is zero for objects without a label, and positive for others
+    has_labels: bool = False
+
+
+def _block_masses(block: np.ndarray, of: _BlockModel, apply: Apply) -> Array:
+    posterior = of.model.posterior
+    if len(block) == 0:
+        return np.empty((0, len(posterior.family)), block.dtype)
+    noise = None
+    if of.has_labels:
+        noise = np.flatnonzero(block[:, -1] == 0)
+        block = np.ascontiguousarray(block[:, :-1])
+    rows = name_columns(block, of.names)
+    values = of.model.validator.read_new(rows, len(posterior.references))
+    return of.model.masses(values, noise, apply)
 
 
 def doubt(
@@ -127,7 +185,7 @@ def doubt(
     metric: Metric = "euclidean",
     random_state: Seed = None,
     n_jobs: int | None = -1,
-) -> LabeledPartition:
+) -> LabeledPartition | LazyLabeledPartition:
     """Estimate how plausible each cluster is for each object, for clusters of any program.
 
     The masses are those of `dempster.cluster.CredalClustering` for its own clusters (see
@@ -140,8 +198,10 @@ def doubt(
 
     Parameters
     ----------
-    X : array-like of shape (n, p), table, or (n, n) dissimilarities
-        Objects, with the same scale of the columns with which the clusters were found.
+    X : array-like of shape (n, p), table, (n, n) dissimilarities, or blocks
+        Objects, with the same scale of the columns with which the clusters were found. X may be a
+        sparse matrix of features, of which the 100 leading singular vectors are used, and may come
+        in blocks (``docs/blocks.md``).
     labels : array-like of shape (n,), optional
         Cluster of each object: names or numbers; -1, None or NaN for noise.
     runs : sequence of array-like, optional
@@ -162,7 +222,7 @@ def doubt(
 
     Returns
     -------
-    LabeledPartition
+    LabeledPartition, or LazyLabeledPartition for blocks
         A `CredalPartition` whose clusters have the labels as names, in increasing order, with
         `predict_mass` for new objects.
 
@@ -186,16 +246,14 @@ def doubt(
         got = " and ".join(given) or "none of them"
         message = f"pass exactly one of labels, runs and clusterer, got {got}"
         raise InvalidParameterError(given[1] if given else "labels", message=message)
-    validator = InputValidator(metric, random_state, n_jobs)
-    source = validator.read(X)
-    index = row_index(X)
+    rows = LabeledRows.open(InputValidator(metric, random_state, n_jobs), X)
     if clusterer is not None:
         labels = fit_labels(clusterer, X)
     if runs is None:
-        names, codes = read_labels(labels, given[0], len(source), index)
-        return estimate(validator, source, codes, names, index)
-    names, memberships = _read_runs(runs, len(source), index)
-    return estimate(validator, source, memberships, names, index)
+        names, codes = read_labels(labels, given[0], rows.n, rows.index)
+        return estimate(rows, codes, names).partition
+    names, memberships = _read_runs(runs, rows.n, rows.index)
+    return estimate(rows, memberships, names).partition
 
 
 def fit_labels(clusterer: Any, X: TableLike) -> Any:
@@ -221,13 +279,20 @@ def _read_runs(runs: Any, n_objects: int, index: Index) -> tuple[list[Any], np.n
     return names, pool_runs(labelings, labelings[reference])
 
 
+@dataclass(frozen=True)
+class Estimate:
+    """Partition of all objects, and the objects from which it was estimated."""
+
+    partition: LabeledPartition | LazyLabeledPartition
+    # objects in memory: all objects, or those that were drawn from blocks
+    source: DissimilaritySource
+    weights: np.ndarray | None  # of these objects; None if they are all objects
+    positions: np.ndarray  # of these objects among all objects
+
+
 def estimate(
-    validator: InputValidator,
-    source: DissimilaritySource,
-    labels: np.ndarray,
-    names: Sequence[Hashable],
-    index: Index,
-) -> LabeledPartition:
+    rows: LabeledRows, labels: np.ndarray, names: Sequence[Hashable]
+) -> Estimate:
     """Estimate the masses of all objects from their clusters (n,) or memberships (n, c)."""
     n_clusters = len(names)
     if n_clusters >= MAX_ROWS // 2:
@@ -236,41 +301,50 @@ def estimate(
     codes = labels
     if labels.ndim == 2:
         codes = np.where(labels.any(axis=1), labels.argmax(axis=1), NOISE)
+    validator = rows.validator
     rng = as_random_state(validator.random_state)
     weights = _draw_weights(codes, rng)
+    drawn = np.arange(rows.n) if weights is None else np.flatnonzero(weights)
+    source, which = rows.draw(drawn)
+    metadata = {
+        "method": "doubt",
+        "parameters": {
+            name: value
+            for name, value in validator.get_params().items()
+            if value is None or isinstance(value, int | str)
+        },
+        "random_state": validator.random_state,
+    }
     with block_map(validator.n_jobs) as apply:
-        model = PosteriorModel.fit(
-            source, labels, weights, random_state=rng, apply=apply
+        positions = drawn if rows.source is None else np.arange(rows.n)
+        used = None if weights is None else weights[positions]
+        posterior = PosteriorModel.fit(
+            source, labels[positions], used, random_state=rng, apply=apply
         )
         values: Any = source.matrix if source.objects is None else source.objects
-        masses = check_masses(model.training_masses(values, apply))
-        connection = None
         noise = np.flatnonzero(codes < 0)
+        connection = None
         if len(noise):
-            connection = Connection.fit(model.neighbors, values, codes >= 0, apply)
-            connected = np.ones(len(codes))
-            connected[noise] = connection.probabilities(model.neighbors, values[noise])
-            masses = add_outliers(masses, model.family, connected)
-        metadata = {
-            "method": "doubt",
-            "parameters": {
-                name: value
-                for name, value in validator.get_params().items()
-                if value is None or isinstance(value, int | str)
-            },
-            "random_state": validator.random_state,
-        }
+            connection = Connection.fit(
+                posterior.neighbors, values[which], codes[drawn] >= 0, apply
+            )
+        model = LabelModel(validator, posterior, connection)
+        family = posterior.family
+        if rows.blocks is not None:
+            blocks = rows.blocks
+            has_labels = connection is not None
+            predict = _block_masses, _BlockModel(model, blocks.names, has_labels)
+            if has_labels:
+                blocks = blocks.with_column(codes + 1)
+            lazy = LazyLabeledPartition(blocks, family, metadata, predict, names)
+            return Estimate(lazy, source, used, positions)
+        masses = model.masses(values, noise, apply, training=True)
         partition = LabeledPartition.unchecked(
-            masses,
-            model.family,
-            index,
-            names,
-            metadata=metadata,
-            model=LabelModel(validator, model, connection),
+            masses, family, rows.index, names, metadata=metadata, model=model
         )
         compute_labels(partition, apply)
     partition.labels = freeze(partition.labels)
-    return partition
+    return Estimate(partition, source, None, positions)
 
 
 def _draw_weights(codes: np.ndarray, rng: np.random.RandomState) -> np.ndarray | None:

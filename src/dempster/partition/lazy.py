@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,6 +51,8 @@ class LazyCredalPartition(FitRecord):
         Information about the fit; see `CredalPartition`.
     predict : tuple of a function and its second argument, optional
         ``function(block, argument, apply)`` returns the masses of a block.
+    frame : sequence, optional
+        Names of the clusters, by default 0, ..., c-1.
 
     Examples
     --------
@@ -77,11 +79,13 @@ class LazyCredalPartition(FitRecord):
         focal_sets: FocalSets,
         metadata: Mapping[str, Any] | None = None,
         predict: tuple[BlockFunction, Any] | None = None,
+        frame: Sequence[Hashable] | None = None,
     ):
         self._rows = rows
         self.focal_sets = focal_sets
         self._metadata = dict(metadata or {})
         self._predict = predict
+        self.frame = tuple(range(focal_sets.n_clusters) if frame is None else frame)
 
     @property
     def n_clusters(self) -> int:
@@ -227,7 +231,7 @@ class LazyCredalPartition(FitRecord):
         return summarize_counts(
             self.focal_sets,
             totals.counts,
-            names=range(self.n_clusters),
+            names=self.frame,
             typical=totals.typical.tolist(),
             outliers=totals.outliers.tolist(),
             nonspecificity=totals.nonspecificity_index(self.n_clusters),
@@ -264,7 +268,10 @@ class LazyCredalPartition(FitRecord):
         none = np.empty((0, len(self.focal_sets)), self.dtype)
         parts = [part.stored_masses for part in self.partitions()]
         return CredalPartition.unchecked(
-            concatenate_rows(parts or [none]), self.focal_sets, metadata=self._metadata
+            concatenate_rows(parts or [none]),
+            self.focal_sets,
+            frame=self.frame,
+            metadata=self._metadata,
         )
 
     def to_frame(self, *, top: int | None = None) -> pd.DataFrame:
@@ -323,13 +330,14 @@ class LazyCredalPartition(FitRecord):
         number = "an unknown number of"
         if self.n_objects is not None:
             number = f"{self.n_objects:,}"
-        return f"LazyCredalPartition({number} objects, {self.n_clusters} clusters)"
+        name = type(self).__name__
+        return f"{name}({number} objects, {self.n_clusters} clusters)"
 
     # ---- helpers ---------------------------------------------------------------------------------
 
     @property
     def _recipe(self) -> _Recipe:
-        return self.focal_sets, self._predict
+        return self.focal_sets, self.frame, self._predict
 
     def _map(
         self,
@@ -353,20 +361,21 @@ class LazyCredalPartition(FitRecord):
         return int(cluster)
 
 
-# the sets of the partition, and the function that computes the masses of a block
-_Recipe = tuple[FocalSets, tuple[BlockFunction, Any] | None]
+# the sets of the partition, the names of the clusters, and the function that computes the masses
+# of a block
+_Recipe = tuple[FocalSets, tuple[Hashable, ...], tuple[BlockFunction, Any] | None]
 _Request = tuple[_Recipe, str, dict[str, Any]]
 
 
 def _compute_partition(
     block: np.ndarray, recipe: _Recipe, apply: Apply
 ) -> CredalPartition:
-    family, predict = recipe
+    family, frame, predict = recipe
     masses: Array = block
     if predict is not None:
         function, argument = predict
         masses = function(block, argument, apply)
-    return CredalPartition.unchecked(masses, family)
+    return CredalPartition.unchecked(masses, family, frame=frame)
 
 
 def _compute_summary(block: np.ndarray, request: _Request, apply: Apply) -> np.ndarray:

@@ -118,11 +118,8 @@ def _posterior() -> tuple[Schema, ...]:
 
 def _labels() -> tuple[Schema, ...]:
     from dempster.labels.connection import Connection
-    from dempster.labels.labeled_partition import (
-        InputValidator,
-        LabeledPartition,
-        LabelModel,
-    )
+    from dempster.labels.labeled_partition import LabeledPartition, LabelModel
+    from dempster.labels.rows import InputValidator
 
     return (
         _mass_schema(LabeledPartition, metadata=dict, model=LabelModel),

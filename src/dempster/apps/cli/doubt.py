@@ -60,7 +60,7 @@ def doubt(ctx: click.Context, screen: Screen, **options: Any) -> None:
     """
     from dempster.apps.recipe import prepare
     from dempster.io import write_partition
-    from dempster.labels import evaluate
+    from dempster.labels import LabeledPartition, evaluate
 
     recipe = build_recipe(ctx, options)
     outputs = Outputs(list_input_files(recipe))
@@ -80,6 +80,7 @@ def doubt(ctx: click.Context, screen: Screen, **options: Any) -> None:
             prepared.X, prepared.truth, metric=metric, random_state=recipe.seed
         )
         partition = found.partition
+        assert isinstance(partition, LabeledPartition)
     title = f"{recipe.truth}, {file.name}"
 
     def write_report(path: Path) -> None:
