@@ -16,7 +16,7 @@ import numpy as np
 _ROWS_PER_BLOCK = 512
 _BLOCK_CELLS = 1 << 20  # number of values in a block of rows
 _PIECE_BYTES = 1 << 26  # number of bytes copied from a GPU at once
-_WIDE = 64  # number of rows that a reduction treats as one row
+_WIDE = 512  # number of values of a row that makes a reduction fast
 # If the ratio of distance from zero to range is larger, squares lose most digits of the
 # differences.
 _FAR = 2.0**16
@@ -395,7 +395,9 @@ def row_mean(
     double precision, or in the precision of the rows if ``dtype`` is None.
     """
     if weights is None:
-        mean = values.mean(axis=0, dtype=dtype)
+        wide, rest = _fold_rows(values)
+        mean = wide.sum(axis=0, dtype=dtype).reshape(-1, *values.shape[1:]).sum(axis=0)
+        mean = (mean + rest.sum(axis=0, dtype=dtype)) / len(values)
     else:
         mean = np.average(values, axis=0, weights=weights)
     return clip_to_range(mean, values)
@@ -409,15 +411,25 @@ def clip_to_range(mean: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 def column_bounds(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the smallest and the largest value of each column, two arrays (p,), ignoring NaN."""
-    rows = values
-    n, width = len(values), values[:1].size
-    if values.ndim == 2 and values.flags.c_contiguous and 0 < width < _WIDE < n:
-        # Reductions are much faster if a row, here several rows, has many values.
-        folded = values[: n - n % _WIDE].reshape(-1, _WIDE * width)
-        parts = (np.fmin.reduce(folded), np.fmax.reduce(folded))
-        ends = [part.reshape(_WIDE, width) for part in parts]
-        rows = np.concatenate([*ends, values[n - n % _WIDE :]])
-    return np.fmin.reduce(rows, axis=0), np.fmax.reduce(rows, axis=0)
+    wide, rest = _fold_rows(values)
+    bounds = []
+    for smallest in (np.fmin, np.fmax):
+        part = smallest.reduce(wide, axis=0).reshape(-1, *values.shape[1:])
+        bounds.append(smallest.reduce(np.concatenate([part, rest]), axis=0))
+    return bounds[0], bounds[1]
+
+
+def _fold_rows(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return almost all rows, several of which are one row of the result, and the other rows.
+
+    Reductions along the columns are much faster if a row has many values.
+    """
+    n = len(values)
+    n_folded = max(_WIDE // max(values[:1].size, 1), 1)
+    if not values.flags.c_contiguous or n < n_folded:
+        n_folded = 1
+    end = n - n % n_folded
+    return values[:end].reshape(end // n_folded, -1), values[end:]
 
 
 def centering_offset(low: np.ndarray, high: np.ndarray) -> np.ndarray | None:

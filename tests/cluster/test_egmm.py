@@ -203,6 +203,25 @@ def test_large_data_start_on_a_sample():
     )
 
 
+@pytest.mark.parametrize("covariance", ["tied", "own"])
+@pytest.mark.parametrize("distribution", ["gaussian", "t"])
+def test_single_precision(distribution, covariance):
+    rng = np.random.default_rng(2)
+    centers = 4 * rng.normal(size=(4, 5))
+    X = centers[rng.integers(0, 4, 3000)] + rng.normal(size=(3000, 5)) + 30
+    X = X.astype(np.float32)
+    init = centers + 30
+    options = {"distribution": distribution, "covariance": covariance, "init": init}
+    single = EGMM(4, **options).fit(X)
+    double = EGMM(4, **options).fit(X.astype(float))
+    assert single.credal_partition_.dtype == np.float32
+    np.testing.assert_allclose(single.means_, double.means_, atol=1e-3)
+    np.testing.assert_allclose(single.covariance_, double.covariance_, atol=1e-3)
+    assert single.log_likelihood_ == pytest.approx(double.log_likelihood_, rel=1e-6)
+    gaps = single.credal_partition_.masses - double.credal_partition_.masses
+    assert np.abs(gaps).mean() < 1e-4
+
+
 def test_starting_partition_means_and_peaks():
     X, y = make_blobs(90, 2, centers=3, random_state=0)
     assert (EGMM(3, init=CredalPartition.from_hard(y)).fit(X).labels_ == y).mean() > 0.8

@@ -80,3 +80,12 @@ ALWAYS_INLINE TYPED(Lanes) TYPED(binary_logarithm)(TYPED(Lanes) x) {
     const TYPED(Lanes) sum = TYPED(polynomial)(square, single ? 5 : 10, factors);
     return k + sum * s * (real)2.8853900817779268; /* 2 / ln(2) */
 }
+
+/* Return 2^-x for x >= 0, or zero if the result is below 2^-60 in single or 2^-500 in double precision. Products of
+ * smaller numbers could be denormal, and operations with denormal numbers are slow. */
+ALWAYS_INLINE TYPED(Lanes) TYPED(vanishing_power)(TYPED(Lanes) x) {
+    const real most = sizeof(real) == sizeof(float) ? 60 : 500;
+    const TYPED(Bits) kept = (TYPED(Bits))(x <= most);
+    const TYPED(Lanes) power = TYPED(power_of_half)(TYPED(select)(kept, x, (TYPED(Lanes)){0}));
+    return (TYPED(Lanes))((TYPED(Bits))power & kept);
+}

@@ -141,7 +141,7 @@ def mixture_logs(xp: Any, X: Any, components: RoundComponents) -> ComponentLogs:
     logs = xp.log(squares / nu + 1) * (-(nu + p) / 2) + constants
     background = None
     if components.box is not None:
-        background = _background_logs(xp, X, components.box)
+        background = background_logs(xp, X, components.box)
         background = background + components.log_background
     return ComponentLogs(logs, background, squares, None)
 
@@ -149,7 +149,7 @@ def mixture_logs(xp: Any, X: Any, components: RoundComponents) -> ComponentLogs:
 _MASS_IN_BOX = 0.9  # probability of the box under the density of the background
 
 
-def _background_logs(xp: Any, X: Any, box: np.ndarray) -> Any:
+def background_logs(xp: Any, X: Any, box: np.ndarray) -> Any:
     """Return the log-densities of the background, shape (n, 1).
 
     The density is constant in a box. Outside, it is proportional to r^-(p + 1), if the object is on

@@ -21,7 +21,6 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from scipy.special import entr
 
-from dempster._arrays import is_tensor
 from dempster._errors import InvalidParameterError
 from dempster._types import Advance, Index
 from dempster.belief import FocalSets
@@ -148,25 +147,12 @@ class Sample(Generic[Values]):
             return np.empty(0)
         return self.weights
 
-    def rows(
-        self, apply: Apply, device: str = "cpu", *, explicit_weights: bool = False
-    ) -> Rows:
-        """Return all rows of X, in memory, in blocks or on a device.
-
-        ``explicit_weights`` replaces None by ones.
-        """
+    def rows(self, apply: Apply, device: str = "cpu") -> Rows:
+        """Return all rows of X, in memory, in blocks or on a device."""
         values: Any = self.values
         if self.blocks is not None:
             return self.blocks.with_values(values, device, apply)
-        weights = self.kernel_weights
-        if (
-            explicit_weights
-            and self.weights is None
-            and device == "cpu"
-            and not is_tensor(values)
-        ):
-            weights = np.ones(len(values))
-        return open_rows(values, weights, apply, device)
+        return open_rows(values, self.kernel_weights, apply, device)
 
     def original_positions(self, positions: np.ndarray) -> np.ndarray:
         """Convert indices of rows in ``values`` to indices among all rows of X."""

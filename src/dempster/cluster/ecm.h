@@ -32,20 +32,6 @@ static Prototypes TYPED(take_prototypes)(Scratch *scratch, index_t p, index_t g,
 
 /* ---- costs ---------------------------------------------------------------------------------------------------- */
 
-/* Compute the squared Euclidean distances of FEW vectors of objects to the sets j, ..., j + sets - 1. */
-ALWAYS_INLINE void TYPED(euclidean_costs)(const Prototypes *v, index_t j, const int sets, index_t first) {
-    Lanes sums[2][FEW] = {{{0}}};
-    for (index_t d = 0; d < v->p; d++) {
-        const Lanes *x = (const Lanes *)(v->x + (1 + d) * TILE + first);
-        for (int s = 0; s < sets; s++)
-            for (int k = 0; k < FEW; k++) {
-                const Lanes gap = x[k] - v->barycentres[d * v->g + j + s];
-                sums[s][k] += gap * gap;
-            }
-    }
-    for (int s = 0; s < sets; s++) memcpy(v->costs + (j + s) * TILE + first, sums[s], sizeof sums[s]);
-}
-
 /* Compute the squared distances sum_d gap_d (s_dd gap_d + 2 sum_e<d s_de gap_e) in the metric s of the set j. */
 static void TYPED(adaptive_costs)(const Prototypes *v, index_t j, index_t first) {
     Lanes *gaps = (Lanes *)v->gaps, sums[FEW] = {{0}};
@@ -66,58 +52,12 @@ static void TYPED(adaptive_costs)(const Prototypes *v, index_t j, index_t first)
     memcpy(v->costs + j * TILE + first, sums, sizeof sums);
 }
 
-/* Compute the costs of up to TILE objects of X (n, p); a tile with fewer objects is padded with zeros. */
+/* Compute the costs of up to TILE objects of X (n, p). */
 static void TYPED(find_costs)(const Prototypes *v, const real *X, index_t rows) {
-    for (index_t d = 0; d < v->p; d++) {
-        real *column = v->x + (1 + d) * TILE;
-        for (index_t r = 0; r < TILE; r++) column[r] = r < rows ? X[r * v->p + d] : 0;
-    }
-    for (index_t first = 0; first < TILE; first += FEW * LANES) {
-        index_t j = 0;
-        for (; v->metrics && j < v->g; j++) TYPED(adaptive_costs)(v, j, first);
-        for (; j + 1 < v->g; j += 2) TYPED(euclidean_costs)(v, j, 2, first);
-        if (j < v->g) TYPED(euclidean_costs)(v, j, 1, first);
-    }
-}
-
-/* ---- sums ----------------------------------------------------------------------------------------------------- */
-
-/* Add sum_r a_qr m_jr to sums_qj for q < rows and j < sets, over the objects r of a tile. A sum consists of 32 bytes
- * of partial sums, the same on all machines. */
-ALWAYS_INLINE void TYPED(add_few_products)(const int rows, const int sets, const real *a, const real *m, index_t g,
-                                           double *sums) {
-    enum { PARTS = 32 / VECTOR, WIDE = 32 / sizeof(real) };
-    Lanes parts[2][2][PARTS] = {{{{0}}}};
-    for (index_t r = 0; r < TILE; r += WIDE)
-        for (int part = 0; part < PARTS; part++)
-            for (int q = 0; q < rows; q++)
-                for (int s = 0; s < sets; s++)
-                    parts[q][s][part] += *(const Lanes *)(a + q * TILE + r + part * LANES) *
-                                         *(const Lanes *)(m + s * TILE + r + part * LANES);
-    for (int q = 0; q < rows; q++)
-        for (int s = 0; s < sets; s++) {
-            real lanes[WIDE];
-            memcpy(lanes, parts[q][s], sizeof lanes);
-            for (int half = WIDE / 2; half > 0; half /= 2)
-                for (int lane = 0; lane < half; lane++) lanes[lane] += lanes[lane + half];
-            sums[q * g + s] += lanes[0];
-        }
-}
-
-/* Add the products of `count` rows of `a` (count, TILE) and of all rows of `m` (g, TILE) to `sums` (count, g). */
-static void TYPED(add_products)(index_t count, const real *a, index_t g, const real *m, double *sums) {
-    for (index_t q = 0; q < count; q += 2) {
-        const bool two = q + 1 < count;
-        index_t j = 0;
-        for (; j + 1 < g; j += 2) {
-            if (two) TYPED(add_few_products)(2, 2, a + q * TILE, m + j * TILE, g, sums + q * g + j);
-            else TYPED(add_few_products)(1, 2, a + q * TILE, m + j * TILE, g, sums + q * g + j);
-        }
-        for (; j < g; j++) {
-            if (two) TYPED(add_few_products)(2, 1, a + q * TILE, m + j * TILE, g, sums + q * g + j);
-            else TYPED(add_few_products)(1, 1, a + q * TILE, m + j * TILE, g, sums + q * g + j);
-        }
-    }
+    TYPED(fill_tile)(v->p, X, rows, v->x + TILE);
+    if (!v->metrics) TYPED(tile_distances)(v->p, v->x + TILE, v->g, v->barycentres, v->g, v->costs);
+    for (index_t first = 0; v->metrics && first < TILE; first += FEW * LANES)
+        for (index_t j = 0; j < v->g; j++) TYPED(adaptive_costs)(v, j, first);
 }
 
 /* Add the sums of m x_d x_e over a tile to `second` (p, p, g), for all attributes d >= e. */

@@ -16,9 +16,10 @@ from scipy.special import digamma, gammaln
 from sklearn.utils.validation import check_is_fitted
 
 from dempster import _validation as rule
-from dempster._arrays import Array, is_tensor, to_device_of, to_host
+from dempster._arrays import Array, is_tensor, precision_of, to_device_of, to_host
 from dempster._blas import one_blas_thread
 from dempster._errors import InvalidInputError, InvalidParameterError
+from dempster._native import kernel
 from dempster._random import as_random_state
 from dempster._types import ArrayLike, MaybeUnset, Seed, TableLike
 from dempster.belief import FocalSets
@@ -26,6 +27,7 @@ from dempster.cluster import _device, _starts
 from dempster.cluster._base import COMMON_RULES, FitRequest
 from dempster.cluster._expressions import (
     RoundComponents,
+    background_logs,
     mixture_logs,
 )
 from dempster.cluster._mass_step import (
@@ -57,6 +59,16 @@ from dempster.partition import CredalPartition
 from dempster.posterior.boundaries import count_boundaries, neighbor_family
 from dempster.posterior.collection import collect_masses
 from dempster.posterior.evidence import ClusterEvidence, quadratic_parts
+
+_mixture_sums = kernel("""mixture_sums(
+    X: real[n, d], Z: real[n, q], weights: float64[n] or None, places: real[p, g],
+    constants: real[g], freedom: float, background: real[n] or None, total: float64[g] out,
+    precision: float64[g] out, first: float64[d, g] out, empty: float64[1] out,
+    masses: real[n, g] out or None) -> float""")
+_mixture_densities = kernel("""mixture_probabilities(
+    Z: real[n, q], places: real[p, g], constants: real[g], freedom: float,
+    background: real[n] or None, probabilities: real[n, g] out, logs: real[n] out,
+    empty: real[n] out or None, squares: real[n, g] out or None)""")
 
 _CELLS = 1 << 16  # desired number of elements of a temporary array
 _MIN_EIGENVALUE = 1e-12  # relative to the largest eigenvalue of a covariance
@@ -188,21 +200,23 @@ class EvidentialMixture:
         """Whether the probabilities of most components are neglected."""
         return self.is_tied and has_many_components(self.components)
 
-    def _densities(self, *, nearest: bool) -> Callable[[np.ndarray], MixtureDensities]:
+    def _densities(
+        self, dtype: np.dtype, *, nearest: bool
+    ) -> Callable[[np.ndarray], MixtureDensities]:
         """Return a function that maps rows to the probabilities of components and log-densities.
 
         If ``nearest`` is True, only the components with the largest probabilities are used.
         """
+        if not nearest:
+            return KernelMixture(self, dtype).densities
         components = self.round_components()
 
         def densities(X: np.ndarray) -> MixtureDensities:
             logs, background, squares, objects = mixture_logs(_NUMPY, X, components)
-            near = None
-            if nearest:
-                near = find_smallest(-logs)
-                logs = np.take_along_axis(logs, near, axis=1)
-                if squares is not None:
-                    squares = np.take_along_axis(squares, near, axis=1)
+            near = find_smallest(-logs)
+            logs = np.take_along_axis(logs, near, axis=1)
+            if squares is not None:
+                squares = np.take_along_axis(squares, near, axis=1)
             top = logs.max(axis=1)
             if background is not None:
                 top = np.maximum(top, background[:, 0])
@@ -242,7 +256,7 @@ class EvidentialMixture:
         if is_tensor(values):
             return self.masses_on_device(values, values.device)
         nearest = self.doubtful is not None and self.has_many_components
-        densities = self._densities(nearest=nearest)
+        densities = self._densities(values.dtype, nearest=nearest)
         columns = np.flatnonzero(self.components.cardinality > 0)
 
         def compute(start: int, stop: int) -> Array:
@@ -298,7 +312,7 @@ class EvidentialMixture:
         """Compute the log-densities of n rows, shape (n,)."""
         if is_tensor(X):
             return _device.mixture_log_densities(self.round_components(), X)
-        densities = self._densities(nearest=False)
+        densities = self._densities(np.dtype(float), nearest=False)
 
         def logs(start: int, stop: int) -> np.ndarray:
             return densities(X[start:stop]).logs
@@ -317,7 +331,7 @@ class EvidentialMixture:
         from scipy.optimize import brentq  # slow to import
 
         p = X.shape[1]
-        densities = self._densities(nearest=self.has_many_components)
+        densities = self._densities(X.dtype, nearest=self.has_many_components)
 
         def large(start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
             masses, _, _, squares, _ = densities(X[start:stop])
@@ -436,9 +450,93 @@ class MixtureDensities(NamedTuple):
     probabilities: np.ndarray  # (n, g), of the components
     logs: np.ndarray  # (n,), log-densities of the mixture
     empty: np.ndarray | None  # (n,), probabilities of the background
-    squares: np.ndarray | None  # (n, g), squared distances (see `mixture_logs`)
+    # (n, g), squared distances (see `mixture_logs`); may be None for Gaussians
+    squares: np.ndarray | None
     # (n, k), components of the columns of the other arrays; None if these are all components
     near: np.ndarray | None
+
+
+class KernelMixture:
+    """Mixture in the form that the kernels use, for rows of type ``dtype``."""
+
+    def __init__(self, mixture: EvidentialMixture, dtype: np.dtype):
+        self.mixture = mixture
+        self.components = mixture.round_components()
+        self.dtype = dtype
+        maps = self.components.rounded
+        if not mixture.is_tied:
+            maps = np.hstack(list(maps))
+        if self.components.origin is not None:
+            maps = maps / self.components.unit
+        self.maps = maps.astype(dtype)
+        constants = self.components.constants
+        places = self.components.places
+        if mixture.is_tied and mixture.is_gaussian:
+            constants = constants + np.square(places).sum(axis=1) / 2
+        self.arguments = (
+            np.ascontiguousarray(places.T, dtype),
+            constants.astype(dtype),
+            float(mixture.degrees_of_freedom),
+        )
+
+    def place(
+        self, rows: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Return the rows, their coordinates, and the log-densities of the background."""
+        components = self.components
+        X = rows.astype(self.dtype, copy=False)
+        if components.origin is not None:
+            X = X - components.origin.astype(self.dtype)
+        background = None
+        if components.box is not None:
+            scaled = X if components.origin is None else X / components.unit
+            logs = background_logs(_NUMPY, scaled, components.box)
+            logs += components.log_background
+            background = np.ascontiguousarray(logs[:, 0], self.dtype)
+        return X, X @ self.maps, background
+
+    def sums(self, rows: np.ndarray, weights: np.ndarray | None) -> MixtureSums:
+        """Return the sums over a block of rows for one EM step."""
+        mixture = self.mixture
+        X, Z, background = self.place(rows)
+        n, p = X.shape
+        g = len(mixture.weights)
+        total = np.empty(g)
+        precision = np.empty(g)
+        first = np.empty((p, g))
+        empty = np.empty(1)
+        masses = None
+        needs_masses = not (mixture.is_tied and mixture.is_gaussian)
+        if needs_masses:
+            masses = np.empty((n, g), self.dtype)
+        sums = (total, precision, first, empty, masses)
+        likelihood = _mixture_sums(X, Z, weights, *self.arguments, background, *sums)
+        n_weighted = n if weights is None else weights.sum()
+        likelihood += n_weighted * self.components.normalizer
+        second = np.empty((0, p, p))
+        if masses is not None:
+            # In single precision, small variances far from the origin would be inaccurate.
+            exact = X.astype(float, copy=False)
+            if mixture.is_tied:
+                masses = masses.sum(axis=1, keepdims=True)
+            second = np.stack([(exact.T * m) @ exact for m in masses.T])
+        return MixtureSums(
+            likelihood, total, precision, first.T, second, float(empty[0])
+        )
+
+    def densities(self, rows: np.ndarray) -> MixtureDensities:
+        """Return the probabilities of all components and the densities of a block of rows."""
+        _, Z, background = self.place(rows)
+        n = len(Z)
+        g = len(self.mixture.weights)
+        probabilities = np.empty((n, g), self.dtype)
+        logs = np.empty(n, self.dtype)
+        empty = None if background is None else np.empty(n, self.dtype)
+        squares = None if self.mixture.is_gaussian else np.empty((n, g), self.dtype)
+        out = (probabilities, logs, empty, squares)
+        _mixture_densities(Z, *self.arguments, background, *out)
+        logs += self.components.normalizer
+        return MixtureDensities(probabilities, logs, empty, squares, None)
 
 
 @dataclass(frozen=True)
@@ -480,65 +578,67 @@ def sum_masses(
         components = mixture.round_components()
         return MixtureSums(*_device.mixture_sums(components, X, weights))
     assert weights is not None
-    densities = mixture._densities(nearest=mixture.has_many_components)
+    if mixture.has_many_components:
+        return _nearest_sums(X, weights, mixture, apply)
+    kernel_mixture = KernelMixture(mixture, X.dtype)
+
+    def sum_block(start: int, stop: int) -> MixtureSums:
+        w = weights[start:stop] if len(weights) else None
+        return kernel_mixture.sums(X[start:stop], w)
+
+    return reduce(add, apply(sum_block, mixture._row_blocks(len(X))))
+
+
+def _nearest_sums(
+    X: np.ndarray, weights: np.ndarray, mixture: EvidentialMixture, apply: Apply
+) -> MixtureSums:
+    """Compute the sums if rows have masses only on their most probable components."""
+    densities = mixture._densities(X.dtype, nearest=True)
     p = X.shape[1]
     nu = mixture.degrees_of_freedom
-
-    def sums_of_rows(
-        near: np.ndarray | None, masses: np.ndarray, rows: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        if near is None:
-            return masses.sum(axis=0), masses.T @ rows
-        return sum_nearest(near, masses, rows, len(mixture.means))
+    n_clusters = len(mixture.means)
 
     def sum_block(start: int, stop: int) -> MixtureSums:
         rows = X[start:stop]
         masses, logs, empty, squares, near = densities(rows)
-        if empty is None:
-            empty = np.zeros(len(rows))
-        if len(weights):
-            w = weights[start:stop]
-            masses *= w[:, None]
-            likelihood = logs @ w
-            background = empty @ w
-        else:
-            likelihood = logs.sum()
-            background = empty.sum()
-        total, first = sums_of_rows(near, masses, rows)
+        assert near is not None
+        w = weights[start:stop] if len(weights) else np.ones(len(rows))
+        masses *= w[:, None]
+        background = 0.0 if empty is None else float(empty @ w)
+        total, first = sum_nearest(near, masses, rows, n_clusters)
         precision = total
+        second = np.empty((0, p, p))
         if not mixture.is_gaussian:
             assert squares is not None
             masses *= (nu + p) / (squares + nu)
-            precision, first = sums_of_rows(near, masses, rows)
-        if not mixture.is_tied:
-            second = [(rows.T * m) @ rows for m in masses.T]
-        elif mixture.is_gaussian:
-            second = []
-        else:
-            second = [(rows.T * masses.sum(axis=1)) @ rows]
-        return MixtureSums(
-            float(likelihood),
-            total,
-            precision,
-            first,
-            np.reshape(second, (-1, p, p)),
-            float(background),
-        )
+            precision, first = sum_nearest(near, masses, rows, n_clusters)
+            second = ((rows.T * masses.sum(axis=1)) @ rows)[None]
+        likelihood = float(logs @ w)
+        return MixtureSums(likelihood, total, precision, first, second, background)
 
-    if mixture.has_many_components:
-        with one_blas_thread():
-            return sum_blocks(sum_block, len(X), NEAREST_ROWS, apply)
-    return reduce(add, apply(sum_block, mixture._row_blocks(len(X))))
+    with one_blas_thread():
+        return sum_blocks(sum_block, len(X), NEAREST_ROWS, apply)
 
 
 def sum_likelihood(
     rows: Array, weights: Array | None, model: EvidentialMixture, apply: Apply
 ) -> float:
     """Compute the log-likelihood of a block of rows."""
-    logs = to_host(model.log_densities(rows, apply))
-    if weights is None or len(weights) == 0:
-        return float(logs.sum())
-    return float(logs @ to_host(weights))
+    if is_tensor(rows):
+        logs = to_host(model.log_densities(rows, apply))
+        if weights is None or len(weights) == 0:
+            return float(logs.sum())
+        return float(logs @ to_host(weights))
+    assert weights is not None
+    densities = model._densities(rows.dtype, nearest=False)
+
+    def sum_block(start: int, stop: int) -> float:
+        logs = densities(rows[start:stop]).logs
+        if len(weights):
+            return float(logs @ weights[start:stop])
+        return float(logs.sum(dtype=float))
+
+    return sum(apply(sum_block, model._row_blocks(len(rows))))
 
 
 @dataclass(frozen=True)
@@ -579,7 +679,8 @@ class OnlineMixture:
         data = (X - to_device_of(self.origin, X)) / self.unit
         w = to_device_of(weights if len(weights) else np.ones(len(X)), X)
         sums = sum_masses(data, w, self.model, apply)
-        second = to_host((data.T * w) @ data)
+        exact = data.double() if is_tensor(data) else data.astype(float)
+        second = to_host((exact.T * w) @ exact)
         n = float(w.sum())
         if self.sums is not None:
             sums = self.sums.scaled(kept) + sums
@@ -635,6 +736,8 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
     likelihood do not depend on the units of X.
     """
 
+    _least = np.inf  # smallest objective of the runs so far
+
     def __init__(self, estimator: EGMM, sample: Sample[Any], request: FitRequest):
         self.estimator = estimator
         self.used_tol = estimator.tol
@@ -644,17 +747,16 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         self.apply = request.apply
         self.rng = as_random_state(estimator.random_state)
         self.has_user_start = not isinstance(self.init, str)
-        self.rows = sample.rows(request.apply, estimator.device, explicit_weights=True)
-        self.origin = self.rows.mean()
+        self.rows = sample.rows(request.apply, estimator.device)
+        dtype = precision_of(self.rows.values)
+        self.origin = self.rows.mean().astype(dtype)
         self.n = self.rows.total_weight
-        scatter = self.rows.shift(self.origin).scatter()
+        scatter = self.rows.scatter(self.origin.astype(float))
         variance = np.trace(scatter) / self.n / len(scatter)
         self.unit = float(np.sqrt(variance)) or 1.0
         self.shifted = self.rows.shift(self.origin, self.unit)
         self.data = self.shifted.values
-        self.weights = (
-            np.ones(len(self.data)) if sample.weights is None else sample.weights
-        )
+        self.weights = sample.weights
         self.sample, self.sample_weights = self.shifted.sample(self.rng)
         _starts.check_different_objects(
             self.data, self.sample, self.n_clusters, self.weights
@@ -687,13 +789,18 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         n_init = self.estimator.n_init
         size = _starts.number_of_starts(n_init, self.init, self.n_clusters)
         seeds = self.rng.randint(np.iinfo(np.int32).max, size=size)
-        return [self._draw(family, seed) for seed in seeds]
+        clusters = [self._draw_clusters(seed) for seed in seeds]
+        # The first runs are probably the best ones, so that others are given up early.
+        clusters.sort(key=lambda found: found.cost)
+        return [self._from_means(family, found.centers) for found in clusters]
 
     def _user_start(self, family: FocalSets) -> EvidentialMixture:
         init = self.init
         if isinstance(init, CredalPartition):
             _starts.check_partition(init, len(self.data), self.n_clusters)
-            share = to_host(init.pignistic()) * self.weights[:, None]
+            share = to_host(init.pignistic())
+            if self.weights is not None:
+                share = share * self.weights[:, None]
             total = np.maximum(share.sum(axis=0), np.finfo(float).tiny)
             means = (share.T @ to_host(self.data)) / total[:, None]
         else:
@@ -707,13 +814,13 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
             )
         return start
 
-    def _draw(self, family: FocalSets, seed: int) -> EvidentialMixture:
+    def _draw_clusters(self, seed: int) -> NearestCenters:
         rng = np.random.RandomState(seed)
         rows = (self.sample, self._start_weights)
         means = _starts.draw_centers(*rows, self.n_clusters, self.init, rng)
         clusters = NearestCenters(*rows, means)
         clusters.iterate(_FIRST_STEPS)
-        return self._from_means(family, clusters.centers)
+        return clusters
 
     @cached_property
     def _start_weights(self) -> np.ndarray:
@@ -806,7 +913,9 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         return not self.has_user_start or self.estimator._estimates_freedom
 
     def run_start(self, start: EvidentialMixture) -> Run[EvidentialMixture]:
-        return self._run(start, on_sample=self._compares_starts)
+        run = self._run(start, on_sample=self._compares_starts, least=self._least)
+        self._least = min(run.objective, self._least)
+        return run
 
     def refine(self, best: Run[EvidentialMixture]) -> Run[EvidentialMixture]:
         if not self._compares_starts or self.shifted.are_all_in(self.sample):
@@ -831,14 +940,18 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
         return replace(run, model=replace(model, doubtful=doubtful))
 
     def _run(
-        self, start: EvidentialMixture, *, on_sample: bool = False
+        self,
+        start: EvidentialMixture,
+        *,
+        on_sample: bool = False,
+        least: float = np.inf,
     ) -> Run[EvidentialMixture]:
         steps = count()
         rows = self.shifted
         second = self.second
         if on_sample:
             rows = Rows(self.sample, self.sample_weights, self.apply)
-            second = rows.scatter()
+            second = rows.scatter(np.zeros(self.data.shape[1]))
         estimates_freedom = self.estimator._estimates_freedom and on_sample
 
         def step(mixture: EvidentialMixture) -> tuple[float, EvidentialMixture]:
@@ -854,7 +967,8 @@ class EGMMMethod(Method[EvidentialMixture, EvidentialMixture]):
 
         if start.has_many_components and not self.shifted.are_all_in(self.sample):
             self.used_tol = max(self.used_tol, _MIN_TOLERANCE)
-        return descend(step, start, max_iter=self.estimator.max_iter, tol=self.used_tol)
+        max_iter = self.estimator.max_iter
+        return descend(step, start, max_iter=max_iter, tol=self.used_tol, least=least)
 
     # ---- results ---------------------------------------------------------------------------------
 

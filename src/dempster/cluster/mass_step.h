@@ -5,15 +5,9 @@
  *
  *     m_j = s_j / sum(s),   s_j = r_j^(1 / (beta - 1)),   r_j = w / w_j,   and the minimum is w sum(s)^(1 - beta),
  *
- * where w is the smallest of the w_j, so that nothing overflows. Shares s_j below 2^-60 in single and 2^-500 in double
- * precision are set to zero, because their products could be denormal numbers, which are slow.
- *
- * Objects are processed in tiles of TILE objects. The lanes of a vector are different objects. */
-#include "_native/exponential.h"
-
-#ifndef TILE
-#define TILE 64
-#endif
+ * where w is the smallest of the w_j, so that nothing overflows. Very small shares s_j are set to zero. Objects are
+ * processed in tiles. */
+#include "_native/tiles.h"
 
 typedef struct {
     index_t g;           /* number of nonempty sets */
@@ -54,12 +48,9 @@ static TYPED(MassStep) TYPED(take_mass_step)(Scratch *scratch, index_t g, const 
 ALWAYS_INLINE TYPED(Lanes) TYPED(power)(TYPED(Lanes) x, real exponent) {
     if (exponent == 1) return x;
     if (exponent == 2) return x * x;
-    const bool single = sizeof(real) == sizeof(float);
-    const real normal = (real)(single ? 0x1p-126 : 0x1p-1022), most = single ? 60 : 500;
-    const TYPED(Lanes) lost = TYPED(binary_logarithm)(x) * -exponent;
-    const TYPED(Bits) kept = (TYPED(Bits))(lost <= most) & (TYPED(Bits))(x >= normal);
-    const TYPED(Lanes) usual = TYPED(select)(kept, lost, (TYPED(Lanes)){0});
-    return (TYPED(Lanes))((TYPED(Bits))TYPED(power_of_half)(usual) & kept);
+    const real normal = (real)(sizeof(real) == sizeof(float) ? 0x1p-126 : 0x1p-1022);
+    const TYPED(Lanes) share = TYPED(vanishing_power)(TYPED(binary_logarithm)(x) * -exponent);
+    return (TYPED(Lanes))((TYPED(Bits))share & (TYPED(Bits))(x >= normal));
 }
 
 /* Give equal shares to the smallest sets with zero cost. The object r of the tile coincides with a prototype. */

@@ -36,7 +36,7 @@ from dempster.data.blocks import (
 from dempster.data.device import import_torch, order_on_device, to_tensor
 from dempster.data.passes import PassRunner
 from dempster.data.sampling import SAMPLE_SIZE
-from dempster.optimize.blocks import Apply
+from dempster.optimize.blocks import Apply, sum_blocks
 
 RowFunction = Callable[[Array, Any, Any, Apply], Any]
 """Pure function of rows, their weights, shared data (such as a model), and `Apply`.
@@ -44,7 +44,7 @@ RowFunction = Callable[[Array, Any, Any, Apply], Any]
 The weights are empty or None if all are 1. The results for different rows can be added.
 """
 
-BLOCK_ROWS = 65_536
+SCATTER_ROWS = 4096  # number of rows whose products are computed at once
 # maximum number of values that are converted to double precision on a device at once
 MAX_DEVICE_CELLS = 1 << 26
 
@@ -72,12 +72,19 @@ class Rows:
         """Return the smallest and the largest value of each column, two arrays of shape (p,)."""
         return column_bounds(self.values)
 
-    def scatter(self) -> np.ndarray:
-        """Return the weighted sum of x x' over all rows x, shape (p, p).
+    def scatter(self, origin: np.ndarray) -> np.ndarray:
+        """Return the weighted sum of (x - o)(x - o)' over all rows x, shape (p, p).
 
-        The rows must have been shifted by their mean.
+        The origin o must be the mean of the rows, up to rounding.
         """
-        return (self.values.T * self.weights) @ self.values
+
+        def products(start: int, stop: int) -> np.ndarray:
+            gaps = self.values[start:stop] - origin
+            if len(self.weights) == 0:
+                return gaps.T @ gaps
+            return (gaps.T * self.weights[start:stop]) @ gaps
+
+        return sum_blocks(products, len(self.values), SCATTER_ROWS, self._apply)
 
     def shift(self, origin: np.ndarray, unit: float | None = None) -> Self:
         """Return the rows minus ``origin``, divided by ``unit``."""
@@ -135,8 +142,10 @@ class _DeviceRows(Rows):
             self.values.amax(dim=0).double()
         )
 
-    def scatter(self) -> np.ndarray:
-        return to_host(sum(rows.T @ (rows * w) for rows, w in self._pieces()))
+    def scatter(self, origin: np.ndarray) -> np.ndarray:
+        there = to_device_of(origin, self.values)
+        parts = ((rows - there, w) for rows, w in self._pieces())
+        return to_host(sum(gaps.T @ (gaps * w) for gaps, w in parts))
 
     def sample(self, rng: np.random.RandomState) -> ArrayPair:
         order = order_on_device(self.values)[0]
@@ -264,8 +273,8 @@ class BlockRows(Rows):
     def bounds(self) -> ArrayPair:
         return self.moments.low, self.moments.high
 
-    def scatter(self) -> np.ndarray:
-        return self.moments.scatter / (self._unit or 1.0) ** 2
+    def scatter(self, origin: np.ndarray) -> np.ndarray:
+        return self.moments.scatter
 
     def with_values(self, values: np.ndarray, device: str, apply: Apply) -> Self:
         """Return a copy with another sample, whose sums are computed on ``device``."""
@@ -338,9 +347,9 @@ def _draw(
 
 def _shift(values: Array, origin: np.ndarray, unit: float | None) -> Array:
     shifted = values - to_device_of(origin, values)
-    if unit is None:
-        return shifted
-    return shifted / unit
+    if unit is not None:
+        shifted /= unit
+    return shifted
 
 
 def _sum_block(block: np.ndarray, context: tuple[Any, ...], apply: Apply) -> Any:

@@ -44,21 +44,27 @@ def descend(
     *,
     max_iter: int,
     tol: float,
+    least: float = np.inf,
 ) -> Run[Model]:
     """Iterate ``step``, which returns the objective and the next parameters, until convergence.
 
-    The relative change of the objective is then at most ``tol``.
+    The relative change of the objective is then at most ``tol``. Give up earlier if the objective
+    would remain above ``least``, that of another run, even if it decreased by as much as in the
+    last iteration in each of the remaining ones; iterations usually become slower.
     """
     run = Run(start)
     following = start
-    for _ in range(max_iter):
+    for remaining in reversed(range(max_iter)):
         run.model = following
         objective, following = step(run.model)
         run.history.append(float(objective))
-        if len(run.history) > 1 and abs(run.history[-2] - objective) <= tol * abs(
-            run.history[-2]
-        ):
+        if len(run.history) == 1:
+            continue
+        change = abs(run.history[-2] - objective)
+        if change <= tol * abs(run.history[-2]):
             run.converged = True
+            break
+        if objective - remaining * change > least:
             break
     return run
 

@@ -1,4 +1,5 @@
 /* Part of nearest.c, included once for each type `real` of the costs. */
+#include "_native/tiles.h"
 
 /* Insert a cost and its column into sorted costs, the largest of which, at the index `last`, is overwritten. */
 static inline void TYPED(insert)(real cost, index_t column, index_t last, real *best, index_t *columns) {
@@ -10,9 +11,6 @@ static inline void TYPED(insert)(real cost, index_t column, index_t last, real *
     best[t] = cost;
     columns[t] = column;
 }
-
-typedef real TYPED(Lanes) __attribute__((vector_size(VECTOR), may_alias, aligned(sizeof(real))));
-typedef whole TYPED(Bits) __attribute__((vector_size(VECTOR), may_alias));
 
 /* Return whether one of AT_ONCE costs is below a limit. */
 static inline bool TYPED(has_smaller)(const real *costs, real limit) {
@@ -37,6 +35,34 @@ KERNEL TYPED(smallest_costs)(index_t n, index_t c, index_t k, const real *costs,
             if (stop < c && !TYPED(has_smaller)(row + start, best[k - 1])) continue;
             for (index_t j = start; j < stop; j++)
                 if (row[j] < best[k - 1]) TYPED(insert)(row[j], j, k - 1, best, out);
+        }
+    }
+    return release(&scratch);
+}
+
+/* Write the nearest of k centers (p, k) to each row, the first one in case of ties, and its squared distance. */
+KERNEL TYPED(nearest_center)(index_t n, index_t p, index_t k, const real *X, const real *centers, index_t *labels,
+                             real *squares) {
+    enum { LANES = VECTOR / sizeof(real) };
+    Scratch scratch = {0};
+    real *x = take(&scratch, p * TILE, sizeof *x), *costs = take(&scratch, k * TILE, sizeof *costs);
+    for (index_t i = 0; i < n && !scratch.failed; i += TILE) {
+        const index_t rows = n - i < TILE ? n - i : TILE;
+        TYPED(fill_tile)(p, X + i * p, rows, x);
+        TYPED(tile_distances)(p, x, k, centers, k, costs);
+        for (index_t first = 0; first < rows; first += LANES) {
+            TYPED(Lanes) least = *(const TYPED(Lanes) *)(costs + first);
+            TYPED(Bits) best = {0};
+            for (index_t j = 1; j < k; j++) {
+                const TYPED(Lanes) cost = *(const TYPED(Lanes) *)(costs + j * TILE + first);
+                const TYPED(Bits) nearer = (TYPED(Bits))(cost < least);
+                least = TYPED(select)(nearer, cost, least);
+                best = ((whole)j & nearer) | (best & ~nearer);
+            }
+            for (index_t r = first; r < rows && r < first + LANES; r++) {
+                labels[i + r] = (index_t)best[r - first];
+                squares[i + r] = least[r - first];
+            }
         }
     }
     return release(&scratch);

@@ -10,10 +10,15 @@ from dempster._native import kernel
 from dempster.optimize.blocks import row_blocks
 
 N_NEAREST = 5  # number of clusters on which an object of compressed rows has mass
+# number of centers up to which all distances are computed faster without a product of matrices
+_FEW_CENTERS = 64
 NEAREST_ROWS = 1024  # number of rows that are compared with all clusters at once
 
 # Write the columns of the k smallest costs of each row, in increasing order of the costs.
 smallest_costs = kernel("smallest_costs(costs: real[n, c], columns: int64[n, k] out)")
+
+_nearest_center = kernel("""nearest_center(
+    X: real[n, p], centers: real[p, k], labels: int64[n] out, squares: real[n] out)""")
 
 
 def find_smallest(costs: np.ndarray, k: int = N_NEAREST) -> np.ndarray:
@@ -62,6 +67,11 @@ def find_nearest_clusters(
     """Return the arrays of `nearest_clusters` for many rows and up to k centers, in blocks."""
     k = min(k, len(centers))
     near = np.empty((len(X), k), np.int64)
+    if k == 1 and len(centers) <= _FEW_CENTERS:
+        nearest = np.empty((len(X), 1), X.dtype)
+        columns = np.ascontiguousarray(centers.T, X.dtype)
+        _nearest_center(np.ascontiguousarray(X), columns, near[:, 0], nearest[:, 0])
+        return near, nearest.astype(float)
     squares = np.empty((len(X), k))
     # On busy cores, several threads take much longer for small products.
     with one_blas_thread():

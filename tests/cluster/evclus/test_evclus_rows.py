@@ -189,6 +189,20 @@ def test_order_along_line_with_ties(dtype):
     )
 
 
+def test_order_along_line_of_nearly_equal_rows():
+    rng = np.random.default_rng(1)
+    data = np.repeat(rng.normal(size=(40, 1)), 3, axis=0) * (1 + 1e-15)
+    data[::3] *= 1 - 1e-15
+    data = np.concatenate([data, -data, np.zeros((2, 1)), -np.zeros((2, 1))])
+    order = order_along_line(data)
+    assert sorted(order) == list(range(len(data)))
+    shuffled = rng.permutation(len(data))
+    again = data[shuffled][order_along_line(data[shuffled])]
+    np.testing.assert_array_equal(data[order], again)
+    steps = np.diff(data[order, 0])
+    assert not ((steps > 1e-9).any() and (steps < -1e-9).any())
+
+
 def test_distinct_objects():
     data = np.array(
         [[1.0, 2.0], [0.0, -0.0], [1.0, 2.0], [-0.0, 0.0], [5.0, 5.0], [1.0, 2.0]]
