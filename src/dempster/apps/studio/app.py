@@ -6,6 +6,7 @@ import atexit
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -31,6 +32,17 @@ from dempster.apps.studio.opening import Sessions, default_folder
 from dempster.io.tables import table_suffixes
 
 _STATIC = Path(__file__).parent / "static"
+_MODULES = (loading, clustering, views, selection, teaching, reviewing, export)
+ROUTES = [route for module in _MODULES for route in module.ROUTES]
+
+
+def describe_studio() -> dict[str, Any]:
+    """Return the methods, the examples, and the suffixes of files with a table."""
+    return {
+        "methods": clustering.list_methods(),
+        "examples": list(loading.EXAMPLES.items()),
+        "table_suffixes": table_suffixes(),
+    }
 
 
 def make_app(
@@ -52,14 +64,7 @@ def make_app(
         return response
 
     async def about(request: Request) -> Response:
-        examples = list(loading.EXAMPLES.items())
-        methods = clustering.list_methods()
-        content = {
-            "methods": methods,
-            "examples": examples,
-            "table_suffixes": table_suffixes(),
-        }
-        return JSONResponse(content)
+        return JSONResponse(describe_studio())
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -69,19 +74,10 @@ def make_app(
         yield
         app.state.sessions.close()
 
-    modules = (
-        loading,
-        clustering,
-        views,
-        selection,
-        teaching,
-        reviewing,
-        export,
-    )
     routes = [
         Route("/", index),
         Route("/api/about", about),
-        *(route for module in modules for route in module.ROUTES),
+        *ROUTES,
         Mount("/static/map", StaticFiles(directory=STATIC_FOLDER)),
         Mount("/static", StaticFiles(directory=_STATIC)),
     ]

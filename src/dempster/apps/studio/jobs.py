@@ -28,7 +28,7 @@ Json = dict[str, Any]  # parameters of a request, or its answer
 class Job:
     """Task that runs in a worker process; its state is "running", "done", "failed" or "stopped"."""
 
-    def __init__(self, kind: str, process: subprocess.Popen[bytes], finish: Finish):
+    def __init__(self, kind: str, process: Any, finish: Finish):
         self.id = str(next(_numbers))
         self.kind = kind
         self.state = "running"
@@ -39,7 +39,7 @@ class Job:
         self.answer: Any = None  # return value of the function ``finish``
         self.start_time = time.time()
         self.end_time: float | None = None
-        self._process = process
+        self._process = process  # None in a browser, where there are no processes
         self._finish = finish
         self._lock = Lock()
 
@@ -79,15 +79,16 @@ class Job:
                 self.message = content["words"]
                 self.share = content["share"]
                 kind, content = pickle.load(stdout)
-            self._end(kind, content)
+            self.end(kind, content)
         except (EOFError, OSError, pickle.UnpicklingError):
             self._process.kill()
-            self._end(
+            self.end(
                 "failed",
                 "the worker process ended unexpectedly; perhaps there was not enough memory",
             )
 
-    def _end(self, kind: str, content: Any) -> None:
+    def end(self, kind: str, content: Any) -> None:
+        """Process the last message of the worker process."""
         if kind == "done":
             try:
                 self.message = "showing"

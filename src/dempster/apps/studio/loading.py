@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -23,6 +22,7 @@ from dempster.apps.studio.routing import (
     read_chunks,
     read_params,
     route,
+    run_in_thread,
 )
 from dempster.apps.studio.saving import pack_session, save_session
 from dempster.apps.studio.sessions import Session, Source, safe_name
@@ -74,7 +74,7 @@ async def _upload(request: Request) -> Json:
     """Write an uploaded file to disk in chunks, and start a job that reads it."""
     session = request.app.state.sessions.get(request.path_params["session"])
     name = safe_name(request.query_params.get("name", "table.csv"))
-    await run_in_threadpool(check_page, session, request)
+    await run_in_thread(check_page, session, request)
     path = session.new_file(name)
     total = 0
     with open(path, "wb") as file:
@@ -85,7 +85,7 @@ async def _upload(request: Request) -> Json:
                     f"The file is larger than {MAX_UPLOAD_BYTES >> 20:,} MB. "
                     "Start the studio with its path instead: dempster studio FILE"
                 )
-            await run_in_threadpool(file.write, chunk)
+            await run_in_thread(file.write, chunk)
     return _load_file(session, path, name, {})
 
 
@@ -167,34 +167,32 @@ async def _open_session(request: Request) -> Json:
     params = await read_params(request)
     response = {}
     if "open" in params:
-        session = await run_in_threadpool(sessions.open, str(params["open"]))
+        session = await run_in_thread(sessions.open, str(params["open"]))
     else:
         session = sessions.new()
     if session.source is None and request.app.state.file is not None:
         file: Path = request.app.state.file
         path = file.absolute()
-        response = await run_in_threadpool(
-            _load_file, session, path, file.name, {}, path
-        )
+        response = await run_in_thread(_load_file, session, path, file.name, {}, path)
     session.page = secrets.token_hex(8)
     return {"session": session.describe(), "page": session.page, **response}
 
 
 async def _list_sessions(request: Request) -> Json:
-    listed = await run_in_threadpool(request.app.state.sessions.list_saved)
+    listed = await run_in_thread(request.app.state.sessions.list_saved)
     return {"sessions": listed}
 
 
 async def _delete_session(request: Request) -> Json:
     number = request.path_params["session"]
-    await run_in_threadpool(request.app.state.sessions.delete, number)
+    await run_in_thread(request.app.state.sessions.delete, number)
     return await _list_sessions(request)
 
 
 async def _open_file(request: Request) -> Json:
     """Open a session file."""
     content = (await read_params(request))["bytes"]
-    session = await run_in_threadpool(request.app.state.sessions.unpack, content)
+    session = await run_in_thread(request.app.state.sessions.unpack, content)
     return {"id": session.id}
 
 

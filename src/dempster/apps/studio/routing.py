@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 from asyncio import wait_for
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 from urllib.parse import quote
 
-from starlette.concurrency import run_in_threadpool
+from starlette import concurrency
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from dempster._errors import InvalidParameterError
+from dempster._native import HAS_THREADS
 from dempster._text import to_plain
 from dempster.apps.map import MEDIA_TYPE
 from dempster.apps.studio.errors import BadRequestError, ConflictError, to_response
@@ -24,6 +25,8 @@ from dempster.apps.studio.saving import (
     save_session,
 )
 from dempster.apps.studio.sessions import Run, Session
+
+Result = TypeVar("Result")
 
 CSV = "text/csv; charset=utf-8"
 PAGE_HEADER = "x-dempster-page"  # identifier of the page that sends the request
@@ -88,9 +91,16 @@ def _session_route(
         session = request.app.state.sessions.get(request.path_params["session"])
         params = await read_params(request)
         params.update(request.path_params)
-        return await run_in_threadpool(function, session, params, request)
+        return await run_in_thread(function, session, params, request)
 
     return async_route(f"/api/sessions/{{session}}{path}", answer, method)
+
+
+async def run_in_thread(function: Callable[..., Result], *arguments: Any) -> Result:
+    """Call a function in a thread, so that other requests are answered in the meantime."""
+    if not HAS_THREADS:
+        return function(*arguments)
+    return await concurrency.run_in_threadpool(function, *arguments)
 
 
 def check_page(session: Session, request: Request) -> None:

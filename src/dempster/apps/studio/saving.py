@@ -93,7 +93,8 @@ def _read_revision(folder: Path) -> str | None:
 def _lock(folder: Path) -> Iterator[None]:
     """Wait until no other studio writes to a folder."""
     with open(folder / _LOCK_FILE, "ab") as file:
-        with suppress(OSError):  # Some file systems have no locks.
+        # Some file systems have no locks, and there is no module fcntl in a browser.
+        with suppress(OSError, ImportError):
             if sys.platform == "win32":
                 import msvcrt
 

@@ -16,7 +16,7 @@ import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
@@ -170,43 +170,40 @@ TASKS: dict[str, Callable[..., Any]] = {
 # ---- the process ---------------------------------------------------------------------------------
 
 
-class _Channel:
-    """Send messages (kind, content) to the studio."""
-
-    def __init__(self, stream: BinaryIO):
-        self._stream = stream
-        self._last = 0.0
-
-    def send(self, kind: str, content: Any) -> None:
-        pickle.dump((kind, content), self._stream, protocol=5)
-        self._stream.flush()
-
-    def send_progress(self, words: str, share: float | None = None) -> None:
-        now = time.monotonic()
-        if now - self._last >= MIN_PROGRESS_SECONDS or share == 1:
-            self._last = now
-            self.send("progress", {"words": words, "share": share})
-
-
 def main() -> None:
     """Run tasks until the studio closes standard input."""
-    channel = _Channel(os.fdopen(os.dup(1), "wb"))
+    stream = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # Printed text goes to stderr, because stdout is used for messages.
+
+    def send(kind: str, content: Any) -> None:
+        pickle.dump((kind, content), stream, protocol=5)
+        stream.flush()
+
     while True:
         try:
             name, arguments = pickle.load(sys.stdin.buffer)
         except EOFError:
             return
-        channel.send(*_run_task(channel, TASKS[name], arguments))
+        send(*run_task(name, arguments, send))
 
 
-def _run_task(
-    channel: _Channel, task: Callable[..., Any], arguments: dict[str, Any]
+def run_task(
+    name: str, arguments: dict[str, Any], send: Callable[[str, Any], None]
 ) -> tuple[str, Any]:
+    """Return the last message of a task; send its progress by ``send(kind, content)``."""
+    last = 0.0
+
+    def send_progress(words: str, share: float | None = None) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= MIN_PROGRESS_SECONDS or share == 1:
+            last = now
+            send("progress", {"words": words, "share": share})
+
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         try:
-            result = task(channel.send_progress, **arguments)
+            result = TASKS[name](send_progress, **arguments)
         except Exception as error:
             return "failed", describe_error(error)[1]
     messages = [

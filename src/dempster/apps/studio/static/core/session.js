@@ -38,8 +38,10 @@ export async function openSession() {
   if (problem) throw problem;
 }
 
-// Open another session in this tab.
+// Open another session in this tab. A page that must not be loaded again prevents the default action of the event.
 export function switchSession(id) {
+  const event = new CustomEvent("switch-session", { detail: id, cancelable: true });
+  if (!window.dispatchEvent(event)) return;
   history.replaceState(null, "", `${location.pathname}#${id}`);
   location.reload();
 }
