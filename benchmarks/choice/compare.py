@@ -222,7 +222,7 @@ def main() -> None:
             results = pool.map(measure, tables, chunksize=1)
             page += "\n" + write_section(name, results)
             print(write_section(name, results), flush=True)
-    PAGE.write_text(page, encoding="utf-8")
+            PAGE.write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":
