@@ -18,8 +18,7 @@ from dempster.cluster import (
     Training,
 )
 from dempster.cluster import belief_peaks as peaks_module
-from dempster.cluster.evclus import _network_loss as _objective
-from dempster.cluster.evclus import nnevclus as _streamed
+from dempster.cluster.evclus import _network_targets as _targets
 from dempster.data import rows as rows_module
 
 da = pytest.importorskip("dask.array")
@@ -121,7 +120,7 @@ def test_network_of_few_objects_equals_that_in_memory():
 def test_mini_batches_equal_those_in_memory(monkeypatch):
     """With the same weights and scale, the same objects are used in the same order."""
     # an epoch sees 512 of the 3,000 objects
-    monkeypatch.setattr(_objective, "_MAX_STEPS_PER_EPOCH", 2)
+    monkeypatch.setattr(_targets, "_MAX_STEPS_PER_EPOCH", 2)
     settings = {
         **SHORT,
         "init": "random",
@@ -129,7 +128,7 @@ def test_mini_batches_equal_those_in_memory(monkeypatch):
         "training": Training(batch_size=256),
     }
     read = []
-    monkeypatch.setattr(_streamed, "_MAX_CACHED_CELLS", 3000)  # in several passes
+    monkeypatch.setattr(_targets, "_MAX_CACHED_CELLS", 3000)  # in several passes
     monkeypatch.setattr(
         rows_module.BlockRows,
         "take",

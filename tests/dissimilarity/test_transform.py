@@ -6,37 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
-from scipy.spatial.distance import cdist
 
 from dempster.dissimilarity.transform import (
     choose_landmarks,
-    conflicts_among,
-    decay,
     pairs_of_sparse,
     random_pairs,
     to_conflict,
 )
-
-
-@pytest.mark.parametrize("n", [1, 2, 15, 16, 17, 33, 100])
-def test_conflicts_of_all_pairs(n):
-    X = np.random.default_rng(n).normal(size=(n, 3))
-    delta = conflicts_among(X, decay(1.0))
-    assert delta.dtype == np.float32
-    np.testing.assert_array_equal(delta, delta.T)
-    np.testing.assert_array_equal(np.diag(delta), 0)
-    np.testing.assert_allclose(delta, to_conflict(cdist(X, X), 1.0), atol=5e-6)
-
-
-def test_distances_from_none_to_many():
-    """Conflicts increase from 0 to 1 along a line."""
-    x = np.concatenate([[0.0], np.geomspace(1e-6, 30, 500)])
-    found = conflicts_among(x[:, None], 1.0)
-    # of products, lost digits
-    np.testing.assert_allclose(
-        found, -np.expm1(-(np.subtract.outer(x, x) ** 2)), atol=1e-4
-    )
-    assert (found.min(), found.max()) == (0, 1)
 
 
 def test_conflicts_of_a_list():
@@ -44,26 +20,6 @@ def test_conflicts_of_a_list():
         to_conflict([[0, 1], [1, 0]], 2), to_conflict(np.array([[0, 1], [1, 0]]), 2)
     )
     assert to_conflict([0, 2], 2).tolist() == pytest.approx([0, 0.95])
-
-
-@pytest.mark.parametrize("offset", [0.0, 1000.0])
-def test_far_from_the_origin(offset):
-    X = np.random.default_rng(0).normal(size=(40, 3)) + offset
-    delta = to_conflict(cdist(X, X), 2.0)
-    np.testing.assert_allclose(conflicts_among(X, decay(2.0)), delta, atol=1e-6)
-    np.testing.assert_allclose(
-        conflicts_among(X.astype(np.float32), decay(2.0)),
-        delta,
-        atol=2e-4 if offset else 1e-6,
-    )
-
-
-def test_precision_with_a_distant_point():
-    X = np.random.default_rng(0).normal(size=(60, 4))
-    X[7] = 1e7
-    np.testing.assert_allclose(
-        conflicts_among(X, decay(2.0)), to_conflict(cdist(X, X), 2.0), atol=1e-4
-    )
 
 
 # ---- random pairs --------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize, rosen, rosen_der
 
-from dempster.optimize.lbfgs import LBFGS, minimize_lbfgs
+from dempster.optimize.lbfgs import minimize_lbfgs
 
 
 def rosenbrock(x):
@@ -91,25 +91,3 @@ def test_variable_with_zero_derivative():
         3.0,
         7.0,
     ]
-
-
-def test_restored_search_continues_exactly():
-    settings = {"max_iter": 40, "tol": 0.0}
-    start = np.array([-1.2, 1.0, 0.5, -0.3])
-    whole = LBFGS(start, **settings)
-    while whole.iterate(rosenbrock):
-        pass
-    for stop in (1, 7, 20):
-        first = LBFGS(start, **settings)
-        for _ in range(stop):
-            first.iterate(rosenbrock)
-        assert len(first.history) == stop + 1
-        assert first.value == first.history[-1] == rosenbrock(first.point)[0]
-        later = LBFGS(np.zeros(4), **settings)
-        later.restore(first.get_state())
-        while later.iterate(rosenbrock):
-            pass
-        assert later.history == whole.history
-        assert later.point.tobytes() == whole.point.tobytes()
-        assert later.ended
-        assert later.converged == whole.converged

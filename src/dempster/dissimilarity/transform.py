@@ -9,19 +9,12 @@ from scipy import sparse
 
 from dempster._arrays import row_slices
 from dempster._errors import InvalidInputError, InvalidParameterError
-from dempster._native import kernel
 from dempster._types import ArrayPair
 from dempster._validation import as_reals, check, real
 from dempster.dissimilarity.sources import rounding
 
 LARGE_CONFLICT = 0.95  # degree of conflict of two objects with dissimilarity d0
 _N_NEAREST = 10  # number of neighbors used to estimate the intrinsic dimension
-# largest permitted error of an exponent that is computed in single precision
-_MAX_ERROR = 1e-4
-
-_conflicts = kernel(
-    "transform_conflicts(products: float32[n, n] out, half: float32[n])"
-)
 
 
 def decay(d0: float) -> float:
@@ -66,29 +59,6 @@ def conflicts_at(d: np.ndarray, d0: float) -> np.ndarray:
     log_agreement = np.log(1 - LARGE_CONFLICT)
     with np.errstate(over="ignore"):
         return -np.expm1(log_agreement * np.square(d / float(d0)))
-
-
-def conflicts_among(points: np.ndarray, gamma: float) -> np.ndarray:
-    """Return the degrees of conflict 1 - exp(-gamma d^2) of Euclidean distances d, shape (n, n).
-
-    The result is in single precision. The distances are computed by one matrix product, in double
-    precision if single precision would be inaccurate because of distant points.
-    """
-    scaled = (points - points.mean(axis=0)) * (2 * gamma) ** 0.5
-    half = 0.5 * np.einsum("id,id->i", scaled, scaled)
-    largest_error = half.max() * np.finfo(np.float32).eps
-    if largest_error < _MAX_ERROR:
-        single = scaled.astype(np.float32)
-        half = half.astype(np.float32)
-        # NumPy is slower with a transposed view.
-        transposed = np.ascontiguousarray(single.T)
-        delta = single @ transposed
-    else:
-        delta = (scaled @ scaled.T - half[:, None] - half).astype(np.float32)
-        half = np.zeros_like(half, np.float32)
-    _conflicts(delta, half)
-    np.fill_diagonal(delta, 0)
-    return delta
 
 
 def default_quantile(n_clusters: int) -> float:

@@ -19,11 +19,13 @@ from dempster.nn.losses import (
     plausibility_cross_entropy,
     plausibility_squared_error,
 )
+from dempster.nn.mass_network import MassNetwork
 
 __all__ = [
     "EvidentialLayer",
     "ContextualDiscounting",
     "Fusion",
+    "MassNetwork",
     "contour",
     "to_masses",
     "plausibility_cross_entropy",

@@ -21,9 +21,9 @@ from dempster.cluster.cecm import CECM
 from dempster.cluster.ecm import ECM, PrototypeModel
 from dempster.cluster.egmm import EGMM, EvidentialMixture
 from dempster.cluster.evclus._model import DoubtModel
-from dempster.cluster.evclus._network import FeedForward
+from dempster.cluster.evclus._network_model import ConstrainedNetwork
 from dempster.cluster.evclus.evclus import EVCLUS
-from dempster.cluster.evclus.nnevclus import NNEVCLUS, ConstrainedNetwork
+from dempster.cluster.evclus.nnevclus import NNEVCLUS
 from dempster.cluster.soft import FuzzyCMeans, NoiseClustering
 from dempster.dissimilarity.transform import decay
 from dempster.onnx.graph import (
@@ -256,15 +256,15 @@ def reference_masses(X: Value, model: Any) -> Value:
 def _export_network(estimator: NNEVCLUS, X: Value) -> Value:
     model = estimator._model
     preparation = model.preparation
-    layer = model.network.layer
+    network = model.network
     exact = center_rows(X.double(), preparation.mean, preparation.scale)
     inputs = exact.astype(X.dtype)
-    masses = _scores(model.network, inputs, preparation.mean.shape).softmax()
+    masses = _scores(network, inputs, preparation.mean.shape).softmax()
     if preparation.detector is not None:
         eta = _outlier_degrees(model, exact)
-        numerator = eta if layer.convention == "program" else 1
+        numerator = eta if network.outlier_unit == "program" else 1
         share = (numerator / (eta + 1)).astype(X.dtype)
-        empty = np.eye(len(model.family))[layer.empty]
+        empty = np.eye(len(model.family))[network.empty]
         masses = (1 - share) * masses + share * empty
     masses = masses / masses.sum()
     if not isinstance(model, ConstrainedNetwork):
@@ -293,18 +293,12 @@ def _outlier_degrees(model: Any, rows: Value) -> Value:
 
 def _scores(network: Any, inputs: Value, shape: tuple[int, ...]) -> Value:
     """Return the scores of the focal sets."""
-    if isinstance(network, FeedForward):
-        *hidden, (last, last_biases) = network.matrices()
-        for matrix, biases in hidden:
-            inputs = (inputs @ matrix + biases).relu()
-        return inputs @ last + last_biases
     from dempster.onnx.layers import network_outputs
 
     outputs = network_outputs(network.body, inputs, shape)
-    if network.matrix is None:
+    if network.head is None:
         return outputs
-    matrix = to_host(network.matrix)
-    return outputs @ matrix[:-1] + matrix[-1]
+    return outputs @ to_host(network.head.weight.T) + to_host(network.head.bias)
 
 
 EXPORTED: Mapping[type, Callable[[Any, Value], Value]] = {

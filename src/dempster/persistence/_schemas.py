@@ -133,37 +133,51 @@ def _labels() -> tuple[Schema, ...]:
 
 
 def _networks() -> tuple[Schema, ...]:
-    """Return the schema of torch networks, which is separate because torch is slow to import."""
+    """Return the schema of the network of `NNEVCLUS`."""
     import torch
 
-    from dempster.cluster.evclus._torch_network import TorchNetwork
+    from dempster.nn import MassNetwork
 
-    names = ("body", "layer", "coefficients", "matrix")
+    names = ("body", "head", "empty", "outlier_unit", "coefficients")
 
-    def parts(network: TorchNetwork) -> dict[str, Any]:
-        return {name: getattr(network, name) for name in names}
+    def parts(network: MassNetwork) -> dict[str, Any]:
+        head = None
+        if network.head is not None:
+            # the biases in the last row
+            head = torch.vstack([network.head.weight.T, network.head.bias])
+        return {**{name: getattr(network, name) for name in names}, "head": head}
 
-    def build(parts: dict[str, Any]) -> TorchNetwork:
+    def build(parts: dict[str, Any]) -> MassNetwork:
         """Build the network on the CPU."""
-        check_names(parts, names, names[:-1])
+        check_names(parts, names)
         check_parts(
             parts,
             {
-                "matrix": Annotated[np.ndarray, "* f"] | None,
+                "head": Annotated[np.ndarray, "* f"] | None,
                 "coefficients": Annotated[np.ndarray, "2"] | None,
             },
         )
-        network = TorchNetwork(parts["body"], parts["layer"], parts.get("matrix"))
+        head = None
+        if parts["head"] is not None:
+            matrix = torch.as_tensor(parts["head"])
+            n_inputs, n_outputs = matrix.shape[0] - 1, matrix.shape[1]
+            head = torch.nn.utils.skip_init(
+                torch.nn.Linear, n_inputs, n_outputs, dtype=matrix.dtype
+            )
+            head.load_state_dict({"weight": matrix[:-1].T, "bias": matrix[-1]})
+        network = MassNetwork(
+            parts["body"], parts["empty"], parts["outlier_unit"], head
+        )
         if (network.coefficients is None) != (parts["coefficients"] is None):
             raise InvalidInputError(
-                "the coefficients of the outlier unit do not match the mass layer"
+                "the coefficients of the outlier unit do not match outlier_unit"
             )
         if network.coefficients is not None:
             with torch.no_grad():
                 network.coefficients.copy_(torch.as_tensor(parts["coefficients"]))
         return network.eval()
 
-    return (Schema(TorchNetwork, parts, build),)
+    return (Schema(MassNetwork, parts, build),)
 
 
 def _sklearn() -> tuple[Schema, ...]:
@@ -244,6 +258,6 @@ TABLES: Mapping[str, Callable[[], tuple[Schema, ...]]] = {
     "dissimilarity": _dissimilarity,
     "posterior": _posterior,
     "labels": _labels,
-    "networks": _networks,
+    "nn": _networks,
     "sklearn": _sklearn,
 }

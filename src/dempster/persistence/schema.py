@@ -511,8 +511,6 @@ def schema_for(obj: Any) -> tuple[str, Schema] | None:
 
 def _package_of(kind: type) -> str:
     """Return the name of a package in files, such as ``cluster``, ``recipe`` or ``sklearn``."""
-    if kind.__module__ == "dempster.cluster.evclus._torch_network":
-        return "networks"  # a package of its own, because its table imports torch
     module = kind.__module__.removeprefix("dempster.").removeprefix("apps.")
     return module.partition(".")[0]
 

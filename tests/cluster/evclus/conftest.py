@@ -8,5 +8,5 @@ import pytest
 @pytest.fixture(autouse=True)
 def short_pretraining(monkeypatch):
     if find_spec("torch") is not None:
-        steps = "dempster.cluster.evclus._torch_network._STEPS"
-        monkeypatch.setattr(steps, 200)
+        epochs = "dempster.cluster.evclus._network_training._PRETRAINING_EPOCHS"
+        monkeypatch.setattr(epochs, 4)

@@ -12,14 +12,11 @@ from dempster import CredalPartition, FocalSets
 from dempster.cluster import EVCLUS, NNEVCLUS, BeliefPeaks, Training
 from dempster.cluster._base import FitRequest
 from dempster.cluster.evclus import nnevclus
-from dempster.cluster.evclus._network import FeedForward, HostArrays, MassLayer
-from dempster.cluster.evclus._network_loss import build_targets, draw_batches
-from dempster.cluster.evclus._training import AdaptiveSteps, TrainingProgress
+from dempster.cluster.evclus._network_targets import build_targets, draw_batches
 from dempster.constraints import Constraints
 from dempster.datasets import make_fourclass
 from dempster.dissimilarity import to_conflict
 from dempster.metric import PCCA
-from tests.cluster.evclus.helpers import train
 
 SOLVERS = ["lbfgs", "adaptive-steps", "mini-batch"]
 
@@ -183,28 +180,6 @@ def test_converged(blobs):
         assert model.n_iter_ == (1 if solver == "lbfgs" else 10)
     assert quick(3, init="random", max_iter=1000).fit(blobs[0]).converged_
     assert quick(3, solver="mini-batch").fit(blobs[0]).converged_
-
-
-def test_validation_of_rejected_steps():
-    """A step that increases the loss is undone before the validation."""
-    double = HostArrays(np.dtype(np.float64))
-    network = FeedForward([1, 1], MassLayer(None), double, np.random.default_rng(0))
-    network.weights = np.array([1.0, 0.0])
-    progress = TrainingProgress(network)
-    steep = 100.0  # The first step of 0.1 is too long.
-    seen = []
-
-    def loss():
-        return steep * (network.weights**2).sum(), 2 * steep * network.weights
-
-    train(
-        progress,
-        AdaptiveSteps(network, double, loss, 6, 0.0),
-        lambda: seen.append(network.weights[0]) or 0.0,
-    )
-    assert seen[0] == 1.0
-    assert np.all(np.diff(progress.history) <= 0)
-    assert steep * network.weights[0] ** 2 == pytest.approx(progress.history[-1])
 
 
 def test_mini_batches():

@@ -9,15 +9,18 @@ from sklearn.metrics import adjusted_rand_score
 
 from dempster import FocalSets, persistence
 from dempster.cluster import EVCLUS, NNEVCLUS, Training
-from dempster.cluster.evclus import nnevclus
-from dempster.cluster.evclus._network import FeedForward, HostArrays, MassLayer
-from dempster.cluster.evclus.nnevclus import (
-    compute_doubt_targets,
-    fence_coefficients,
-    score_matrix,
-)
+from dempster.cluster.evclus._network_targets import compute_doubt_targets
 from dempster.constraints import Constraints
 from dempster.dissimilarity.sources import AttributeSource
+
+torch = pytest.importorskip("torch")
+
+from dempster.cluster.evclus import _network_method, _network_training  # noqa: E402
+from dempster.cluster.evclus._network_method import (  # noqa: E402
+    add_sets,
+    fence_coefficients,
+)
+from dempster.nn import MassNetwork  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +68,7 @@ def test_predict_agrees_with_fit(row, fitted, tmp_path):
         np.testing.assert_array_equal(
             model.predict_mass(new).masses, fitted.predict_mass(new).masses
         )
-    assert fitted.network_.sizes[-1] == len(fitted.focal_sets_)
+    assert fitted.network_.head.out_features == len(fitted.focal_sets_)
 
 
 def test_scale(fitted):
@@ -76,8 +79,8 @@ def test_scale(fitted):
 
 def test_mini_batches_and_samples(row, monkeypatch):
     X, y = row
-    monkeypatch.setattr(nnevclus, "_MAX_DOUBT_ROWS", 200)
-    monkeypatch.setattr(nnevclus, "MAX_ALL_PAIRS_ROWS", 150)
+    monkeypatch.setattr(_network_method, "_MAX_DOUBT_ROWS", 200)
+    monkeypatch.setattr(_network_method, "MAX_ALL_PAIRS_ROWS", 150)
     model = NNEVCLUS(
         4, training=Training("mini-batch", batch_size=64), max_iter=200, random_state=0
     ).fit(X)
@@ -110,19 +113,22 @@ def test_outlier_detector(row):
 def test_fence_coefficients(convention):
     quantiles = [0, 0.02, 0.25, 0.75, 1]
     decision = np.interp(np.linspace(0, 1, 401), quantiles, [-10, -8, 0, 2, 3])
-    layer = MassLayer(0, True, convention)
-    coefficients = fence_coefficients(layer, decision)
-    # no mass on the empty set without the outlier unit
-    scores = np.tile([-1e3, 0.0], (3, 1))
-    share = layer.forward(scores, np.array([-6.0, -4.0, 0.0]), coefficients)[0][:, 0]
-    np.testing.assert_allclose(share[1], 0.5)
-    assert share[0] > 0.9
-    assert share[2] < 0.06
-    assert len(fence_coefficients(layer, None)) == 0
+    network = MassNetwork(torch.nn.Identity(), 0, convention)
+    falls = convention == "program"
+
+    def shares(h, decision):
+        """Return the masses on the empty set, which come from the outlier unit only."""
+        coefficients = torch.tensor(fence_coefficients(decision, falls=falls))
+        network.coefficients = torch.nn.Parameter(coefficients)
+        scores = torch.tensor([[-1e3, 0.0]] * len(h), dtype=torch.float64)
+        return network(scores, torch.tensor(h))[:, 0].tolist()
+
+    below, at_fence, inside = shares([-6.0, -4.0, 0.0], decision)
+    assert at_fence == pytest.approx(0.5)
+    assert below > 0.9
+    assert inside < 0.06
     # The fence is at the quantile 0.01 if there are no smaller decision values.
-    coefficients = fence_coefficients(layer, np.linspace(-1, 3, 401))
-    share = layer.forward(scores[:1], np.array([-0.96]), coefficients)[0][0, 0]
-    np.testing.assert_allclose(share, 0.5)
+    assert shares([-0.96], np.linspace(-1, 3, 401)) == pytest.approx([0.5])
 
 
 def test_new_rows_are_not_outliers():
@@ -137,25 +143,24 @@ def test_new_rows_are_not_outliers():
     assert len(model.predict_mass(X[y == 3]).outliers) >= 0.9 * (y == 3).sum()
 
 
-def test_widen():
+def test_add_sets():
     """Single clusters keep their scores, and a pair has the mean of both."""
     first = FocalSets.simple(3)
     family = FocalSets.with_pairs(3, [(0, 2)], omega=False)
-    arrays = HostArrays(np.dtype(float))
-    sizes = [2, 5, len(first)]
-    network = FeedForward(sizes, MassLayer(0), arrays, np.random.default_rng(0))
-    wider = network.widen(
-        score_matrix(first, family), MassLayer(family.empty_index), np.empty(0)
-    )
-    x = np.random.default_rng(1).normal(size=(7, 2))
-    scores = np.log(network(x))
-    of_sets = np.log(wider(x))
-    scores -= scores[:, [first.empty_index]]
-    of_sets -= of_sets[:, [family.empty_index]]
+    body = torch.nn.Linear(2, len(first), dtype=torch.float64)
+    network = MassNetwork(body, first.empty_index)
+    wider = add_sets(network, first, family, None)
+    x = torch.tensor(np.random.default_rng(1).normal(size=(7, 2)))
+    scores = network.scores(x).detach().numpy()
+    of_sets = wider.scores(x).detach().numpy()
     single = first.singleton_index
     pair = family.index((0, 2))
+    empty = of_sets[:, family.empty_index]
+    np.testing.assert_allclose(empty, scores[:, first.empty_index])
     np.testing.assert_allclose(of_sets[:, family.singleton_index], scores[:, single])
     np.testing.assert_allclose(of_sets[:, pair], scores[:, single[[0, 2]]].mean(axis=1))
+    wider.head.weight.data.zero_()
+    assert network.scores(x).detach().abs().max() > 0  # the weights are copied
 
 
 def test_doubt_targets_equal_evclus(row):
@@ -187,10 +192,7 @@ def test_doubt_targets_equal_evclus(row):
 
 @pytest.mark.long
 def test_torch_network(row, tmp_path, monkeypatch):
-    torch = pytest.importorskip("torch")
-    from dempster.cluster.evclus import _torch_network
-
-    monkeypatch.setattr(_torch_network, "_STEPS", 1000)  # the default
+    monkeypatch.setattr(_network_training, "_PRETRAINING_EPOCHS", 20)  # the default
     X, y = row
     torch.manual_seed(0)
     layers = torch.nn.Linear(2, 20), torch.nn.Tanh(), torch.nn.Linear(20, 6)

@@ -5,18 +5,13 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from dempster import FocalSets
-from dempster.cluster.evclus import _network_loss as losses
-from dempster.cluster.evclus._network import FeedForward, HostArrays, MassLayer
 from dempster.cluster.evclus._pairs import link_form
-from dempster.cluster.evclus._training import (
-    AdaptiveSteps,
-    RMSprop,
-    TrainingProgress,
-)
 from dempster.dissimilarity.transform import to_conflict
-from tests.cluster.evclus.helpers import train
 
-DOUBLE = HostArrays(np.dtype(np.float64))
+torch = pytest.importorskip("torch")
+
+from dempster.cluster.evclus import _network_training as training  # noqa: E402
+from dempster.nn import MassNetwork  # noqa: E402
 
 LOSS_CASES = [
     "nn1_loss_all",
@@ -30,31 +25,50 @@ LOSS_CASES = [
 ]
 
 
+def double(values):
+    return torch.as_tensor(np.array(values, float))
+
+
 def network_of(matrices, empty, beta=None):
     """Return a network with these weight matrices, biases in the first columns."""
     sizes = [matrices[0].shape[1] - 1, *(len(weights) for weights in matrices)]
-    layer = MassLayer(empty, detector=beta is not None)
-    network = FeedForward(sizes, layer, DOUBLE, np.random.default_rng(0))
-    parts = [
-        part
-        for weights in matrices
-        for part in (weights[:, 1:].T.ravel(), weights[:, 0])
-    ]
-    network.weights = np.concatenate([*parts, [] if beta is None else beta])
+    body = training.build_layers(sizes, np.random.default_rng(0))
+    unit = None if beta is None else "program"
+    network = MassNetwork(body, empty, unit)
+    with torch.no_grad():
+        for layer, weights in zip(linear_layers(network), matrices, strict=True):
+            layer.weight.copy_(double(weights[:, 1:]))
+            layer.bias.copy_(double(weights[:, 0]))
+        if beta is not None:
+            network.coefficients = torch.nn.Parameter(double(beta))
     return network
 
 
-def matrices_of(network, vector=None):
+def linear_layers(network):
+    return [layer for layer in network.body if isinstance(layer, torch.nn.Linear)]
+
+
+def matrices_of(network, *, gradients=False):
     """Return the weights or their gradients, biases in the first columns."""
-    return [
-        np.column_stack([biases, weights.T])
-        for weights, biases in network.matrices(vector)
-    ]
+    found = []
+    for layer in linear_layers(network):
+        weight, bias = layer.weight, layer.bias
+        if gradients:
+            weight, bias = weight.grad, bias.grad
+        parts = bias.detach().numpy(), weight.detach().numpy()
+        found.append(np.column_stack(parts))
+    return found
 
 
-def added(*terms):
-    """Return a weighted sum of values and gradients."""
-    return tuple(sum(weight * term[k] for weight, term in terms) for k in range(2))
+def decision_values(case):
+    if case.parameters["fhat"]:
+        return double(case["fhat"])
+    return None
+
+
+def pairs_of(case):
+    n, k = case["J"].shape
+    return torch.arange(n).repeat_interleave(k), torch.as_tensor(case["J"].ravel())
 
 
 @pytest.mark.parametrize("name", LOSS_CASES)
@@ -63,54 +77,38 @@ def test_loss_and_gradient(reference, name):
     p = case.parameters
     family = FocalSets(case["F"])
     names = [k for k in ("U", "V", "W") if k in case]
-    if p["fhat"]:
-        h = case["fhat"]
-    else:
-        h = None
-    network = network_of(
-        [case[k] for k in names],
-        family.empty_index,
-        case["beta"] if p["fhat"] else None,
-    )
-    m, back = network.forward_backward(case["x"], h)
-    case.assert_equal("mass", m, rtol=1e-12, atol=1e-14)
-    n, k = case["J"].shape
-    i = np.repeat(np.arange(n), k)
-    j = case["J"].ravel()
+    beta = case["beta"] if p["fhat"] else None
+    network = network_of([case[k] for k in names], family.empty_index, beta)
+    masses = network(double(case["x"]), decision_values(case))
+    case.assert_equal("mass", masses.detach().numpy(), rtol=1e-12, atol=1e-14)
+    i, j = pairs_of(case)
+    delta = double(case["Dnorm"].ravel())
+    conflict = double(family.conflict)
     nu = p["nu"]
-    terms = [
-        (
-            1 - nu,
-            losses.pairs_error(
-                m, i, j, case["Dnorm"].ravel(), np.array(family.conflict)
-            ),
-        )
-    ]
+    loss = (1 - nu) * training.some_pairs_error(masses, i, j, delta, conflict)
     if nu:
-        indicators = np.eye(family.n_clusters)[case["labels"]]
-        labels = losses.Batch(*[None] * 5, case["labelled"], indicators)
+        indicators = double(np.eye(family.n_clusters)[case["labels"]])
+        labelled = masses[torch.as_tensor(case["labelled"])]
+        misfit = training.labels_error(labelled, indicators, double(family.membership))
         # The program divides by the number of clusters.
-        terms.append(
-            (
-                nu / family.n_clusters,
-                losses.labels_error(m, labels, family.membership.astype(float)),
-            )
-        )
+        loss = loss + nu / family.n_clusters * misfit
     if p["xi"]:
         must = case["ML"]
         cannot = case["CL"]
-        pairs = np.vstack([must, cannot])
-        signs = np.repeat([1.0, -1.0], [len(must), len(cannot)])
-        links = losses.Batch(None, None, *pairs.T, signs, None, None)
-        terms.append((p["xi"], losses.links_error(m, links, link_form(family))))
-    value, of_masses = added(*terms)
-    size = losses.weight_penalty(network.weights, network.shares)
-    value, gradient = added((1, (value, back(of_masses))), (p["lambda"], size))
-    case.assert_equal("loss", float(value), rtol=1e-14, atol=0)
-    for key, of_layer in zip(names, matrices_of(network, gradient), strict=True):
+        first, second = torch.as_tensor(np.vstack([must, cannot])).T
+        signs = double(np.repeat([1, -1], [len(must), len(cannot)]))
+        form = double(link_form(family))
+        violation = training.links_error(masses[first], masses[second], signs, form)
+        loss = loss + p["xi"] * violation
+    loss = loss + p["lambda"] * training.weight_penalty(network.body)
+    loss.backward()
+    case.assert_equal("loss", float(loss.detach()), rtol=1e-14, atol=0)
+    gradients = matrices_of(network, gradients=True)
+    for key, of_layer in zip(names, gradients, strict=True):
         case.assert_equal(f"grad_{key}", of_layer, rtol=1e-11, atol=1e-16)
     if p["fhat"]:
-        case.assert_equal("grad_beta", gradient[-2:], rtol=1e-11, atol=1e-16)
+        found = network.coefficients.grad.numpy()
+        case.assert_equal("grad_beta", found, rtol=1e-11, atol=1e-16)
 
 
 @pytest.mark.parametrize("name", ["nn1_predict", "nn2_predict"])
@@ -118,15 +116,12 @@ def test_forward_pass(reference, name):
     case = reference(name)
     matrices = [case[k] for k in ("U", "V", "W") if k in case]
     empty = FocalSets(case["F"]).empty_index
-    x = case["x"]
-    h = case["fhat"]
-    case.assert_equal("mass", network_of(matrices, empty)(x), rtol=1e-12, atol=1e-14)
-    case.assert_equal(
-        "mass_fhat",
-        network_of(matrices, empty, case["beta"])(x, h),
-        rtol=1e-12,
-        atol=1e-14,
-    )
+    x = double(case["x"])
+    plain = network_of(matrices, empty)(x).detach().numpy()
+    case.assert_equal("mass", plain, rtol=1e-12, atol=1e-14)
+    network = network_of(matrices, empty, case["beta"])
+    masses = network(x, double(case["fhat"])).detach().numpy()
+    case.assert_equal("mass_fhat", masses, rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize("name", ["nn1_train_fourclass", "nn1_train_iris_fhat"])
@@ -135,36 +130,26 @@ def test_adaptive_steps(reference, name):
     case = reference(name)
     p = case.parameters
     family = FocalSets(case["F"])
-    network = network_of(
-        [case["V0"], case["W0"]],
-        family.empty_index,
-        case["beta0"] if p["fhat"] else None,
-    )
-    n, k = case["J"].shape
-    i = np.repeat(np.arange(n), k)
-    j = case["J"].ravel()
+    beta = case["beta0"] if p["fhat"] else None
+    network = network_of([case["V0"], case["W0"]], family.empty_index, beta)
+    i, j = pairs_of(case)
     case.assert_equal("Dnorm", to_conflict(case["D"], p["d0"]))
-    delta = case["Dnorm"].ravel()
-    conflict = np.array(family.conflict)
-    if p["fhat"]:
-        h = case["fhat"]
-    else:
-        h = None
+    delta = double(case["Dnorm"].ravel())
+    conflict = double(family.conflict)
 
     def loss():
-        m, back = network.forward_backward(case["x"], h)
-        value, of_masses = losses.pairs_error(m, i, j, delta, conflict)
-        size = losses.weight_penalty(network.weights, network.shares)
-        return added((1, (value, back(of_masses))), (p["lambda"], size))
+        masses = network(double(case["x"]), decision_values(case))
+        error = training.some_pairs_error(masses, i, j, delta, conflict)
+        return error + p["lambda"] * training.weight_penalty(network.body)
 
-    progress = TrainingProgress(network)
-    solver = AdaptiveSteps(network, DOUBLE, loss, p["maxit"], 0.0)
-    train(progress, solver)
+    optimizer = training.make_optimizer("adaptive-steps", network)
+    solver = training.Solver(network, optimizer, loss, p["maxit"])
+    history = [solver.run_round(number) for number in range(p["maxit"])]
     theirs = np.minimum.accumulate(case["loss_trace"])[1:]
-    assert len(progress.history) == len(theirs)
-    np.testing.assert_allclose(progress.history[:25], theirs[:25], rtol=1e-12)
-    np.testing.assert_allclose(progress.history, theirs, rtol=1e-8)
-    assert np.all(np.diff(progress.history) <= 0)
+    assert len(history) == len(theirs)
+    np.testing.assert_allclose(history[:25], theirs[:25], rtol=1e-12)
+    np.testing.assert_allclose(history, theirs, rtol=1e-8)
+    assert np.all(np.diff(history) <= 0)
 
 
 @pytest.mark.parametrize("name", ["nnmb_train_batches", "nnmb_train_fullbatch"])
@@ -176,70 +161,51 @@ def test_mini_batches(reference, name):
     distances = cdist(case["x"], case["x"])
     # with the zero diagonal
     case.assert_equal("d0", np.quantile(distances, p["alpha0"]))
-    network = network_of(
-        [case["V0"], case["W0"]],
-        family.empty_index,
-        case["beta0"] if p["fhat"] else None,
-    )
-    conflict = np.array(family.conflict)
+    beta = case["beta0"] if p["fhat"] else None
+    network = network_of([case["V0"], case["W0"]], family.empty_index, beta)
+    conflict = double(family.conflict)
 
     def batches(epoch):
         for number in range(p["nbatch"]):
             yield np.flatnonzero(case["batch"][epoch] == number)
 
     def loss(who):
-        x = case["x"][who]
-        if p["fhat"]:
-            h = case["fhat"][who]
-        else:
-            h = None
-        delta = to_conflict(distances[np.ix_(who, who)], float(case["d0"]))
-        m, back = network.forward_backward(x, h)
-        value, of_masses = losses.all_pairs_error(m, delta, conflict, np.sum(delta**2))
-        size = losses.weight_penalty(network.weights, network.shares)
-        return added((1, (value, back(of_masses))), (p["lambda"], size))
+        h = double(case["fhat"][who]) if p["fhat"] else None
+        masses = network(double(case["x"][who]), h)
+        d0 = float(case["d0"])
+        delta = double(to_conflict(distances[np.ix_(who, who)], d0))
+        squares = delta.square().sum()
+        error = training.all_pairs_error(masses, delta, squares, conflict)
+        return error + p["lambda"] * training.weight_penalty(network.body)
 
     trace = []
-    kept = network.weights
-    solver = RMSprop(network, DOUBLE, batches, loss, len(case["batch"]), p["epsi"])
-    for epoch in range(len(case["batch"])):
-        trace.append(solver.run_round(epoch).loss)
+    kept = network.state_dict()
+    n_epochs = len(case["batch"])
+    optimizer = training.make_optimizer("rmsprop", network, p["epsi"])
+    solver = training.Solver(network, optimizer, loss, n_epochs, batches)
+    for epoch in range(n_epochs):
+        trace.append(solver.run_round(epoch))
         if trace[-1] == min(trace):
-            kept = network.weights
+            kept = {key: value.clone() for key, value in network.state_dict().items()}
     case.assert_equal("loss_trace", trace, rtol=1e-11, atol=0)
     case.assert_equal("crit", min(trace), rtol=1e-11, atol=0)
-    network.weights = kept
+    network.load_state_dict(kept)
     for key, weights in zip(("final_V", "final_W"), matrices_of(network), strict=True):
         case.assert_equal(key, weights, rtol=1e-9, atol=1e-10)
-    case.assert_equal(
-        "mass", network(case["x"], case["fhat"] if p["fhat"] else None), atol=1e-10
-    )
-
-
-def test_all_pairs_error_against_loops():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(40, 3))
-    conflict = np.array(FocalSets.pairs(3).conflict)
-    masses = rng.dirichlet(np.ones(len(conflict)), size=40)
-    delta = to_conflict(cdist(X, X), 2.0)
-    gap = masses @ conflict @ masses.T - delta
-    wanted = sum(gap[i, j] ** 2 for i in range(40) for j in range(40) if i != j) / (
-        40 * 39
-    )
-    value, _ = losses.all_pairs_error(masses, delta, conflict, np.sum(delta**2))
-    assert float(value) == pytest.approx(wanted, rel=1e-12)
+    masses = network(double(case["x"]), decision_values(case)).detach().numpy()
+    case.assert_equal("mass", masses, atol=1e-10)
 
 
 def test_conventions_of_outlier_unit():
-    h = np.array([-5.0, -2, 0, 2, 5])
+    h = double([-5.0, -2, 0, 2, 5])
     for convention, expected in (
         ("program", [0.834, 0.680, 0.409, 0.113, 0.007]),
         ("paper", [0.993, 0.887, 0.591, 0.320, 0.166]),
     ):
-        layer = MassLayer(0, detector=True, convention=convention)
+        network = MassNetwork(torch.nn.Identity(), 0, convention)
         # no mass on the empty set without the outlier unit
-        scores = np.tile([-1e3, 0.0], (5, 1))
-        shares = layer.forward(scores, h, np.array(layer.first_coefficients))[0][:, 0]
+        scores = double(np.tile([-1e3, 0.0], (5, 1)))
+        shares = network(scores, h)[:, 0].detach().numpy()
         np.testing.assert_allclose(shares, expected, atol=1e-3)
         with pytest.raises(ValueError, match="requires the decision values"):
-            layer.forward(h[:, None], None, shares)
+            network(scores)
