@@ -87,16 +87,25 @@ def run_cell(code):
     """
     printed = io.StringIO()
     failed = False
-    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+    with (
+        contextlib.redirect_stdout(printed),
+        contextlib.redirect_stderr(printed),
+    ):
         warnings.simplefilter("default")
         try:
             exec(compile(code, "<cell>", "exec"), _variables)
         except BaseException as error:
             failed = True
             lines = traceback.format_exception(error)
-            own = next((k for k, line in enumerate(lines) if "<cell>" in line), 1)
+            own = next(
+                (k for k, line in enumerate(lines) if "<cell>" in line), 1
+            )
             print("".join([*lines[:1], *lines[own:]]), end="")
-    return {"printed": printed.getvalue(), "pictures": _pictures(), "failed": failed}
+    return {
+        "printed": printed.getvalue(),
+        "pictures": _pictures(),
+        "failed": failed,
+    }
 
 
 def _pictures():
@@ -108,7 +117,9 @@ def _pictures():
     pictures = []
     for number in pyplot.get_fignums():
         content = io.BytesIO()
-        pyplot.figure(number).savefig(content, format="png", bbox_inches="tight")
+        pyplot.figure(number).savefig(
+            content, format="png", bbox_inches="tight"
+        )
         pictures.append(content.getvalue())
     pyplot.close("all")
     return pictures
