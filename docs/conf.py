@@ -114,6 +114,7 @@ WIDE_PAGES = (
     "benchmarks",
     "benchmarks_conformal",
     "benchmarks_defaults",
+    "benchmarks_choice",
     "benchmarks_posteriors",
     "benchmarks_questions",
     "benchmarks_scale",

@@ -310,15 +310,13 @@ ALLOWED = {
 EVCLUS_FIT = "{{bench: RESULTS / evclus / EVCLUS fit, %s objects / time}}"
 QUOTED = {
     "README.md": [
-        *(
-            f"{{{{bench: DEFAULTS / Labels / {method} / ARI}}}}"
-            for method in ("CredalClustering", "k-means")
-        ),
-        *(
-            f"{{{{bench: DEFAULTS / Tables with / {method} / ARI, 4 or more}}}}"
-            for method in ("CredalClustering", "k-means")
-        ),
-        "{{bench: DEFAULTS / Tables with / CredalClustering / p against k-means, 4 or more}}",
+        f"{{{{bench: CHOICE / Benchmark suite / {rule} / ARI}}}}"
+        for rule in (
+            "CredalClustering",
+            "CredalClustering, true number given",
+            "HDBSCAN",
+            "k-means",
+        )
     ],
     "paper/paper.md": [
         *(EVCLUS_FIT % n for n in ("1,000,000", "10,000,000")),
