@@ -396,7 +396,7 @@ def row_mean(
     """
     if weights is None:
         wide, rest = _fold_rows(values)
-        mean = wide.sum(axis=0, dtype=dtype).reshape(-1, *values.shape[1:]).sum(axis=0)
+        mean = _unfold(wide.sum(axis=0, dtype=dtype), values).sum(axis=0)
         mean = (mean + rest.sum(axis=0, dtype=dtype)) / len(values)
     else:
         mean = np.average(values, axis=0, weights=weights)
@@ -414,7 +414,7 @@ def column_bounds(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     wide, rest = _fold_rows(values)
     bounds = []
     for smallest in (np.fmin, np.fmax):
-        part = smallest.reduce(wide, axis=0).reshape(-1, *values.shape[1:])
+        part = _unfold(smallest.reduce(wide, axis=0), values)
         bounds.append(smallest.reduce(np.concatenate([part, rest]), axis=0))
     return bounds[0], bounds[1]
 
@@ -430,6 +430,14 @@ def _fold_rows(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         n_folded = 1
     end = n - n % n_folded
     return values[:end].reshape(end // n_folded, -1), values[end:]
+
+
+def _unfold(values: np.ndarray, like: np.ndarray) -> np.ndarray:
+    """Return a row of `_fold_rows` as rows of the shape of those of ``like``."""
+    shape = like.shape[1:]
+    # reshape cannot infer the number of rows without columns.
+    n_rows = values.size // int(np.prod(shape)) if np.prod(shape) else 1
+    return values.reshape(n_rows, *shape)
 
 
 def centering_offset(low: np.ndarray, high: np.ndarray) -> np.ndarray | None:

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import rand_score
 
 import dempster._validation as validation
 from dempster._arrays import decompress, row_products
@@ -108,6 +107,8 @@ def credal_rand_index(
     validation.check(n_pairs, "n_pairs", number)
     is_number_given = n_pairs not in ("auto", None)
     if not is_number_given and _are_hard(a, b):
+        from sklearn.metrics import rand_score  # slow to import
+
         return IndexEstimate(rand_score(a.labels, b.labels), 0.0, n * (n - 1) // 2)
     if isinstance(n_pairs, str):
         n_pairs = _DEFAULT_SAMPLE
