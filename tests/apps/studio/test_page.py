@@ -651,7 +651,7 @@ def test_keyboard(same_page):
     same_page.keyboard.press("Escape")
     same_page.focus("#tab-why")
     same_page.keyboard.press("ArrowRight")
-    same_page.wait_for_selector("#panel-selection:visible")
+    same_page.wait_for_selector("#panel-review:visible")
     same_page.click("#tour-button")
     for _ in range(4):
         same_page.wait_for_selector(".tour-card")
