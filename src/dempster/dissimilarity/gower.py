@@ -51,9 +51,8 @@ class GowerData:
     numeric: Annotated[np.ndarray, "n p1"]
     # indices of the categories; -1 for missing values, -2 for categories unknown in `fit`
     codes: Annotated[np.ndarray, "n p2:int32"]
-    weight: (
-        float  # weight of the categorical columns; numeric columns have the weight 1
-    )
+    # weight of the categorical columns; numeric columns have the weight 1
+    weight: float
     # row numbers in the original table, used in error messages
     positions: Annotated[np.ndarray, "n:int"]
 
