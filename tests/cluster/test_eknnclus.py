@@ -1,5 +1,6 @@
 """EK-NNclus: reference values, monotone plausibility, starts, prediction."""
 
+import warnings
 from dataclasses import replace
 from itertools import combinations
 from types import SimpleNamespace
@@ -508,3 +509,10 @@ def test_log_plausibility_matches_names_and_lengths(blobs):
     assert model.log_plausibility(X, labels[::-1]) == expected < -1
     with pytest.raises(ValueError, match="labels must contain 30 labels, got 29"):
         model.log_plausibility(X, labels.to_numpy()[1:])
+
+
+def test_no_advice_for_equal_rows():
+    """No parameter divides a single distinct row."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert EKNNClus(random_state=0).fit(np.ones((9, 2))).n_clusters_ == 1

@@ -488,6 +488,8 @@ class NeighborMethod(Method[Start, np.ndarray]):
         if self.n < self.rows.n_rows:
             masses = masses[self.rows.group]
         result = FitResult(run, model, masses)
+        if self.n == 1:  # All rows are equal.
+            return result
         return self._warn_single(result, "decrease n_neighbors or q")
 
     @staticmethod
