@@ -10,8 +10,8 @@ from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
 from dempster.cluster import ECM, EKNNClus
-from dempster.cluster import _communities as _method
-from dempster.cluster._communities import Edges, sum_by_cluster
+from dempster.cluster import communities as _method
+from dempster.cluster.communities import Edges, sum_by_cluster
 from dempster.dissimilarity.graphs import read_graph
 from dempster.explain import explain_object
 from dempster.partition import LazyCredalPartition

@@ -8,7 +8,7 @@ from sklearn.cluster import HDBSCAN
 from dempster import doubt
 from dempster.belief import FocalSets
 from dempster.dissimilarity.sources import AttributeSource, References
-from dempster.labels.connection import Connection, add_outliers
+from dempster.labels.connection import Connection, move_unconnected
 from dempster.optimize.blocks import block_map
 from dempster.persistence import load, save
 from dempster.posterior.neighbors import N_NEIGHBORS, NeighborShares
@@ -115,7 +115,9 @@ def test_doubt_is_half_of_the_failures():
     family = FocalSets.simple(2, omega=False)
     certain = np.zeros((4, len(family)))
     certain[:, family.singleton_index[0]] = 1
-    masses = add_outliers(certain, family, 1 - np.array([0.0, 0.19, 0.21, 1.0]))
+    masses = move_unconnected(
+        certain, family.empty_index, 1 - np.array([0.0, 0.19, 0.21, 1.0])
+    )
     np.testing.assert_allclose(masses.sum(axis=1), 1)
     outlying = masses[:, family.empty_index]
     np.testing.assert_array_equal(outlying > 0.5, [False, False, True, True])

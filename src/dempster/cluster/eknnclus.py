@@ -31,13 +31,6 @@ from dempster.cluster._base import (
     FitRequest,
     Support,
 )
-from dempster.cluster._communities import (
-    MAX_DENSE_MASSES,
-    Communities,
-    CommunityModel,
-    Edges,
-    encode_known_labels,
-)
 from dempster.cluster._distinct_rows import DistinctRows, Source, merge_columns
 from dempster.cluster._neighbor_graph import (
     NeighborGraph,
@@ -45,6 +38,13 @@ from dempster.cluster._neighbor_graph import (
     renumber,
 )
 from dempster.cluster._search import FitResult, Method, Sample
+from dempster.cluster.communities import (
+    MAX_DENSE_MASSES,
+    Communities,
+    CommunityModel,
+    Edges,
+    encode_known_labels,
+)
 from dempster.dissimilarity.graphs import GraphInput, GraphSource, read_graph
 from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput, mark_tags
 from dempster.dissimilarity.neighbors import (

@@ -32,7 +32,6 @@ import numpy as np
 from scipy import sparse
 
 from dempster._arrays import Array, add_to_column, scale_rows
-from dempster.belief import FocalSets
 from dempster.dissimilarity.neighbors import ReferenceFinder
 from dempster.dissimilarity.sources import References
 from dempster.optimize.blocks import Apply
@@ -82,13 +81,24 @@ class Connection:
         near = np.exp(-(distance**2) / (scales[:, None] * scales[index]))
         ends = np.arange(0, r * k + 1, k)
         graph = sparse.csr_array((near.ravel(), index.ravel(), ends), shape=(r, r))
-        graph = graph.maximum(graph.T).multiply(neighbors.counts)
-        total = graph.sum(axis=1)
-        moves = graph.multiply(1 / np.where(total > 0, total, 1)[:, None]).tocsr()
-        stays = neighbors.counts / (neighbors.counts + total)
+        return cls.from_graph(graph.maximum(graph.T), neighbors.counts, known)
+
+    @classmethod
+    def from_graph(
+        cls, similarities: sparse.csr_array, weights: np.ndarray, known: np.ndarray
+    ) -> Self:
+        """Compute the connections of r objects from their similarities to their neighbors.
+
+        ``known`` contains 1 for objects with a label, and 0 for others. An object of weight two
+        is equivalent to two objects.
+        """
+        moves = sparse.csr_array(similarities.multiply(weights))
+        total = np.asarray(moves.sum(axis=1)).reshape(-1)
+        moves = moves.multiply(1 / np.where(total > 0, total, 1)[:, None]).tocsr()
+        leaves = total / (weights + total)
         reached = known
         for _ in range(_N_STEPS):
-            reached = np.maximum(known, (1 - stays) * (moves @ reached))
+            reached = np.maximum(known, leaves * (moves @ reached))
         return cls(reached, np.maximum(known, moves @ reached))
 
     def probabilities(self, neighbors: NeighborShares, values: Any) -> np.ndarray:
@@ -99,15 +109,13 @@ class Connection:
         return np.where(equal >= 0, self.connected[equal], found)
 
 
-def add_outliers(masses: Array, family: FocalSets, connected: np.ndarray) -> Array:
-    """Move mass to the empty set for objects with the given connections."""
-    assert family.empty_index is not None
+def move_unconnected(masses: Array, to: int | None, connected: np.ndarray) -> Array:
+    """Move mass to the set with the index ``to`` for objects with the given connections."""
+    assert to is not None
     unconnected = 1 - connected
     none = np.zeros_like(unconnected)
-    outlying = mass_on_pairs(unconnected / 2, none + 1, none)
-    outlying = outlying.astype(masses.dtype)
-    kept = scale_rows(masses, 1 - outlying)
-    return add_to_column(kept, family.empty_index, outlying)
+    moved = mass_on_pairs(unconnected / 2, none + 1, none).astype(masses.dtype)
+    return add_to_column(scale_rows(masses, 1 - moved), to, moved)
 
 
 def _find_equal(references: References, values: Any) -> np.ndarray:

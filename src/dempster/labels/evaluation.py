@@ -17,8 +17,11 @@ from dempster.cluster.choice.decision import Choice, choose
 from dempster.cluster.choice.judge import load_judge
 from dempster.cluster.choice.measures import measure_candidates
 from dempster.cluster.choice.rows import N_NEIGHBORS, Rows
+from dempster.dissimilarity.sources import AttributeSource
 from dempster.labels.encoding import read_labels
+from dempster.labels.graphs import diffusion_coordinates
 from dempster.labels.labeled_partition import (
+    Estimate,
     LabeledPartition,
     LazyLabeledPartition,
     estimate,
@@ -241,16 +244,17 @@ def evaluate(
     index) with the true clusters was learned from generated data; no real data were used. Columns
     whose spreads differ clearly are compared with and without scaling.
 
-    Objects without a label (-1, None or NaN) count for their most plausible cluster.
+    Objects without a label (-1, None or NaN) count for their most plausible cluster. The nodes of a
+    graph are compared by diffusion distances.
 
     Parameters
     ----------
-    X : array-like of shape (n, p), table, (n, n) dissimilarities, or blocks
+    X : array-like of shape (n, p), table, (n, n) dissimilarities, graph, or blocks
         Objects, in the same forms as for `doubt`.
     labels : array-like of shape (n,)
         Cluster of each object: names or numbers; -1, None or NaN for noise.
-    metric : {"euclidean", "gower", "precomputed"}, str or callable, default="euclidean"
-        "gower" accepts numbers and categories; "precomputed": X contains dissimilarities.
+    metric : {"euclidean", "gower", "precomputed", "graph"}, str or callable, default="euclidean"
+        As in `doubt`.
     random_state : int, RandomState, Generator or None
         Seed for drawing objects and for initial values.
     n_jobs : int or None, default=-1
@@ -279,13 +283,14 @@ def evaluate(
     True
     """
     rows = LabeledRows.open(InputValidator(metric, random_state, n_jobs), X)
+    labels = rows.order_labels(labels)
     names, codes = read_labels(labels, "labels", rows.n, rows.index)
     estimated = estimate(rows, codes, names)
     partition = estimated.partition
     tally, codes = _count_objects(partition, codes, rows.n)
     rng = as_random_state(random_state)
     with block_map(n_jobs) as apply:
-        choice = choose(estimated.source, estimated.weights, rng, apply)
+        choice = _choose(rows, estimated, rng, apply)
         if len(choice.rows) == 1:
             raise InvalidParameterError(
                 "X", must="contain different rows, got equal ones"
@@ -313,6 +318,17 @@ def evaluate(
 
 
 # ---- expected agreement --------------------------------------------------------------------------
+
+
+def _choose(
+    rows: LabeledRows, estimated: Estimate, rng: np.random.RandomState, apply: Apply
+) -> Choice:
+    """Compare the partitions of the objects; the nodes of a graph by diffusion distances."""
+    if rows.graph is not None:
+        source = AttributeSource(diffusion_coordinates(rows.graph), "euclidean")
+        return choose(source, None, rng, apply, scale=False)
+    assert estimated.source is not None
+    return choose(estimated.source, estimated.weights, rng, apply)
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,11 @@ from dempster._types import ArrayLike, Index, Metric, Seed, TableLike
 from dempster._validation import as_list, check_masses, is_estimator, row_index
 from dempster.data.blocks import comes_in_blocks
 from dempster.data.in_process import open_blocks
+from dempster.dissimilarity.graphs import GraphSource
 from dempster.dissimilarity.sources import DissimilaritySource
-from dempster.labels.connection import Connection, add_outliers
+from dempster.labels.connection import Connection, move_unconnected
 from dempster.labels.encoding import NOISE, read_labels
+from dempster.labels.graphs import GraphModel
 from dempster.labels.rows import InputValidator, LabeledRows, name_columns
 from dempster.labels.runs import pool_runs, select_reference
 from dempster.optimize.blocks import Apply, block_map
@@ -35,7 +37,7 @@ class LabeledPartition(CredalPartition):
     labels. A subset of its objects is a `LabeledPartition` with the same clusters.
     """
 
-    _model: LabelModel
+    _model: LabelModel | GraphModel
 
     def _set(self, masses, focal_sets, index, frame, metadata=None, model=None) -> None:
         super()._set(masses, focal_sets, index, frame, metadata)
@@ -52,7 +54,7 @@ class LabeledPartition(CredalPartition):
         )
 
     @property
-    def model(self) -> LabelModel:
+    def model(self) -> LabelModel | GraphModel:
         """Estimate that `predict_mass` uses."""
         return self._model
 
@@ -65,13 +67,21 @@ class LabeledPartition(CredalPartition):
         ----------
         X : array-like, or blocks
             New objects in the same form as the training objects. If ``metric="precomputed"``, row
-            i contains the dissimilarities between new object i and the training objects.
+            i contains the dissimilarities between new object i and the training objects. If X was a
+            graph, X is a graph with new nodes, or a matrix of the weights of their edges to the
+            training nodes.
 
         Returns
         -------
         LabeledPartition, or LazyLabeledPartition for blocks
         """
-        return self._model.predict(X, self.frame)
+        model = self._model
+        if isinstance(model, LabelModel):
+            return model.predict(X, self.frame)
+        index = model.nodes.row_names(X)
+        return LabeledPartition.unchecked(
+            model.masses(X), model.family, index, self.frame, model=model
+        )
 
 
 class LazyLabeledPartition(LazyCredalPartition):
@@ -150,7 +160,7 @@ class LabelModel:
         if len(noise):
             neighbors = self.posterior.neighbors
             connected[noise] = self.connection.probabilities(neighbors, values[noise])
-        return add_outliers(masses, self.posterior.family, connected)
+        return move_unconnected(masses, self.posterior.family.empty_index, connected)
 
 
 @dataclass(frozen=True)
@@ -198,12 +208,13 @@ def doubt(
 
     Parameters
     ----------
-    X : array-like of shape (n, p), table, (n, n) dissimilarities, or blocks
+    X : array-like of shape (n, p), table, (n, n) dissimilarities, graph, or blocks
         Objects, with the same scale of the columns with which the clusters were found. X may be a
-        sparse matrix of features, of which the 100 leading singular vectors are used, and may come
-        in blocks (``docs/blocks.md``).
+        sparse matrix of features, of which the 100 leading singular vectors are used, or a graph of
+        networkx or igraph, and may come in blocks (``docs/blocks.md``).
     labels : array-like of shape (n,), optional
-        Cluster of each object: names or numbers; -1, None or NaN for noise.
+        Cluster of each object: names or numbers; -1, None or NaN for noise. For a graph also a
+        mapping of the nodes to their clusters.
     runs : sequence of array-like, optional
         Several labelings of the objects, such as repetitions with other seeds, instead of
         ``labels``. Their numbers of clusters may differ. They are matched with the run that agrees
@@ -211,8 +222,9 @@ def doubt(
     clusterer : clusterer, optional
         Clusterer of any library, instead of ``labels``. A copy is fitted to X; its ``labels_`` are
         used.
-    metric : {"euclidean", "gower", "precomputed"}, str or callable, default="euclidean"
-        "gower" accepts numbers and categories; "precomputed": X contains dissimilarities.
+    metric : {"euclidean", "gower", "precomputed", "graph"}, str or callable, default="euclidean"
+        "gower" accepts numbers and categories; "precomputed": X contains dissimilarities; "graph":
+        X is a sparse matrix of the weights of the edges of a graph.
     random_state : int, RandomState, Generator or None
         Seed for the folds of the objects, and for drawing 4,000 objects from which the
         probabilities are estimated if there are more.
@@ -250,6 +262,7 @@ def doubt(
     if clusterer is not None:
         labels = fit_labels(clusterer, X)
     if runs is None:
+        labels = rows.order_labels(labels)
         names, codes = read_labels(labels, given[0], rows.n, rows.index)
         return estimate(rows, codes, names).partition
     names, memberships = _read_runs(runs, rows.n, rows.index)
@@ -284,8 +297,8 @@ class Estimate:
     """Partition of all objects, and the objects from which it was estimated."""
 
     partition: LabeledPartition | LazyLabeledPartition
-    # objects in memory: all objects, or those that were drawn from blocks
-    source: DissimilaritySource
+    # objects in memory: all objects, or those that were drawn from blocks; None for a graph
+    source: DissimilaritySource | None
     weights: np.ndarray | None  # of these objects; None if they are all objects
     positions: np.ndarray  # of these objects among all objects
 
@@ -298,6 +311,8 @@ def estimate(
     if n_clusters >= MAX_ROWS // 2:
         must = f"contain fewer than {MAX_ROWS // 2:,} clusters, got {n_clusters:,}"
         raise InvalidParameterError("labels", must=must)
+    if rows.graph is not None:
+        return _estimate_graph(rows, rows.graph, labels, names)
     codes = labels
     if labels.ndim == 2:
         codes = np.where(labels.any(axis=1), labels.argmax(axis=1), NOISE)
@@ -306,15 +321,7 @@ def estimate(
     weights = _draw_weights(codes, rng)
     drawn = np.arange(rows.n) if weights is None else np.flatnonzero(weights)
     source, which = rows.draw(drawn)
-    metadata = {
-        "method": "doubt",
-        "parameters": {
-            name: value
-            for name, value in validator.get_params().items()
-            if value is None or isinstance(value, int | str)
-        },
-        "random_state": validator.random_state,
-    }
+    metadata = _describe(validator)
     with block_map(validator.n_jobs) as apply:
         positions = drawn if rows.source is None else np.arange(rows.n)
         used = None if weights is None else weights[positions]
@@ -345,6 +352,37 @@ def estimate(
         compute_labels(partition, apply)
     partition.labels = freeze(partition.labels)
     return Estimate(partition, source, None, positions)
+
+
+def _estimate_graph(
+    rows: LabeledRows,
+    graph: GraphSource,
+    labels: np.ndarray,
+    names: Sequence[Hashable],
+) -> Estimate:
+    """Estimate the masses of the nodes of a graph."""
+    members = labels
+    if labels.ndim == 1:
+        members = (labels[:, None] == np.arange(len(names))).astype(float)
+    model, masses = GraphModel.fit(graph, members)
+    metadata = _describe(rows.validator)
+    partition = LabeledPartition.unchecked(
+        masses, model.family, rows.index, names, metadata=metadata, model=model
+    )
+    return Estimate(partition, None, None, np.arange(rows.n))
+
+
+def _describe(validator: InputValidator) -> dict[str, Any]:
+    """Return the metadata of a partition."""
+    return {
+        "method": "doubt",
+        "parameters": {
+            name: value
+            for name, value in validator.get_params().items()
+            if value is None or isinstance(value, int | str)
+        },
+        "random_state": validator.random_state,
+    }
 
 
 def _draw_weights(codes: np.ndarray, rng: np.random.RandomState) -> np.ndarray | None:

@@ -1,7 +1,8 @@
-"""The objects of labels: tables, dissimilarities, sparse matrices of features, and blocks."""
+"""The objects of labels: tables, dissimilarities, sparse features, graphs, and blocks."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Self
 
@@ -12,11 +13,13 @@ from sklearn.utils.extmath import randomized_svd
 from sklearn.utils.validation import check_array
 
 from dempster import _validation as rule
+from dempster._arrays import is_graph
 from dempster._errors import InvalidParameterError
 from dempster._types import Index, MaybeUnset, Metric, Seed, TableLike
 from dempster._validation import row_index, validating
 from dempster.data.blocks import Blocks, comes_in_blocks
 from dempster.data.in_process import open_blocks
+from dempster.dissimilarity.graphs import GraphSource, read_graph
 from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput
 from dempster.dissimilarity.sources import DissimilaritySource, SparseSource
 
@@ -83,17 +86,26 @@ def _read_features(X: Any) -> sparse.csr_array:
 
 @dataclass(frozen=True)
 class LabeledRows:
-    """Objects in memory, or blocks of which some objects are in memory."""
+    """Objects in memory, nodes of a graph, or blocks of which some objects are in memory."""
 
     validator: InputValidator
     index: Index
     n: int
     source: DissimilaritySource | None  # all objects, if they are in memory
     blocks: Blocks | None
+    graph: GraphSource | None = None
 
     @classmethod
     def open(cls, validator: InputValidator, X: TableLike) -> Self:
         """Validate the parameters, and X if it is in memory."""
+        if is_graph(X) or validator.metric == "graph":
+            rule.check_parameters(validator, _RULES)
+            if not is_graph(X) and not sparse.issparse(X):
+                must = 'be a graph or a sparse matrix if metric="graph"'
+                raise InvalidParameterError("X", must=f"{must}, got {type(X).__name__}")
+            graph = read_graph(X)
+            index = None if graph.is_matrix else graph.names
+            return cls(validator, index, len(graph), None, None, graph)
         if not comes_in_blocks(X):
             source = validator.read(X)
             return cls(validator, row_index(X), len(source), source, None)
@@ -103,6 +115,16 @@ class LabeledRows:
             raise InvalidParameterError("X", must=must)
         blocks = open_blocks(X, validator.n_jobs)
         return cls(validator, None, blocks.count_rows(), None, blocks)
+
+    def order_labels(self, labels: Any) -> Any:
+        """Return a mapping of nodes to clusters as a list; other labels do not change."""
+        if self.graph is None or not isinstance(labels, Mapping):
+            return labels
+        unknown = labels.keys() - set(self.graph.names)
+        if unknown:
+            must = f"contain nodes of the graph, got {unknown.pop()!r}"
+            raise InvalidParameterError("labels", must=must)
+        return [labels.get(name) for name in self.graph.names]
 
     def draw(self, positions: np.ndarray) -> tuple[DissimilaritySource, np.ndarray]:
         """Return a source, and the positions of the drawn objects in it.

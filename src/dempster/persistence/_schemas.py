@@ -118,11 +118,13 @@ def _posterior() -> tuple[Schema, ...]:
 
 def _labels() -> tuple[Schema, ...]:
     from dempster.labels.connection import Connection
+    from dempster.labels.graphs import GraphModel
     from dempster.labels.labeled_partition import LabeledPartition, LabelModel
     from dempster.labels.rows import InputValidator
 
     return (
-        _mass_schema(LabeledPartition, metadata=dict, model=LabelModel),
+        _mass_schema(LabeledPartition, metadata=dict, model=LabelModel | GraphModel),
+        Schema.from_class(GraphModel),
         Schema.from_class(LabelModel),
         Schema.from_class(Connection),
         Schema.from_estimator(InputValidator),
