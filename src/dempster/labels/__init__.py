@@ -9,6 +9,7 @@ from dempster.labels.evaluation import (
     ClusterEvaluation,
     DoubtfulLabel,
     Evaluation,
+    compare_labels,
     evaluate,
 )
 from dempster.labels.labeled_partition import (
@@ -19,6 +20,6 @@ from dempster.labels.labeled_partition import (
 from dempster.labels.matching import ClusterMatching, match_clusters
 
 __all__ = ["doubt", "LabeledPartition", "LazyLabeledPartition"]
-__all__ += ["evaluate", "Evaluation"]
+__all__ += ["evaluate", "compare_labels", "Evaluation"]
 __all__ += ["ClusterEvaluation", "DoubtfulLabel", "BestPartition"]
 __all__ += ["match_clusters", "ClusterMatching"]

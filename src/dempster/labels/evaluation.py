@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -291,19 +291,16 @@ def evaluate(
     rng = as_random_state(random_state)
     with block_map(n_jobs) as apply:
         choice = _choose(rows, estimated, rng, apply)
-        if len(choice.rows) == 1:
-            raise InvalidParameterError(
-                "X", must="contain different rows, got equal ones"
-            )
         drawn = codes[estimated.positions[choice.rows.which]]
         pairs = tally.neighboring_pairs()
-        scores = _judge(choice, drawn, pairs, rng, apply)
+        merged = [np.where(drawn == b, a, drawn) for a, b in pairs]
+        score, *scores = _predict(choice, [drawn, *merged], rng, apply)
     best = choice.best
     judge = load_judge()
     return Evaluation(
-        expected_agreement=float(judge.expect(np.array(scores.labels))),
-        low_agreement=judge.expect_at_least(scores.labels),
-        clusters=tally.evaluate_clusters(partition.frame, scores),
+        expected_agreement=float(judge.expect(np.array(score))),
+        low_agreement=judge.expect_at_least(score),
+        clusters=tally.evaluate_clusters(partition.frame, score, scores),
         n_unlabeled=tally.n_unlabeled,
         objects=tally.name_objects(partition),
         best=BestPartition(
@@ -317,6 +314,83 @@ def evaluate(
     )
 
 
+def compare_labels(
+    X: TableLike,
+    labelings: Mapping[Hashable, ArrayLike],
+    *,
+    metric: Metric = "euclidean",
+    random_state: Seed = None,
+    n_jobs: int | None = -1,
+) -> pd.DataFrame:
+    """Estimate how well several labelings of the same objects agree with the true clusters.
+
+    The labelings of one program with different parameters, such as resolutions, numbers of clusters
+    or smallest sizes, are compared as in `evaluate`.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, p), table, (n, n) dissimilarities, graph, or blocks
+        Objects, in the same forms as for `doubt`.
+    labelings : mapping of names to array-like of shape (n,)
+        Cluster of each object; -1, None or NaN for noise.
+    metric : {"euclidean", "gower", "precomputed", "graph"}, str or callable, default="euclidean"
+        As in `doubt`.
+    random_state : int, RandomState, Generator or None
+        Seed for drawing objects and for initial values.
+    n_jobs : int or None, default=-1
+        Number of threads; -1 uses all processors. None uses one unless `joblib.parallel_config`
+        sets another number.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each labeling, with the number of clusters, the expected agreement, and the
+        agreement that nine of ten partitions with this expectation exceed.
+
+    Examples
+    --------
+    >>> from sklearn.cluster import KMeans
+    >>> from dempster.datasets import load_iris
+    >>> from dempster.labels import compare_labels
+    >>> X = load_iris().data
+    >>> labelings = {k: KMeans(k, random_state=0).fit_predict(X) for k in (2, 3, 8)}
+    >>> table = compare_labels(X, labelings, random_state=0)
+    >>> table["expected_agreement"].idxmin()
+    8
+    """
+    import pandas as pd
+
+    if not isinstance(labelings, Mapping) or not labelings:
+        expected = "a mapping of names to labels, with at least one labeling"
+        raise InvalidParameterError("labelings", expected, labelings)
+    rows = LabeledRows.open(InputValidator(metric, random_state, n_jobs), X)
+    rng = as_random_state(random_state)
+    counts = []
+    all_codes = []
+    estimated = None
+    for labels in labelings.values():
+        ordered = rows.order_labels(labels)
+        names, codes = read_labels(ordered, "labelings", rows.n, rows.index)
+        counts.append(len(names))
+        if estimated is None or (codes < 0).any():
+            found = estimate(rows, codes, names)
+            _, codes = _count_objects(found.partition, codes, rows.n)
+            estimated = estimated or found
+        all_codes.append(codes)
+    assert estimated is not None
+    with block_map(n_jobs) as apply:
+        choice = _choose(rows, estimated, rng, apply)
+        which = estimated.positions[choice.rows.which]
+        scores = _predict(choice, [codes[which] for codes in all_codes], rng, apply)
+    judge = load_judge()
+    columns = {
+        "n_clusters": counts,
+        "expected_agreement": judge.expect(np.array(scores)),
+        "low_agreement": [judge.expect_at_least(score) for score in scores],
+    }
+    return pd.DataFrame(columns, index=pd.Index(list(labelings), tupleize_cols=False))
+
+
 # ---- expected agreement --------------------------------------------------------------------------
 
 
@@ -326,30 +400,24 @@ def _choose(
     """Compare the partitions of the objects; the nodes of a graph by diffusion distances."""
     if rows.graph is not None:
         source = AttributeSource(diffusion_coordinates(rows.graph), "euclidean")
-        return choose(source, None, rng, apply, scale=False)
-    assert estimated.source is not None
-    return choose(estimated.source, estimated.weights, rng, apply)
+        choice = choose(source, None, rng, apply, scale=False)
+    else:
+        assert estimated.source is not None
+        choice = choose(estimated.source, estimated.weights, rng, apply)
+    if len(choice.rows) == 1:
+        raise InvalidParameterError("X", must="contain different rows, got equal ones")
+    return choice
 
 
-@dataclass(frozen=True)
-class _Scores:
-    """Predicted agreements with the true clusters."""
-
-    labels: float
-    merged: list[float]  # if the clusters of a pair are merged
-
-
-def _judge(
+def _predict(
     choice: Choice,
-    drawn: np.ndarray,
-    pairs: list[tuple[int, int]],
+    labelings: list[np.ndarray],
     rng: np.random.RandomState,
     apply: Apply,
-) -> _Scores:
-    """Predict the agreement of the labels, and of the labels with merged pairs."""
-    labelings = [drawn, *(np.where(drawn == b, a, drawn) for a, b in pairs)]
+) -> list[float]:
+    """Predict the agreements of labelings of the drawn rows, which one program found."""
     labelings = [_renumber(one) for one in labelings]
-    family = _find_family(choice, labelings[0])
+    family = _find_family(choice, labelings)
     units = [False] if choice.rows.in_units is None else [False, True]
     added = [
         Candidate(family, one, in_units=in_units)
@@ -360,13 +428,12 @@ def _judge(
     measures = measure_candidates(choice.rows, candidates, apply)
     predicted = choice.judge.agreement.predict(measures)
     own = predicted[len(choice.candidates) :].reshape(-1, len(units)).max(axis=1)
-    score = float(own[0])
     variants = [choice.rows, choice.rows.in_units]
-    if all(
-        _are_random(rows, labelings[0], rng) for rows in variants if rows is not None
-    ):
-        score = 0.0
-    return _Scores(score, own[1:].tolist())
+    are_random = [
+        all(_are_random(rows, one, rng) for rows in variants if rows is not None)
+        for one in labelings
+    ]
+    return np.where(are_random, 0.0, own).tolist()
 
 
 def _are_random(rows: Rows, labels: np.ndarray, rng: np.random.RandomState) -> bool:
@@ -386,14 +453,21 @@ def _are_random(rows: Rows, labels: np.ndarray, rng: np.random.RandomState) -> b
     return False
 
 
-def _find_family(choice: Choice, labels: np.ndarray) -> str:
-    """Return the family of the candidate that agrees most with the labels.
+def _find_family(choice: Choice, labelings: list[np.ndarray]) -> str:
+    """Return the family whose candidates agree most with the labelings.
 
     The agreement with candidates of other families is a measure of quality, and the program that
     found the labels may be one of the families.
     """
-    agreement = [rand_index(labels, one.labels) for one in choice.candidates]
-    return choice.candidates[int(np.argmax(agreement))].family
+    agreement: dict[str, float] = {}
+    for labels in labelings:
+        best: dict[str, float] = {}
+        for one in choice.candidates:
+            found = rand_index(labels, one.labels)
+            best[one.family] = max(best.get(one.family, -1.0), found)
+        for family, value in best.items():
+            agreement[family] = agreement.get(family, 0.0) + value
+    return max(agreement, key=lambda family: agreement[family])
 
 
 def _renumber(codes: np.ndarray) -> np.ndarray:
@@ -454,11 +528,12 @@ class _Tally:
         return sorted(pairs)
 
     def evaluate_clusters(
-        self, names: tuple[Any, ...], scores: _Scores
+        self, names: tuple[Any, ...], score_of_labels: float, merged: list[float]
     ) -> list[ClusterEvaluation]:
+        """Return the clusters, given the scores if neighboring pairs are merged."""
         neighbors: dict[int, tuple[float, int]] = {}
-        for (a, b), score in zip(self.neighboring_pairs(), scores.merged, strict=True):
-            if score >= scores.labels:
+        for (a, b), score in zip(self.neighboring_pairs(), merged, strict=True):
+            if score >= score_of_labels:
                 neighbors[a] = max(neighbors.get(a, (score, b)), (score, b))
                 neighbors[b] = max(neighbors.get(b, (score, a)), (score, a))
         clusters = []
