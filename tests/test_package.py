@@ -54,6 +54,7 @@ UPWARD = {
     ("partition", "plot"): "CredalPartition.plot",
     ("partition", "explain"): "CredalPartition.review",
     ("cluster", "plot"): "NumberOfClusters.plot",
+    ("cluster", "labels"): "update matches the clusters of a stream",
     ("model_selection", "plot"): "results plot themselves",
     ("explain", "plot"): "results plot themselves",
     ("labels", "plot"): "results plot themselves",

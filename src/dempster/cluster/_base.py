@@ -332,6 +332,11 @@ class EvidentialClusterer(
             )
             warn_user(message)
 
+    def _forget_stream(self) -> None:
+        """Delete the results of earlier calls of `partial_fit` and `update`."""
+        for name in ("_online", "_stream", "_memory", "_n_born"):
+            self.__dict__.pop(name, None)
+
     def _fit_draft(
         self,
         X: TableLike,
@@ -346,7 +351,7 @@ class EvidentialClusterer(
         `fit_transaction` restores the parameters that this method changes.
         """
         self._check_parameters()
-        self.__dict__.pop("_online", None)  # sums of earlier calls of `partial_fit`
+        self._forget_stream()
         with (
             block_map(self.n_jobs) as apply,
             open_sample(self, X, sample_weight, per_row, apply, warn=warn) as sample,

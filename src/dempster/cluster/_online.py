@@ -29,6 +29,7 @@ from dempster.cluster._open_sample import (
 )
 from dempster.cluster._search import FitResult, Sample, Search
 from dempster.cluster._starts import outlier_distance
+from dempster.cluster.updates import Stream, UpdatableClusterer
 from dempster.data.sampling import SAMPLE_SIZE, draw_indices
 from dempster.dissimilarity.partial import squared_distances_to_points
 from dempster.optimize.blocks import Apply, block_map
@@ -40,7 +41,7 @@ _MAX_COMPARED = 1000  # number of rows whose distances to the centers are comput
 _HALF_LIFE = rule.none | rule.positive
 
 
-class OnlineClusterer(EvidentialClusterer):
+class OnlineClusterer(UpdatableClusterer, EvidentialClusterer):
     """Base class of clusterers whose model is determined by sums over the rows.
 
     The algorithm object of a subclass has a method `online`, which returns a model with the sums
@@ -56,6 +57,7 @@ class OnlineClusterer(EvidentialClusterer):
     n_samples_seen_: MaybeUnset[int]
     device: str
     init: Any
+    _n_born: int = 0  # number of clusters that `update` has added
 
     def fit(
         self, X: TableLike, y: None = None, sample_weight: ArrayLike = None
@@ -116,7 +118,7 @@ class OnlineClusterer(EvidentialClusterer):
         # between many small products and use a processor while they wait.
         with one_blas_thread():
             result = super()._fit_draft(X, sample_weight, per_row, warn=warn)
-        self._reach = self._find_reach(self.__dict__.pop("_drawn"))
+        self._set_reach(self.__dict__.pop("_drawn"))
         return result
 
     def _compute_masses(self, values: Array, apply: Apply) -> Array:
@@ -233,27 +235,30 @@ class OnlineClusterer(EvidentialClusterer):
             found += outlier_warnings(result)
         self.__dict__.update(self._fitted_attributes(learned, model))
         if first:
-            self._reach = self._find_reach(values)
+            self._set_reach(values)
         if self._stays_on_device(X):
             move_results(self, X)
         return found
 
     def _center_distances(self, values: Array) -> np.ndarray:
-        """Return the distances from some rows to their nearest centers."""
-        some = to_host(values[:: max(len(values) // _MAX_COMPARED, 1)])
+        """Return the distances from rows to their nearest centers."""
+        some = to_host(values)
         centers = to_host(self.cluster_centers_).astype(float)
         width = centers.shape[1]
         squares = squared_distances_to_points(some[:, :width].astype(float), centers)
         return np.sqrt(squares.min(axis=1))
 
-    def _find_reach(self, values: Array) -> float:
-        """Return the distance from the centers beyond which there are hardly any rows."""
-        distances = self._center_distances(values)
-        return outlier_distance(distances, np.ones(len(distances)))
+    def _set_reach(self, values: Array) -> None:
+        """Set the distance from the centers beyond which there are hardly any rows."""
+        distances = self._center_distances(_some(values))
+        self._reach = outlier_distance(distances, np.ones(len(distances)))
+        if self.focal_sets_.empty_index is None:
+            self._unlike_share = float((distances > self._reach).mean())
 
     def _block_warnings(self, values: Array) -> list[str]:
         """Return a warning if most rows of a block are far from all clusters."""
-        share = float((self._center_distances(values) > self._reach).mean())
+        distances = self._center_distances(_some(values))
+        share = float((distances > self._reach).mean())
         if share <= 0.5:
             return []
         return [
@@ -263,8 +268,9 @@ class OnlineClusterer(EvidentialClusterer):
 
     def _read_next(self, X: TableLike, sample_weight: ArrayLike) -> Sample[np.ndarray]:
         """Validate a block that follows the first one."""
-        if self._requested_clusters() not in (None, self.n_clusters_):
-            must = f"be {self.n_clusters_}, its initial value, got {self.n_clusters}"
+        n_first = self.n_clusters_ - self._n_born
+        if self._requested_clusters() not in (None, n_first):
+            must = f"be {n_first}, its initial value, got {self.n_clusters}"
             raise InvalidParameterError(
                 "n_clusters",
                 must=f"{must}; call fit or use a new estimator to start again",
@@ -273,9 +279,75 @@ class OnlineClusterer(EvidentialClusterer):
         weights = self._validate_weights(sample_weight, len(values))
         return Sample(values, weights, self._row_names(X))
 
-    def _start_online(self, sample: Sample[np.ndarray], apply: Apply) -> Any:
+    # ---- streams ---------------------------------------------------------------------------------
+
+    def _read_update(self, X: TableLike) -> Any:
+        if "_online" not in vars(self):
+            must = "be fitted to data in memory before update"
+            raise InvalidParameterError(
+                "X", message=f"{type(self).__name__} must {must}"
+            )
+        return self._read_next(X, None).values
+
+    def _learn_update(
+        self,
+        X: TableLike,
+        values: np.ndarray,
+        partition: Any,
+        half_life: float | None,
+        apply: Apply,
+    ) -> None:
+        """Learn from the rows that are not unlike all clusters."""
+        sets = self._find_sets(values, partition)
+        weights = (sets >= 0).any(axis=1).astype(float)
+        if weights.any():
+            self._learn(X, weights, half_life, update=True)
+
+    def _find_sets(self, values: Array, partition: Any) -> np.ndarray:
+        """Return the sets of rows; without an empty set, rows beyond the reach have none."""
+        sets = super()._find_sets(values, partition)
+        if self.focal_sets_.empty_index is None:
+            sets[self._center_distances(values) > self._reach] = -1
+        return sets
+
+    def _update_metric(self) -> str:
+        metric = getattr(self, "metric", "euclidean")
+        return metric if metric == "cosine" else "euclidean"
+
+    def _add_clusters(
+        self, stream: Stream, groups: list[np.ndarray], apply: Apply
+    ) -> None:
+        """Add a prototype for each group of rows of the window."""
+        p = self.n_features_in_
+        means = [np.nanmean(stream.rows[which, :p], axis=0) for which in groups]
+        centers = to_host(self.cluster_centers_)[:, :p]
+        larger = copy.copy(self)
+        larger.init = np.vstack([centers, means])
+        for name in {"beta", "delta"} & self.get_params().keys():
+            setattr(larger, name, getattr(self, f"{name}_"))
+        rows = stream.rows.astype(centers.dtype)
+        sample = Sample(rows, None, None)
+        learned = larger._start_online(sample, apply, len(larger.init))
+        learned = learned.add_block(
+            rows, sample.kernel_weights, 1.0, update=True, apply=apply
+        )
+        self._online = learned
+        self._model = learned.to_model()
+        self.focal_sets_ = self._model.family
+        self.n_clusters_ = self._model.family.n_clusters
+        self._n_born += len(groups)
+        self.__dict__.update(self._fitted_attributes(learned, self._model))
+        self._set_reach(rows)
+
+    # ---- models ----------------------------------------------------------------------------------
+
+    def _start_online(
+        self, sample: Sample[np.ndarray], apply: Apply, n_clusters: int | None = None
+    ) -> Any:
         """Return the initial model, computed from ``init`` or fitted to the first block."""
-        request = FitRequest(self._find_n_clusters(sample, apply), None, None, apply)
+        if n_clusters is None:
+            n_clusters = self._find_n_clusters(sample, apply)
+        request = FitRequest(n_clusters, None, None, apply)
         families = self._resolve_families(request.n_clusters)
         if self.missing == "partial":
             sample = add_within_variances(sample, request.n_clusters)
@@ -290,3 +362,8 @@ class OnlineClusterer(EvidentialClusterer):
                 method, replace(families, neighbors=False), sample.weights
             ).model
         return method.online(model, neighbors=families.neighbors)
+
+
+def _some(values: Array) -> Array:
+    """Return at most about 1,000 rows."""
+    return values[:: max(len(values) // _MAX_COMPARED, 1)]

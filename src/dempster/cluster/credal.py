@@ -14,6 +14,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from dempster import _validation as rule
+from dempster._errors import InvalidParameterError
 from dempster._fitting import fit_transaction, warn_user
 from dempster._random import as_random_state
 from dempster._types import ArrayLike, MaybeUnset, Metric, Seed, TableLike
@@ -29,6 +30,7 @@ from dempster.cluster._revision import ConstrainedModel
 from dempster.cluster._search import FitResult
 from dempster.cluster.choice.candidates import Candidate, rand_index
 from dempster.cluster.choice.decision import Choice, choose
+from dempster.cluster.updates import Memory, Stream, UpdatableClusterer
 from dempster.constraints import Constraints
 from dempster.constraints.constraints import validate_constraints, warn_about_number
 from dempster.dissimilarity.input import METRIC_RULE, DissimilarityInput, mark_tags
@@ -61,7 +63,7 @@ def _select_shown(choice: Choice) -> list[Candidate]:
     return shown
 
 
-class CredalClustering(EvidentialClusterer):
+class CredalClustering(UpdatableClusterer, EvidentialClusterer):
     """Clustering that selects the number and the shape of the clusters, and measures the doubt.
 
     Many partitions of a sample of the rows are compared (`dempster.cluster.choice`): those by
@@ -159,6 +161,7 @@ class CredalClustering(EvidentialClusterer):
 
     _model: PosteriorModel | ConstrainedModel
     _input: Annotated[DissimilarityInput, ".unit n_features"]
+    _memory: MaybeUnset[Memory]
     _candidates: list[dict[str, Any]]
     candidate_labels_: MaybeUnset[Annotated[np.ndarray, "m n:int"]]
     candidate_points_: MaybeUnset[Annotated[np.ndarray, "n 2"]]
@@ -253,6 +256,7 @@ class CredalClustering(EvidentialClusterer):
     ) -> list[str]:
         """Select and fit a partition, and return warnings about it."""
         self._check_parameters()
+        self._forget_stream()
         self._input = DissimilarityInput(self.metric)
         per_row = {"constraints": constraints}
         with (
@@ -351,6 +355,55 @@ class CredalClustering(EvidentialClusterer):
         return self._input.new(
             self, X, or_width=None if references is None else len(references)
         )
+
+    # ---- streams ---------------------------------------------------------------------------------
+
+    def _read_update(self, X: TableLike) -> np.ndarray:
+        model = self._model
+        kinds = {"precomputed": "dissimilarities", "gower": "categories"}
+        problem = kinds.get(self.metric if isinstance(self.metric, str) else "")
+        if self.missing == "partial":
+            problem = "missing values"
+        if isinstance(model, ConstrainedModel):
+            problem = "constraints"
+        if problem is not None or isinstance(model, ConstrainedModel):
+            message = f"update does not support a fit with {problem}"
+            raise InvalidParameterError("X", message=message)
+        return self._read(X, reset=False)
+
+    def _learn_update(
+        self,
+        X: TableLike,
+        values: np.ndarray,
+        partition: CredalPartition,
+        half_life: float | None,
+        apply: Apply,
+    ) -> None:
+        """Estimate the probabilities again, if a tenth of the rows are new."""
+        if "_memory" not in vars(self):
+            assert isinstance(self._model, PosteriorModel)
+            self._memory = Memory.start(self._model)
+        memory = self._memory.add(values, partition, half_life)
+        if memory.has_many_new_rows:
+            self._set_model(memory, apply)
+        else:
+            self._memory = memory
+
+    def _update_metric(self) -> Metric:
+        return self.metric
+
+    def _add_clusters(
+        self, stream: Stream, groups: list[np.ndarray], apply: Apply
+    ) -> None:
+        """Estimate the probabilities with the new clusters."""
+        self._set_model(self._memory.add_clusters(stream, groups), apply)
+
+    def _set_model(self, memory: Memory, apply: Apply) -> None:
+        self._model, self._memory = memory.estimate(
+            self.metric, as_random_state(self.random_state), apply
+        )
+        self.focal_sets_ = self._model.family
+        self.n_clusters_ = self._model.family.n_clusters
 
     def __sklearn_tags__(self) -> Any:
         return mark_tags(super().__sklearn_tags__(), self.metric)
