@@ -1,7 +1,7 @@
 """Configuration of the site: Sphinx, pages in Markdown, docstrings in numpydoc format.
 
 The extensions in `_ext` belong to this project: `pages` runs the code of the pages, `figures` draws
-the figures, `reproduction` splits the report on the papers, `api` writes a page for every public name, and `docstrings` converts plain-text docstrings to markup. With
+the figures, `reproduction` splits the report on the papers, `api` writes a page for every public name, and `docstrings` converts plain-text docstrings to markup, and `browser` adds the page on which dempster runs in the browser. With
 ``-D quick=1`` figures and examples are skipped; code and links are still checked.
 
 The pydata theme is wide enough for our tables, has the navigation bar that users of NumPy, SciPy
@@ -49,6 +49,7 @@ extensions = [
     "reproduction",
     "api",
     "docstrings",
+    "browser",
 ]
 exclude_patterns = [
     "_build",

@@ -13,31 +13,61 @@ from importlib.util import find_spec, module_from_spec
 from pathlib import Path
 from types import ModuleType
 
-# Slow modules that other packages import at the top and that few functions use.
-POSTPONED = ("numpy.f2py", "scipy.optimize", "scipy.stats", "pandas")
+# Slow modules that scikit-learn imports at the top, with the names that it imports from them and
+# that few functions use.
+POSTPONED = {
+    "numpy.f2py": (),
+    "pandas": (),
+    "scipy.fft": (),
+    "scipy.integrate": ("trapezoid",),
+    "scipy.interpolate": ("BSpline",),
+    "scipy.optimize": ("linear_sum_assignment", "linprog", "minimize"),
+    "scipy.stats": ("chi2", "gmean", "rankdata"),
+}
 
 
-def postpone(name):
-    """Put a module into ``sys.modules`` that is executed when its first attribute is read."""
+class Postponed:
+    """Attribute of a module, which is imported when the attribute is used."""
+
+    def __init__(self, module, name):
+        self._get = lambda: getattr(module._execute(), name)
+
+    def __call__(self, *args, **kwargs):
+        return self._get()(*args, **kwargs)
+
+    def __getattr__(self, name):
+        return getattr(self._get(), name)
+
+
+def postpone(name, attributes):
+    """Put a module into ``sys.modules`` that is executed when it is used.
+
+    Reading one of the given attributes does not execute it.
+    """
     spec = find_spec(name)
     module = module_from_spec(spec)
-    path = vars(module).pop("__path__")
 
-    def load(attribute):
-        del module.__getattr__
-        module.__path__ = path
-        spec.loader.exec_module(module)
-        return getattr(module, attribute)
+    def execute():
+        if "__getattr__" in vars(module):
+            del module.__getattr__
+            spec.loader.exec_module(module)
+        return module
 
-    module.__getattr__ = load
+    def get(attribute):
+        if attribute in attributes:
+            return Postponed(module, attribute)
+        return getattr(execute(), attribute)
+
+    module._execute = execute
+    module.__getattr__ = get
     sys.modules[name] = module
     parent, _, child = name.rpartition(".")
     if parent:
         setattr(sys.modules[parent], child, module)
 
 
-for _name in POSTPONED:
-    postpone(_name)
+for _name, _attributes in POSTPONED.items():
+    postpone(_name, _attributes)
 
 # anyio, on which starlette depends, imports it for encrypted connections. There are none.
 sys.modules["ssl"] = ModuleType("ssl")

@@ -13,7 +13,7 @@ import { runNow } from "./studio/views/method.js";
 const MAX_COMFORTABLE_ROWS = 20000;
 const SEALED = "default-src 'none'; script-src 'wasm-unsafe-eval'; worker-src blob:; style-src 'self'; img-src data: blob:; form-action 'none'; base-uri 'none'";
 // Requests that start a task. They may take long and can be stopped.
-const TASKS = { "/runs": "run", "/peaks": "peaks", "/number": "number", "/example": "load", "/file": "load", "/reload": "load" };
+const TASKS = { "/runs": "run", "/peaks": "peaks", "/number": "number", "/file": "load", "/reload": "load" };
 const PREFIX = `/api/sessions/${crypto.randomUUID()}`; // unique, because a session is open in one tab only
 const note = document.getElementById("page-note");
 const json = (content, status = 200) => new Response(JSON.stringify(content), { status, headers: { "content-type": "application/json" } });
@@ -120,8 +120,15 @@ async function answer(path, options = {}) {
   if (known) return known;
   const name = path.replace(PREFIX, "").replace("/api", "").replace(/\?.*/, "");
   const kind = options.method === "GET" || !options.method ? null : name.endsWith("/report") ? "report" : TASKS[name];
-  if (name === "/example") example = true;
+  if (name === "/example") return loadExample(JSON.parse(options.body).name);
   return kind ? runTask(kind, path, options) : ask(path, options);
+}
+
+// The page has the tables of the examples, because those of scikit-learn take a second to import.
+async function loadExample(name) {
+  example = true;
+  const { examples } = (await engine.manifest()).page;
+  return runTask("load", `${PREFIX}/file?name=${name}.csv`, { method: "PUT", body: examples[name] });
 }
 
 window.fetch = (path, options) => answer(String(path), options);

@@ -333,9 +333,9 @@ class ApproximateFinder(Finder):
 
 def exact_index(source: DissimilaritySource, n_jobs: int | None = -1) -> Any:
     """Return a `PointTree` for Minkowski metrics in few dimensions, or `NearestNeighbors`."""
-    from sklearn.neighbors import NearestNeighbors
-
     if isinstance(source, MatrixSource):
+        from sklearn.neighbors import NearestNeighbors  # slow to import
+
         return NearestNeighbors(metric="precomputed", n_jobs=n_threads(n_jobs)).fit(
             source.matrix
         )
@@ -348,6 +348,8 @@ def exact_index(source: DissimilaritySource, n_jobs: int | None = -1) -> Any:
     )
     if power is not None and not plain:
         return PointTree(source.objects, power, n_jobs)
+    from sklearn.neighbors import NearestNeighbors  # slow to import
+
     with naming_metric(source.metric):
         return NearestNeighbors(
             algorithm="brute" if plain else "auto",

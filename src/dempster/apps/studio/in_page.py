@@ -18,6 +18,7 @@ from starlette.types import Message
 
 from dempster.apps.studio.app import ROUTES, describe_studio
 from dempster.apps.studio.jobs import Finish, Job, Json
+from dempster.apps.studio.loading import EXAMPLES, write_example
 from dempster.apps.studio.opening import Sessions
 from dempster.apps.studio.routing import PAGE_HEADER
 from dempster.apps.studio.saving import pack_session
@@ -68,6 +69,7 @@ class PageStudio:
 
     def _use(self, session: Session) -> None:
         session.page = SESSION
+        session.is_temporary = True
         self._session = session
 
     def save(self) -> bytes | None:
@@ -119,4 +121,8 @@ def describe_page() -> Json:
     The page has them before it loads Python.
     """
     empty = Session(Path(SESSION), workers=None)  # type: ignore[arg-type]
-    return {"about": describe_studio(), "session": empty.describe()}
+    return {
+        "about": describe_studio(),
+        "session": empty.describe(),
+        "examples": {name: write_example(name) for name in EXAMPLES},
+    }

@@ -94,8 +94,13 @@ def _load_example(session: Session, params: Json) -> Json:
     if name not in EXAMPLES:
         raise BadRequestError(f"there is no example '{name}'")
     path = session.new_file(f"{name}.csv")
-    _example_table(name).to_csv(path, index=False)
+    path.write_text(write_example(name), encoding="utf-8")
     return _load_file(session, path, path.name, {})
+
+
+def write_example(name: str) -> str:
+    """Return the table of an example as CSV."""
+    return _example_table(name).to_csv(index=False, lineterminator="\n")
 
 
 def _example_table(name: str) -> Any:

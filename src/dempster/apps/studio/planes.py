@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from dempster._types import ArrayFunction
 from dempster.data.blocks import sample_rows
@@ -33,8 +34,6 @@ def compute_distortion(points: np.ndarray, data: np.ndarray) -> dict[str, Any] |
 
     None for fewer than four objects.
     """
-    from sklearn.neighbors import kneighbors_graph  # slow to import
-
     sample = sample_rows(len(data), MAX_DISTORTION_OBJECTS, 0)
     points = points[sample]
     data = data[sample]
@@ -43,8 +42,8 @@ def compute_distortion(points: np.ndarray, data: np.ndarray) -> dict[str, Any] |
     ):
         return None
     k = min(N_NEIGHBORS, (len(data) - 1) // 2)
-    is_near = [kneighbors_graph(rows, k).toarray() for rows in (data, points)]
-    kept = float(np.mean(is_near[0] * is_near[1])) * len(data) / k
+    is_near = [_find_neighbors(rows, k) for rows in (data, points)]
+    kept = float(np.mean(is_near[0] & is_near[1])) * len(data) / k
     if kept >= MIN_FAITHFUL_SHARE:
         grade = "faithful"
     elif kept >= MIN_FAIR_SHARE:
@@ -56,6 +55,16 @@ def compute_distortion(points: np.ndarray, data: np.ndarray) -> dict[str, Any] |
         "an object are also its nearest here."
     )
     return {"kept": kept, "grade": grade, "words": message}
+
+
+def _find_neighbors(rows: np.ndarray, k: int) -> np.ndarray:
+    """Return a matrix that is True for the k nearest neighbors of each row."""
+    distances = cdist(rows, rows)
+    np.fill_diagonal(distances, np.inf)
+    nearest = np.argpartition(distances, k - 1, axis=1)[:, :k]
+    is_near = np.zeros(distances.shape, bool)
+    np.put_along_axis(is_near, nearest, True, axis=1)
+    return is_near
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,8 @@ def save_session(session: Session) -> None:
     What cannot be written is listed in ``session.unsaved``. The next change tries again.
     """
     with session.lock:
-        if session.source is None or not (session.has_work or session.revision):
+        has_work = session.has_work or session.revision
+        if session.is_temporary or session.source is None or not has_work:
             return
         unsaved = []
         if session.source.copy_error is not None:

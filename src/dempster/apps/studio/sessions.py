@@ -534,6 +534,7 @@ class Session:
         # name of the last version of the file `session.json` that this process read or wrote
         self.revision: str | None = None
         self.unsaved: list[str] = []  # what could not be saved, with reasons
+        self.is_temporary = False  # whether changes are not saved
         self._jobs: dict[str, Job] = {}
         self._workers = workers
 
