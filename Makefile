@@ -6,7 +6,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # Keep bytecode regardless of the environment; otherwise every process compiles SciPy and pandas again (ten seconds).
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help kernels demo test browser test-sanitized test-lowest test-long coverage lint benchmark defaults scale reproduce reproduce-quick questions docs docs-quick wheels release-check clean
+.PHONY: help kernels demo test browser wasm test-wasm try test-sanitized test-lowest test-long coverage lint benchmark defaults scale reproduce reproduce-quick questions docs docs-quick wheels release-check clean
 
 help:
 	@echo "make demo       install into .venv, cluster an example data set, write demo/"
@@ -23,7 +23,10 @@ help:
 	@echo "make questions  compare the selection of pairs for an expert with scikit-query (some minutes)"
 	@echo "make docs       build the site in docs/_build/html, with all examples and figures (about ten minutes, and the installation)"
 	@echo "make docs-quick build the site without examples and figures, to check code and links (a minute)"
-	@echo "make wheels     build wheels for Linux, macOS and Windows in dist/"
+	@echo "make wheels     build wheels for Linux, macOS, Windows and browsers in dist/"
+	@echo "make wasm       build the wheels for browsers (Pyodide) in dist/"
+	@echo "make test-wasm  run tests in Pyodide, and tests of the page on which dempster runs in the browser (ten minutes)"
+	@echo "make try        build this page and serve it on this machine"
 	@echo "make release-check  build wheel and sdist, install the wheel in an empty environment and cluster an example"
 	@echo "make clean      remove .venv, demo/ and caches"
 
@@ -151,14 +154,27 @@ docs: $(VENV)/.installed-docs kernels
 docs-quick: $(VENV)/.installed-all kernels
 	$(SPHINX) -b dummy -D quick=1 -D plot_gallery=0 docs docs/_build/quick
 
-# zig compiles for all platforms; only the wheel of this platform can be tested here.
-wheels: $(BIN)/python
-	$(BIN)/python -m pip install --quiet hatchling ziglang
-	for target in $$($(BIN)/python build_kernels.py --targets); do \
+# zig compiles for all platforms; only the wheel of this platform can be tested here, and those for browsers by test-wasm.
+TARGETS = $$($(BIN)/python build_kernels.py --targets)
+BUILD_WHEELS = $(BIN)/python -m pip install --quiet hatchling ziglang; for target in $(TARGETS); do \
 	    DEMPSTER_TARGET=$$target $(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist . || exit 1; \
-	done
-	@ls dist
+	done; ls dist
+wheels: $(BIN)/python
+	@$(BUILD_WHEELS)
 	@echo "Not tested here: all wheels except $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_platform())')"
+
+wasm: TARGETS = $$($(BIN)/python build_kernels.py --targets | grep wasm)
+wasm: $(BIN)/python
+	@$(BUILD_WHEELS)
+
+# Python, its libraries and the page are built in build/browser. Without network or node all tests are skipped with a message.
+test-wasm: $(VENV)/.installed-all kernels browser
+	$(BIN)/python -m pytest -m browser tests/browser
+
+try: $(VENV)/.installed-all kernels
+	$(BIN)/python -m tools.browser build/browser/site
+	@echo "open http://127.0.0.1:8000/try.html"
+	$(BIN)/python -m http.server --bind 127.0.0.1 --directory build/browser/site 8000
 
 # Check the files that users will install before a release. docs/releasing.md describes the next steps.
 release-check: $(BIN)/python
