@@ -320,6 +320,35 @@ def test_print(open_report, tmp_path):
     assert pages < 40
 
 
+# ---- many clusters -------------------------------------------------------------------------------
+
+
+def visible_labels(page):
+    return page.locator(".legend:visible label").all_inner_texts()
+
+
+def test_many_clusters_have_layers_and_a_search_field(open_report):
+    page = open_report("many")
+    numbers = page.locator("#layer option").all_inner_texts()
+    assert numbers[0] == "60 clusters"
+    assert page.locator("nav a").first.inner_text() == "Layers"
+    shown = page.locator("#layer option:checked").inner_text()
+    assert int(shown.split()[0]) <= 20
+    assert 2 <= len(visible_labels(page)) <= 22
+    coarse = map_image(page)
+    page.select_option("#layer", index=0)
+    page.wait_for_timeout(150)
+    fine = map_image(page)
+    assert fine != coarse
+    assert page.locator(".legend:visible input[type=checkbox]").count() <= 2
+    page.fill("#find-cluster", "cluster 7")
+    page.wait_for_timeout(150)
+    assert 0 < count_colored_pixels(page) < 3000
+    page.fill("#find-cluster", "")
+    page.wait_for_timeout(150)
+    assert map_image(page) == fine
+
+
 # ---- check list ----------------------------------------------------------------------------------
 
 

@@ -51,6 +51,23 @@ def map_data(report):
     return unpack(base64.b64decode(element.text, validate=True))
 
 
+def summary(report):
+    (paragraph,) = [
+        one
+        for one in read(report.to_html()).all("p")
+        if one.attributes.get("id") == "summary"
+    ]
+    return paragraph.text
+
+
+def fit_warnings(report):
+    return [
+        one.text
+        for one in read(report.to_html()).all("div")
+        if one.attributes.get("class") == "warnings"
+    ]
+
+
 # ---- contents ------------------------------------------------------------------------------------
 
 
@@ -255,7 +272,7 @@ def test_page_is_well_formed(make):
     assert len(ids) == len(set(ids))
     expected = SECTIONS
     if make is many_report:
-        expected = [*SECTIONS[:2], "layers", *SECTIONS[2:]]
+        expected = ["layers", *SECTIONS]
     assert [section.attributes["id"] for section in root.all("section")] == expected
     assert all(link.attributes["href"][1:] in ids for link in root.all("a"))
     assert "http" not in page.replace("http-equiv", "")
@@ -411,6 +428,92 @@ def test_names_and_descriptions_of_clusters():
     assert "elmgrows <slowly>" in renamed
     with pytest.raises(InvalidParameterError, match="names must be names of clusters"):
         make_report(partition, names={"x": "y"})
+
+
+# ---- summary and warnings ------------------------------------------------------------------------
+
+
+def test_summary_can_be_forwarded():
+    X = points(120, spread=0.5)
+    model = CredalClustering(random_state=0).fit(X)
+    text = summary(make_report(model, X, stability=False))
+    number = model.number_
+    assert f"grouped into {number.best} clusters by 2 attributes" in text
+    assert f"expected agreement of {number.expected_of(number.best):.2f}" in text
+    assert f"below {number.low_agreement:.2f} in one of ten" in text
+    assert "Do not conclude that the clusters exist outside these data" in text
+    single = np.random.default_rng(0).normal(size=(120, 2))
+    model = CredalClustering(random_state=0).fit(single)
+    assert model.n_clusters_ == 1
+    text = summary(make_report(model, single, stability=False))
+    assert "The data do not show several clusters" in text
+    assert "Do not conclude that there are no groups" in text
+    given = summary(
+        make_report(CredalClustering(2, random_state=0).fit(X), X, stability=False)
+    )
+    assert "The number of clusters was given, not estimated." in given
+    assert "expected agreement" not in given
+
+
+def test_summary_names_what_to_look_at_first():
+    certain, ambiguous, outlier = [0, 1, 0, 0], [0, 0.1, 0.1, 0.8], [0.9, 0.1, 0, 0]
+    family = FocalSets.full(2)
+    index = ["ann", "bob", "eve", "joe", "kim", "lea"]
+    partition = CredalPartition(
+        [certain, ambiguous, ambiguous, ambiguous, ambiguous, outlier], family, index
+    )
+    text = summary(make_report(partition))
+    assert (
+        "Of these objects, 1 (17%) is certain (assigned to a single cluster), "
+        "4 (67%) are ambiguous between clusters and 1 (17%) is an outlier. "
+        "Look first at the 4 objects between cluster 0 and cluster 1 "
+        "(such as bob, eve and joe) and the 1 outlier (lea)."
+    ) in text
+    text = summary(make_report(partition[[0, 1]]))
+    assert "the 1 object between cluster 0 and cluster 1 (bob)" in text
+    unnamed = CredalPartition([certain, outlier], family)
+    assert "(row 1, counted from 0)" in summary(make_report(unnamed))
+    text = summary(make_report(unnamed[[0]]))
+    assert "All objects are certain" in text
+    assert "No object is doubtful" in text
+
+
+def test_unstable_clusters_are_named_in_the_summary():
+    X = np.random.default_rng(1).uniform(size=(60, 3))
+    report = make_report(ECM(6, n_init=1, random_state=0).fit(X), X)
+    assert "Do not rely on cluster" in summary(report)
+
+
+def test_warnings_stand_before_the_summary(tmp_path):
+    family = FocalSets.simple(3, omega=False)
+    partition = CredalPartition(
+        [[0, 1, 0, 0], [0, 0, 1, 0]],
+        family,
+        metadata={"converged": False, "separated": False},
+    )
+    report = make_report(partition)
+    [text] = fit_warnings(report)
+    for words in (
+        "The clusters are not separated",
+        "did not converge",
+        "1 of 3 clusters contains no object: cluster 2.",
+    ):
+        assert words in text
+    page = report.to_html()
+    assert page.index('class="warnings"') < page.index('id="summary"')
+    assert map_data(report)["clusters"] == ["cluster 0", "cluster 1", "cluster 2"]
+    legend = read(page).all("fieldset")[0].text
+    assert "cluster 1" in legend
+    assert "cluster 2" not in legend
+    assert fit_warnings(wine_report()) == []
+    path = tmp_path / "t.csv"
+    pd.DataFrame(points(60), columns=["a", "b"]).to_csv(path, index=False)
+    recipe = Recipe(str(path), method="ecm", clusters=3, parameters={"max_iter": 1})
+    with pytest.warns(UserWarning, match="did not converge"):
+        result = recipe.run()
+    assert len(result.warnings) == 1
+    [text] = fit_warnings(make_report(result, stability=False))
+    assert result.warnings[0].rstrip(".") in text
 
 
 def test_column_types():

@@ -254,6 +254,8 @@ class RecipeResult:
         Duration of the fit.
     conformal : ConformalClustering or None
         Sets of clusters, if the recipe has a ``confidence``.
+    warnings : list of str
+        Warnings of the fit.
 
     Examples
     --------
@@ -275,6 +277,7 @@ class RecipeResult:
     prepared: PreparedTable
     seconds: float
     conformal: ConformalClustering | None = None
+    warnings: list[str] = field(default_factory=list)
 
     @property
     def partition(self) -> CredalPartition:

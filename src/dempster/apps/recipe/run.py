@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -155,7 +157,7 @@ def run(
         estimator.set_params(views=[views[name] for name in attributes.columns])
     started = time.perf_counter()
     conformal = None
-    with report_progress_to(progress):
+    with report_progress_to(progress), _record_warnings() as texts:
         if recipe.confidence is None:
             estimator.fit(prepared.X, **prepared.fit_params)
         else:
@@ -173,9 +175,21 @@ def run(
         outlier_weight=recipe.outlier_weight,
         ambiguity_weight=recipe.ambiguity_weight,
     )
-    return RecipeResult(
-        recipe, estimator, prepared, time.perf_counter() - started, conformal
-    )
+    seconds = time.perf_counter() - started
+    return RecipeResult(recipe, estimator, prepared, seconds, conformal, texts)
+
+
+@contextmanager
+def _record_warnings() -> Iterator[list[str]]:
+    """Yield a list that receives the texts of warnings for users, which are shown afterwards."""
+    texts: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield texts
+    for one in caught:
+        if issubclass(one.category, UserWarning):
+            texts.append(str(one.message))
+        warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
 
 
 def prepare(recipe: Recipe, note: Note | None = None) -> PreparedTable:

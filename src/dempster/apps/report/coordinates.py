@@ -5,6 +5,7 @@ The axes are principal components or classical scaling, doubt, and attributes.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -125,9 +126,15 @@ def place_objects(
 
 
 def pack_coordinates(
-    data: ReportInput, coordinates: MapCoordinates, **arrays: np.ndarray
+    data: ReportInput,
+    coordinates: MapCoordinates,
+    layers: Sequence[Mapping[str, Any]] = (),
+    **arrays: np.ndarray,
 ) -> bytes:
-    """Pack the objects on the map and further arrays for ``partition_map.js``."""
+    """Pack the objects on the map, layers and further arrays for ``partition_map.js``.
+
+    A layer contains the group of each cluster, and the names of the groups.
+    """
     names = None
     if data.index is not None:
         names = [data.object_name(i) for i in coordinates.rows]
@@ -157,6 +164,7 @@ def pack_coordinates(
         axes=axes,
         first=coordinates.first,
         names=names,
+        layers=layers,
         clusters=data.cluster_names,
         labels=[short_name(name, 24) for name in data.partition.frame],
     )

@@ -65,6 +65,25 @@ class Counts:
         self.n_outliers = int(numbers[size == 0].sum())
 
 
+class Layer:
+    """Coarser partition, in which clusters are merged to groups."""
+
+    def __init__(self, partition: CredalPartition, data: ReportInput):
+        self.counts = Counts(partition)
+        frame = list(data.partition.frame)
+        sizes = np.bincount(data.partition.labels, minlength=len(frame))
+        # the group of each cluster, and the name of each group, after its largest cluster
+        self.groups = np.zeros(len(frame), np.int32)
+        self.names = []
+        for g, part in enumerate(partition.metadata["merged"]):
+            members = [frame.index(name) for name in part]
+            self.groups[members] = g
+            name = data.cluster_names[max(members, key=sizes.__getitem__)]
+            if len(members) > 1:
+                name += f" + {len(members) - 1}"
+            self.names.append(name)
+
+
 class Facts:
     """Contents of a report, computed in bounded time."""
 
@@ -77,9 +96,9 @@ class Facts:
         self.data = data
         self.counts = Counts(data.partition)
         labelled, classes = _labelled_objects(data)
-        self.layers: list[Counts] = []
+        self.layers: list[Layer] = []
         if self.counts.n_clusters >= MIN_LAYERED_CLUSTERS:
-            self.layers = [Counts(layer) for layer in data.partition.layers()]
+            self.layers = [Layer(layer, data) for layer in data.partition.layers()]
         self.profiles = profile_clusters(data, rng)
         self.pairs = find_pairs(data, self.profiles)
         explainer = Explainer(data)

@@ -361,11 +361,13 @@ def scatter(
 
     ``sets`` contains the clusters of each object, and ``names`` the names of the clusters.
     """
-    size = np.array([900, 560])
     low = np.nanmin(xy, axis=0)
     high = np.nanmax(xy, axis=0)
     span = np.where(high > low, high - low, 1)
-    inner = size - 28
+    size = np.array([900, 560])
+    if equal_aspect:
+        size[1] = np.clip(900 * span[1] / span[0], 280, 560)
+    inner = size - 40
     if equal_aspect:
         span = inner * (span / inner).max()
     at = size / 2 + (xy - (low + high) / 2) / span * inner * [1, -1]
@@ -386,10 +388,11 @@ def scatter(
             crosses += f'<path d="{cross}" class="cross"></path>'
     labels = []
     for k, name in enumerate(names):
-        # A name is at the median position of the certain objects of its cluster.
+        # A name is above most certain objects of its cluster.
         members = at[[clusters == (k,) for clusters in sets]]
         if len(members):
-            x, y = np.median(members, axis=0)
+            x = np.median(members[:, 0])
+            y = max(np.quantile(members[:, 1], 0.05) - 10, 14)
             place = {"x": _n(x), "y": _n(y), "text_anchor": "middle"}
             labels.append(tag("text", name, **place, class_="name"))
     shapes = Html(certain + ambiguous + crosses)

@@ -136,7 +136,7 @@ class Report:
     >>> report = make_report([0, 0, 1, 1, -1], X, title="Five stones")
     >>> report
     Report('Five stones', 5 objects, 2 clusters)
-    >>> "1 is an outlier" in report.to_html()
+    >>> "1 (20%) is an outlier" in report.to_html()
     True
     """
 

@@ -23,7 +23,7 @@ from dempster.apps.map import STATIC_FOLDER, join_modules
 from dempster.apps.recipe.conformal_sets import describe_guarantee, describe_stability
 from dempster.apps.report.cluster_profiles import ClusterProfiles
 from dempster.apps.report.coordinates import Axis, MapCoordinates, pack_coordinates
-from dempster.apps.report.facts import DoubtfulObject, Facts
+from dempster.apps.report.facts import Counts, DoubtfulObject, Facts
 from dempster.apps.report.html import (
     Column,
     Html,
@@ -43,14 +43,15 @@ from dempster.apps.report.html import (
 from dempster.apps.report.report_input import ReportInput, short_name
 from dempster.apps.report.wording import (
     caveats,
-    describe_outcome,
-    describe_run,
     describe_separation,
+    summarize,
     verdicts,
+    warnings_of_fit,
 )
 from dempster.cluster import ConformalClustering
 from dempster.cluster.conformal import MIN_STABILITY
 from dempster.plot import DendrogramDisplay
+from dempster.plot.palette import PALETTE
 
 _STATIC = Path(__file__).parent / "static"
 
@@ -61,10 +62,13 @@ def render_page(facts: Facts, title: str) -> str:
     coordinates = facts.coordinates
     conformal = facts.data.conformal
     listed = list(caveats(facts))
+    layers = ("layers", "Layers", facts.layers and _layers_section(facts))
+    has_many_clusters = counts.n_clusters > MAX_LEGEND_CLUSTERS
     sections: list[tuple[str, str, Any]] = [
+        *([layers] if has_many_clusters else []),
         ("map-section", "Map", coordinates and _map_section(facts, coordinates)),
         ("clusters", "Clusters", _clusters_section(facts)),
-        ("layers", "Layers", facts.layers and _layers_section(facts)),
+        *([] if has_many_clusters else [layers]),
         ("doubt", "Doubtful objects", _doubt_section(facts)),
         ("sets", "Sets with a guarantee", conformal and _sets_section(conformal)),
         ("trust", "Reliability", _trust_section(facts, listed)),
@@ -90,7 +94,11 @@ def render_page(facts: Facts, title: str) -> str:
         title=title,
         style=Html(style),
         links=[tag("a", heading, href=f"#{name}") for name, heading, _ in sections],
-        summary=f"{describe_run(facts)} {describe_outcome(facts)}",
+        warnings=_warnings(facts),
+        summary=" ".join(summarize(facts)),
+        copy=button(
+            "Copy this summary", "plain live", data_copy="summary", hidden=True
+        ),
         n_certain=f"{counts.n_certain:,}",
         n_ambiguous=f"{counts.n_ambiguous:,}",
         n_outliers=f"{counts.n_outliers:,}",
@@ -105,10 +113,20 @@ def render_page(facts: Facts, title: str) -> str:
         ],
         version=dempster.__version__,
         date=datetime.date.today(),
-        data=coordinates and _encode(pack_coordinates(facts.data, coordinates)),
+        data=coordinates and _encode(_pack_map(facts, coordinates)),
         script=Html(script),
     )
     return f"<!doctype html>\n{page}\n"
+
+
+def _warnings(facts: Facts) -> Html | None:
+    """Return a box with the warnings of the fit; None if there are none."""
+    texts = list(warnings_of_fit(facts))
+    if not texts:
+        return None
+    return tag(
+        "div", [tag("p", text) for text in texts], class_="warnings", role="note"
+    )
 
 
 def _digest(text: str) -> str:
@@ -132,6 +150,8 @@ def _read_script() -> str:
 
 # ---- map -----------------------------------------------------------------------------------------
 
+# Clusters with more have a search field instead of a legend, and repeated colors.
+MAX_LEGEND_CLUSTERS = len(PALETTE)
 # maximum numbers of objects and cluster names on the map for print
 MAX_STATIC_OBJECTS = 1500
 MAX_STATIC_NAMES = 30
@@ -166,8 +186,8 @@ def _map_section(facts: Facts, coordinates: MapCoordinates) -> Html:
         _STATIC / "map.html",
         x_options=_axis_options(coordinates.axes, x),
         y_options=_axis_options(coordinates.axes, y),
-        all_or_none=[button("All", data_all="1"), button("None", data_all="0")],
-        legend=_legend(facts),
+        layers=_layer_menu(facts),
+        legends=_legends(facts),
         caption=caption,
         static_map=_static_map(facts, coordinates, caption),
         left_out=left_out,
@@ -182,23 +202,78 @@ def _axis_options(axes: list[Axis], selected: Axis) -> list[Html]:
     ]
 
 
-def _legend(facts: Facts) -> list[Html]:
-    """Return checkboxes for the clusters, for ambiguous objects and for outliers."""
-    counts = facts.counts
-    entries = [
-        (str(k), swatch((k,)), facts.data.cluster_names[k], int(counts.certain[k]))
-        for k in range(counts.n_clusters)
+def _pack_map(facts: Facts, coordinates: MapCoordinates) -> bytes:
+    layers = [{"groups": one.groups, "names": one.names} for one in facts.layers]
+    return pack_coordinates(facts.data, coordinates, layers=layers)
+
+
+def _layer_menu(facts: Facts) -> Html | None:
+    """Return a menu of the layers, in which the finest one with a legend is selected."""
+    if not facts.layers:
+        return None
+    numbers = [
+        facts.counts.n_clusters,
+        *(one.counts.n_clusters for one in facts.layers),
     ]
+    shown = next((k for k in numbers if k <= MAX_LEGEND_CLUSTERS), numbers[0])
+    options = [
+        tag("option", format_count(k, "cluster"), value=layer, selected=k == shown)
+        for layer, k in enumerate(numbers)
+    ]
+    return tag("label", "Layer ", tag("select", options, id="layer"))
+
+
+def _legends(facts: Facts) -> list[Html]:
+    """Return a legend for the clusters, and for each layer with few clusters."""
+    named = [(facts.counts, facts.data.cluster_names)]
+    named += [(one.counts, one.names) for one in facts.layers]
+    return [
+        tag(
+            "fieldset",
+            tag("legend", "Shown", class_="unseen"),
+            _legend(counts, names),
+            class_="legend",
+            data_layer=layer,
+        )
+        for layer, (counts, names) in enumerate(named)
+    ]
+
+
+def _legend(counts: Counts, names: Sequence[str]) -> list[Html]:
+    """Return check boxes for the clusters, for ambiguous objects and for outliers.
+
+    Many clusters have a search field instead.
+    """
+    filled = np.flatnonzero(counts.possible)
+    if len(filled) > MAX_LEGEND_CLUSTERS:
+        options = [tag("option", value=names[k]) for k in filled]
+        field = tag(
+            "input",
+            type="search",
+            id="find-cluster",
+            list="cluster-names",
+            placeholder=names[filled[0]],
+            autocomplete="off",
+        )
+        content = [
+            tag("label", "Show only ", field, class_="find"),
+            tag("datalist", options, id="cluster-names"),
+        ]
+        entries = []
+    else:
+        content = [button("All", data_all="1"), button("None", data_all="0")]
+        entries = [
+            (str(k), swatch((k,)), names[k], int(counts.certain[k])) for k in filled
+        ]
     if counts.n_ambiguous:
         entries.append(("ambiguous", swatch((0, 1)), "ambiguous", counts.n_ambiguous))
     if counts.n_outliers:
         entries.append(("none", swatch(()), "outliers", counts.n_outliers))
-    boxes = []
     for key, mark, name, number in entries:
         box = tag("input", type="checkbox", checked=True, data_show=key)
         count = tag("span", f"{number:,}", class_="count")
-        boxes.append(tag("label", box, mark, tag("bdi", name), count))
-    return boxes
+        content.append(tag("label", box, mark, tag("bdi", name), count))
+    return content
 
 
 def _static_map(facts: Facts, coordinates: MapCoordinates, caption: str) -> Html:
@@ -232,9 +307,8 @@ def _clusters_section(facts: Facts) -> list[Any]:
     body = [_cluster_table(facts)]
     profiles = facts.profiles
     if profiles is not None:
-        cards = [
-            _cluster_card(facts, profiles, k) for k in range(facts.counts.n_clusters)
-        ]
+        filled = np.flatnonzero(facts.counts.possible).tolist()
+        cards = [_cluster_card(facts, profiles, k) for k in filled]
         body.append(tag("div", cards[:N_OPEN_CARDS], class_="cards"))
         if len(cards) > N_OPEN_CARDS:
             summary = format_count(len(cards) - N_OPEN_CARDS, "more cluster")
@@ -273,7 +347,7 @@ def _cluster_table(facts: Facts) -> Html:
         columns.append(Column("Stability", "number"))
     largest = int(counts.possible.max(initial=1))
     rows = []
-    for k in range(counts.n_clusters):
+    for k in np.flatnonzero(counts.possible).tolist():
         certain = int(counts.certain[k])
         possible = int(counts.possible[k])
         name = [tag("bdi", facts.data.cluster_names[k])]
@@ -326,7 +400,8 @@ def _mean_table(facts: Facts, profiles: ClusterProfiles) -> Html:
         columns.append(Column(name, "number", is_sortable=False))
     delta = np.nan_to_num(profile.statistics["delta"])
     rows = []
-    for k, name in enumerate(facts.data.cluster_names):
+    for k in np.flatnonzero(facts.counts.possible).tolist():
+        name = facts.data.cluster_names[k]
         row = [_name_clusters((k,), tag("bdi", name))]
         for q in selected:
             mean = float(profile.statistics["mean"][k, q])
@@ -375,7 +450,7 @@ def _layers_section(facts: Facts) -> list[Any]:
             counts.n_ambiguous,
             format_share(counts.n_ambiguous, counts.n_objects),
         ]
-        for counts in (facts.counts, *facts.layers)
+        for counts in (facts.counts, *(one.counts for one in facts.layers))
     ]
     c = facts.counts.n_clusters
     names = [short_name(str(name), 10) for name in facts.data.partition.frame]
@@ -385,7 +460,7 @@ def _layers_section(facts: Facts) -> list[Any]:
         shown = [names[k] for k in drawn.order]
     # A layer with k clusters is between the mergers c - k - 1 and c - k.
     similarity = drawn.brackets[:, 1, 1]
-    steps = [c - counts.n_clusters for counts in facts.layers]
+    steps = [c - one.counts.n_clusters for one in facts.layers]
     cuts = [np.sqrt(similarity[k - 1] * similarity[k]) for k in steps]
     description = (
         "Order in which clusters merge, by the logarithm of their similarity, from clusters with "

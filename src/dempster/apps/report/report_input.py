@@ -68,8 +68,9 @@ class ReportInput:
     fit_params: Mapping[str, Any] = field(default_factory=dict)
     y: ArrayLike = None  # known classes
     recipe: Recipe | None = None
-    # notes on the preparation of the table
+    # notes on the preparation of the table, and warnings of the fit
     notes: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
     conformal: ConformalClustering | None = None  # sets of clusters with a confidence
 
     @property
@@ -112,6 +113,7 @@ def resolve_report_input(
     ``argument`` is the name of ``table`` for errors.
     """
     notes: list[str] = []
+    warnings: list[str] = []
     fit_params = dict(fit_params or {})
     conformal = None
     if isinstance(subject, ConformalClustering):
@@ -133,6 +135,7 @@ def resolve_report_input(
         conformal = result.conformal
         table = result.prepared.X
         notes += result.prepared.notes
+        warnings += result.warnings
         recipe = recipe or result.recipe
         if y is None:
             y = result.prepared.truth
@@ -156,6 +159,7 @@ def resolve_report_input(
     data.y = y
     data.recipe = recipe
     data.notes = notes
+    data.warnings = warnings
     data.conformal = conformal
     return data
 

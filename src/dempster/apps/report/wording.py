@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from dempster._text import format_count, format_share, join_some, join_words
-from dempster.apps.report.facts import Facts
+from dempster.apps.report.facts import DoubtfulObject, Facts
+from dempster.model_selection import NumberOfClusters
 from dempster.partition.credal_partition import NOT_SEPARATED
 
 # clusters are stable above and unstable below these Jaccard indices (Hennig, 2007)
@@ -20,6 +21,7 @@ _KEPT_SHARE = 0.8
 # share of the possible improvement of the adjusted Rand index, from which doubt identifies errors
 _IDENTIFYING_GAIN = 0.25
 MAX_LISTED_CLUSTERS = 6
+MAX_EXAMPLES = 3  # number of objects that the summary names
 MAX_LISTED_COLUMNS = 5
 
 _METRICS = {
@@ -31,7 +33,19 @@ _METRICS = {
 # ---- summary -------------------------------------------------------------------------------------
 
 
-def describe_run(facts: Facts) -> str:
+def summarize(facts: Facts) -> Iterator[str]:
+    """Yield the sentences of a paragraph that can be forwarded without the report."""
+    yield _describe_run(facts)
+    if facts.number is not None:
+        yield _describe_number(facts.number)
+    elif isinstance(getattr(facts.data.model, "n_clusters", None), int):
+        yield "The number of clusters was given, not estimated."
+    yield _describe_outcome(facts)
+    yield _advise(facts)
+    yield _warn_of_conclusions(facts)
+
+
+def _describe_run(facts: Facts) -> str:
     """Return a sentence with the method and the numbers of objects, clusters and attributes."""
     data = facts.data
     counts = facts.counts
@@ -47,30 +61,128 @@ def describe_run(facts: Facts) -> str:
         method = type(data.model).__name__
     if method:
         text += f" with {method}"
-    if facts.number is not None:
-        return f"{text}. The number of clusters was estimated from the data."
-    if data.partition.metadata.get("separated") is False:
-        return f"{text}. {NOT_SEPARATED}"
     return f"{text}."
 
 
-def describe_outcome(facts: Facts) -> str:
-    """Return a sentence with the numbers of certain objects, ambiguous objects and outliers."""
+def _describe_number(number: NumberOfClusters) -> str:
+    """Return a sentence on how sure the number of clusters is."""
+    expected = f"{number.expected_of(number.best):.2f}"
+    agreement = (
+        f"an expected agreement of {expected} with the true clusters (1 is perfect, 0 is chance), "
+        f"and below {number.low_agreement:.2f} in one of ten such tables"
+    )
+    if number.best == 1:
+        text = "The data do not show several clusters"
+        if number.next_best is not None:
+            text += f"; the best number above one is {number.next_best}"
+        return f"{text}."
+    if not number.is_determined:
+        return f"The data do not determine the number of clusters; {number.best} has {agreement}."
+    others = [str(k) for k in number.plausible if k != number.best]
+    text = f"The number was estimated, with {agreement}"
+    if len(others) == 1:
+        text += f"; {others[0]} is also plausible"
+    elif others:
+        text += f"; {join_words(others)} are also plausible"
+    return f"{text}."
+
+
+def _describe_outcome(facts: Facts) -> str:
+    """Return a sentence with the shares of certain objects, ambiguous objects and outliers."""
     counts = facts.counts
     n = counts.n_objects
     if counts.n_certain == n:
-        return "All objects certainly belong to one cluster."
-    share = format_share(counts.n_certain, n)
-    parts = [f"{counts.n_certain:,} ({share}) certainly belong to one cluster"]
-    if counts.n_ambiguous == 1:
-        parts.append("1 is ambiguous between clusters")
-    elif counts.n_ambiguous:
-        parts.append(f"{counts.n_ambiguous:,} are ambiguous between clusters")
-    if counts.n_outliers == 1:
-        parts.append("1 is an outlier")
-    elif counts.n_outliers:
-        parts.append(f"{counts.n_outliers:,} are outliers")
+        return "All objects are certain (assigned to a single cluster)."
+    groups = (
+        (counts.n_certain, "certain (assigned to a single cluster)"),
+        (counts.n_ambiguous, "ambiguous between clusters"),
+        (counts.n_outliers, "outliers"),
+    )
+    parts = []
+    for number, words in groups:
+        if number == 1:
+            words = words.replace("outliers", "an outlier")
+        verb = "is" if number == 1 else "are"
+        if number:
+            parts.append(f"{number:,} ({format_share(number, n)}) {verb} {words}")
     return f"Of these objects, {join_words(parts)}."
+
+
+def _advise(facts: Facts) -> str:
+    """Return a sentence on the objects to look at first."""
+    counts = facts.counts
+    parts = []
+    if facts.pairs:
+        pair = facts.pairs[0]
+        names = join_words([facts.data.cluster_names[k] for k in pair.clusters])
+        number = format_count(pair.n_objects)
+        objects = [
+            one for one in facts.ambiguous if {*pair.clusters} <= {*one.clusters}
+        ]
+        parts.append(f"the {number} between {names}{_such_as(facts, objects)}")
+    elif counts.n_ambiguous:
+        number = format_count(counts.n_ambiguous, "ambiguous object")
+        parts.append(f"the {number}{_such_as(facts, facts.ambiguous)}")
+    if counts.n_outliers:
+        number = format_count(counts.n_outliers, "outlier")
+        parts.append(f"the {number}{_such_as(facts, facts.outliers)}")
+    if not parts:
+        return "No object is doubtful; look at the typical objects of each cluster."
+    return f"Look first at {join_words(parts)}."
+
+
+def _such_as(facts: Facts, objects: Sequence[DoubtfulObject]) -> str:
+    """Return the names of the most doubtful of several objects."""
+    names = [facts.data.object_name(one.position) for one in objects[:MAX_EXAMPLES]]
+    if not names:
+        return ""
+    text = join_words(names)
+    if facts.data.index is None:
+        text = f"row{'s' * (len(names) > 1)} {text}, counted from 0"
+    return f" ({'such as ' * (len(objects) > len(names))}{text})"
+
+
+def _warn_of_conclusions(facts: Facts) -> str:
+    """Return sentences on what the result does not show."""
+    if facts.counts.n_clusters == 1:
+        return "Do not conclude that there are no groups: these data do not show them."
+    weak = unstable_clusters(facts)
+    text = (
+        "Do not conclude that the clusters exist outside these data, or that their number is "
+        "right: certain objects are certain only given this partition."
+    )
+    if weak:
+        text += f" Do not rely on {join_some(weak, MAX_LISTED_CLUSTERS)}, which resampling changes."
+    return text
+
+
+def unstable_clusters(facts: Facts) -> list[str]:
+    """Return the names of the clusters that differ in refits to samples of the objects."""
+    jaccard = facts.trust.jaccard
+    if jaccard is None:
+        return []
+    names = facts.data.cluster_names
+    return [names[k] for k in np.flatnonzero(jaccard < _UNSTABLE)]
+
+
+# ---- warnings ------------------------------------------------------------------------------------
+
+
+def warnings_of_fit(facts: Facts) -> Iterator[str]:
+    """Yield sentences that a reader must know before all others."""
+    data = facts.data
+    if data.partition.metadata.get("separated") is False:
+        yield NOT_SEPARATED
+    if data.warnings:
+        yield from (f"{text.rstrip('.')}." for text in data.warnings)
+    elif data.partition.metadata.get("converged") is False:
+        yield "The method did not converge. More iterations may change the result."
+    empty = [data.cluster_names[k] for k in np.flatnonzero(facts.counts.possible == 0)]
+    if empty:
+        clusters = format_count(facts.counts.n_clusters, "cluster")
+        verb = "contains" if len(empty) == 1 else "contain"
+        names = join_some(empty, MAX_LISTED_CLUSTERS)
+        yield f"{len(empty)} of {clusters} {verb} no object: {names}."
 
 
 def describe_separation(separation: float) -> str:
@@ -104,7 +216,7 @@ def _judge_stability(facts: Facts) -> tuple[str, str] | None:
     if trust.stability is None or jaccard is None:
         return None
     shown = np.flatnonzero(np.isfinite(jaccard))
-    weak = [facts.data.cluster_names[k] for k in shown if jaccard[k] < _UNSTABLE]
+    weak = unstable_clusters(facts)
     n_lost = len(jaccard) - len(shown)
     objects = "the objects"
     if trust.n_resampled < facts.counts.n_objects:
@@ -244,8 +356,6 @@ def caveats(facts: Facts) -> Iterator[str]:
         if n_missing:
             rows = format_count(int(is_missing.any(axis=1).sum()), "row")
             yield f"{n_missing:,} values are missing, in {rows}. Means ignore them."
-    if data.partition.metadata.get("converged") is False:
-        yield "The method did not converge. More iterations may change the result."
     if facts.number is not None:
         yield "The number of clusters was estimated; see the second best number above."
     yield from _caveats_of_samples(facts)

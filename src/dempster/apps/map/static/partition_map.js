@@ -5,6 +5,9 @@ import { css, cut, formatValue, Scatter, writeOutlined } from "./scatter.js";
 const UNKNOWN = 65535;
 const LEVELS = 65534;
 const MAX_NAMING = 20000; // maximum number of objects that determine the positions of the names
+const MAX_LONG_NAMES = 12; // With more clusters, their short names are drawn.
+const TAIL = 0.05; // share of the objects of a cluster above its name
+const NAME_HEIGHT = 17;
 
 export class PartitionMap {
   // `data` is the unpacked result of `dempster.apps.report.coordinates.pack_coordinates`, `tip` is the element of the
@@ -12,6 +15,7 @@ export class PartitionMap {
   constructor(host, tip, data, { Plot = Scatter, details = () => [], on = {}, ...options }) {
     Object.assign(this, { data, tip, details, shown: [0, 1], focus: -1, hovered: -1, nameTags: [], view: null });
     this.isVisible = () => true;
+    this.showLayer(null);
     const view = () => {
       if (this.view !== this.scatter.view) { this.view = this.scatter.view; this.describe(-1); }
       this.placeNames();
@@ -40,29 +44,39 @@ export class PartitionMap {
     return 0.6 * (x - Math.floor(x) - 0.5);
   }
 
+  // Show the groups of a layer ({groups, names}), or the clusters if it is null.
+  showLayer(layer) {
+    const { sets, clusters, labels } = this.data;
+    this.sets = layer ? sets.map((set) => [...new Set(set.map((k) => layer.groups[k]))].sort((a, b) => a - b)) : sets;
+    this.clusters = layer ? layer.names : clusters.length > MAX_LONG_NAMES ? labels : clusters;
+  }
+
   // Place the visible objects on the axes `shown`.
   place(keepView = false) {
-    const { n, best, sets } = this.data;
+    const { n, best } = this.data;
     const places = new Float64Array(2 * n).fill(NaN);
     for (let i = 0; i < n; i++) if (this.isVisible(i)) for (const d of [0, 1]) places[2 * i + d] = this.valueOf(i, d) + this.jitter(i, d);
     const axes = [this.axis(0), this.axis(1)];
     const range = axes.flatMap(({ kind, inner }) => (kind === "category" ? [inner[0] - 0.3, inner[1] + 0.3] : inner));
     this.scatter.setPoints(places, axes, { keepView, range, equal: axes.every(({ kind }) => kind === "component") });
-    this.scatter.setCodes(best, sets);
+    this.scatter.setCodes(best, this.sets);
   }
 
   // ---- names of the clusters, rings, and the tooltip ----------------------------------------------------------------
 
   placeNames() {
-    const { n, best, clusters, labels, sets } = this.data;
-    const { scatter } = this;
-    const members = clusters.map(() => []);
+    const { n, best } = this.data;
+    const { scatter, sets } = this;
+    const members = this.clusters.map(() => []);
     const step = Math.ceil(n / MAX_NAMING);
     for (let i = 0; i < n; i += step) if (sets[best[i]].length === 1 && scatter.isSeen(i)) members[sets[best[i]][0]].push(i);
-    const median = (numbers) => numbers.sort((a, b) => a - b)[numbers.length >> 1];
+    const quantile = (some, d, share) => {
+      const numbers = some.map((i) => scatter.unit[2 * i + d]).sort((a, b) => a - b);
+      return numbers[Math.floor(share * (numbers.length - 1))];
+    };
     this.nameTags = members.flatMap((some, k) => (some.length ? [{
-      text: clusters.length > 12 ? labels[k] : clusters[k], size: some.length,
-      u: median(some.map((i) => scatter.unit[2 * i])), v: median(some.map((i) => scatter.unit[2 * i + 1])),
+      text: this.clusters[k], size: some.length, u: quantile(some, 0, 0.5),
+      v: [1 - TAIL, 0.5, TAIL].map((share) => quantile(some, 1, share)),
     }] : [])).sort((a, b) => b.size - a.size);
   }
 
@@ -71,13 +85,15 @@ export class PartitionMap {
     pen.textAlign = "center";
     pen.textBaseline = "middle";
     const { left, top, width, height } = this.scatter.frame, taken = [];
-    // Names of large clusters are drawn first. A name that would cover another name is not drawn.
+    // Names of large clusters are drawn first, above or below the objects, or else among them. A name that would cover
+    // another name is not drawn.
     for (const tag of this.nameTags) {
       const text = cut(pen, tag.text, 150), half = pen.measureText(text).width / 2 + 3;
-      let [x, y] = toPixels(tag.u, tag.v);
-      x = Math.min(Math.max(x, left + half), left + width - half);
-      y = Math.min(Math.max(y, top + 9), top + height - 9);
-      if (taken.some((box) => Math.abs(box.x - x) < box.half + half && Math.abs(box.y - y) < 17)) continue;
+      const [high, middle, low] = tag.v.map((v) => toPixels(tag.u, v));
+      const x = Math.min(Math.max(middle[0], left + half), left + width - half);
+      const isFree = (y) => y > top + 9 && y < top + height - 9 && !taken.some((box) => Math.abs(box.x - x) < box.half + half && Math.abs(box.y - y) < NAME_HEIGHT);
+      const y = [high[1] - NAME_HEIGHT, low[1] + NAME_HEIGHT, middle[1]].find(isFree);
+      if (y === undefined) continue;
       taken.push({ x, y, half });
       writeOutlined(pen, text, x, y, css("--ink", pen.canvas));
     }

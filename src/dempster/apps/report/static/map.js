@@ -4,11 +4,16 @@
   if (!host) return;
   const bytes = Uint8Array.from(atob(document.getElementById("data").textContent), (c) => c.charCodeAt(0));
   const data = unpack(bytes.buffer);
-  const { n, best, rows, sets } = data;
+  const { n, best, rows } = data;
   const position = new Map(Array.from(rows, (row, i) => [row, i]));
   const outside = document.getElementById("outside");
   const menus = [document.getElementById("axis-x"), document.getElementById("axis-y")];
-  const boxes = [...document.querySelectorAll("[data-show]")];
+  const layerMenu = document.getElementById("layer");
+  const legends = [...document.querySelectorAll("[data-layer]")];
+  const find = document.getElementById("find-cluster");
+  let boxes = []; // of the shown legend
+  let layer = 0; // 0 for the clusters, or the number of a layer
+  let wanted = -1; // the only cluster that is shown, or -1
   const checked = new Set();
 
   const countOutside = () => {
@@ -24,12 +29,22 @@
   const { scatter } = map;
   scatter.front.id = "map";
   map.isVisible = (i) => {
-    const set = sets[best[i]];
-    if (set.length === 0) return checked.has("none");
-    return set.some((k) => checked.has(String(k))) && (set.length === 1 || checked.has("ambiguous"));
+    const set = map.sets[best[i]];
+    if (set.length === 0) return checked.has("none") && wanted < 0;
+    if (set.length > 1 && !checked.has("ambiguous")) return false;
+    const isSearched = legends[layer].contains(find);
+    return isSearched ? wanted < 0 || set.includes(wanted) : set.some((k) => checked.has(String(k)));
+  };
+  // Maps with the same unit on both axes are as high as the objects need.
+  const fit = () => {
+    const [x, y] = map.shown.map((a) => data.axes[a]);
+    const isEqual = x.kind === "component" && y.kind === "component";
+    const ratio = (y.inner[1] - y.inner[0]) / (x.inner[1] - x.inner[0] || 1);
+    host.style.height = isEqual ? `clamp(18rem, ${Math.round(ratio * host.clientWidth + 60)}px, min(34rem, 100vw))` : "";
   };
   const place = (keepView) => {
     map.shown = menus.map((menu) => Number(menu.value));
+    if (!keepView) fit();
     map.place(keepView);
   };
 
@@ -46,10 +61,28 @@
     place(keepView);
   };
   const checkAll = (isChecked) => { for (const box of boxes) box.checked = isChecked; readBoxes(); };
-  for (const box of boxes) box.addEventListener("change", () => readBoxes());
+  for (const box of document.querySelectorAll("[data-show]")) box.addEventListener("change", () => readBoxes());
   for (const button of document.querySelectorAll("[data-all]")) button.addEventListener("click", () => checkAll(button.dataset.all === "1"));
+  find?.addEventListener("input", () => {
+    const text = find.value.trim().toLowerCase();
+    const names = data.clusters.map((name) => name.toLowerCase());
+    wanted = text ? names.indexOf(text) : -1;
+    place(false);
+  });
+  const showLayer = () => {
+    layer = layerMenu ? Number(layerMenu.value) : 0;
+    for (const [k, legend] of legends.entries()) legend.hidden = k !== layer;
+    boxes = [...legends[layer].querySelectorAll("[data-show]")];
+    if (find) find.value = "";
+    wanted = -1;
+    map.showLayer(layer ? data.layers[layer - 1] : null);
+    readBoxes();
+  };
+  layerMenu?.addEventListener("change", showLayer);
   const show = (i) => {
     map.focus = i;
+    if (find) find.value = "";
+    wanted = -1;
     checkAll(true);
     scatter.showAmongAll(i);
     host.scrollIntoView({ block: "center" });
@@ -68,5 +101,8 @@
   }
   document.addEventListener("themechange", () => { adaptColors(); scatter.redraw(); });
   adaptColors();
-  readBoxes(false);
+  map.shown = menus.map((menu) => Number(menu.value));
+  fit();
+  showLayer();
+  place(false);
 })();
