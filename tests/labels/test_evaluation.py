@@ -11,7 +11,7 @@ from sklearn.datasets import make_moons
 from dempster import evaluate
 from dempster._errors import InvalidParameterError
 from dempster.cluster import CredalClustering
-from dempster.labels.evaluation import _CLEAR_GAIN
+from dempster.cluster.choice.decision import CLEAR_GAIN
 from tests.labels.test_doubt import groups
 
 
@@ -66,7 +66,7 @@ def test_better_partition_is_found():
     assert found.is_best_better
     assert found.best.shape == "connected"
     assert evaluate(X, moon, random_state=0).expected_agreement > (
-        found.expected_agreement + 2 * _CLEAR_GAIN
+        found.expected_agreement + 2 * CLEAR_GAIN
     )
     model = CredalClustering(random_state=0).fit(X)
     assert found.best.n_clusters == model.n_clusters_

@@ -3,9 +3,11 @@
 The model learns from new rows, and four events are looked for:
 
 - A cluster is *born* if rows that are not certain of any cluster form one. Such rows wait in a
-  window of the latest rows. If they are more frequent than at the fit, a partition of the window is
-  chosen (`dempster.cluster.choice`). A cluster of this partition is new if most of its rows waited,
-  and if these are too many for rows that are outliers, or between two clusters, by chance.
+  window of the latest rows. If they are more frequent than at the fit, partitions of the window are
+  compared (`dempster.cluster.choice`). A cluster of one of them is new if most of its rows waited,
+  if these are too many for rows that are outliers, or between two clusters, by chance, and if the
+  expected agreement of the clusters without it is not clearly larger. As few clusters are new as
+  possible.
 - Two clusters have *merged* if the rows between them are more frequent than at the fit, and the
   chosen partition merges them.
 - A cluster has *died* if it has had no row for a time that is nearly impossible by its share.
@@ -30,7 +32,7 @@ from dempster._arrays import to_host
 from dempster._random import as_random_state
 from dempster._types import MaybeUnset, TableLike
 from dempster.belief import FocalSets
-from dempster.cluster.choice.decision import ROUNDS, choose
+from dempster.cluster.choice.decision import CLEAR_GAIN, ROUNDS, Choice, choose
 from dempster.dissimilarity.sources import AttributeSource
 from dempster.optimize.blocks import Apply, block_map
 from dempster.partition import CredalPartition, LazyCredalPartition
@@ -208,24 +210,52 @@ class Stream:
 
         source = AttributeSource(np.ascontiguousarray(self.rows), metric)
         choice = choose(source, None, rng, apply)
-        which = choice.rows.which
-        old = self.certain[which]
-        new = choice.best.labels
-        born = list(range(choice.best.n_clusters))
+        old = self.certain[choice.rows.which]
         merged: list[list[int]] = []
         if (old >= 0).any():
-            matching = match_clusters(old, new)
-            born = matching.births
-            merged = list(matching.merges.values())
+            merged = list(match_clusters(old, choice.best.labels).merges.values())
+        return self._find_groups(choice, apply), merged
+
+    def _find_groups(self, choice: Choice, apply: Apply) -> list[np.ndarray]:
+        """Return the uncertain rows of each new cluster.
+
+        The clusters of each candidate in which most rows are uncertain are added to the known
+        clusters. The smallest number of clusters is added whose expected agreement is not clearly
+        smaller than the largest one, which may be that of the known clusters alone. The other
+        uncertain rows are assigned to the cluster of the nearest certain row.
+        """
+        which = choice.rows.which
         weights = choice.rows.weights
-        groups = []
-        for k in born:
-            inside = new == k
-            waiting = inside & (old < 0)
-            is_new = weights[waiting].sum() > weights[inside].sum() / 2
-            if is_new and self._is_unexpected(which[waiting]):
-                groups.append(which[waiting])
-        return groups, merged
+        old = self.certain[which]
+        is_certain = old >= 0
+        known = np.zeros(len(old), int)
+        if is_certain.any():
+            nearest = choice.rows.D[:, is_certain].argmin(axis=1)
+            known = np.where(is_certain, old, old[is_certain][nearest])
+        labelings = {}
+        for candidate in choice.candidates:
+            labels = known.copy()
+            for k in range(candidate.n_clusters):
+                inside = candidate.labels == k
+                group = inside & ~is_certain
+                is_new = weights[group].sum() > weights[inside].sum() / 2
+                if is_new and self._is_unexpected(which[group]):
+                    labels[group] = max(labels.max() + 1, self.n_clusters)
+            if labels.max() >= self.n_clusters:
+                labelings[labels.tobytes()] = labels
+        if not labelings:
+            return []
+        compared = [known, *labelings.values()]
+        expected = choice.judge.expect(choice.predict(compared, apply))
+        is_good = expected >= expected.max() - CLEAR_GAIN
+        is_good[0] = False
+        if not is_good.any():
+            return []
+        sizes = np.array([labels.max() for labels in compared])
+        is_smallest = is_good & (sizes == sizes[is_good].min())
+        best = compared[np.where(is_smallest, expected, -np.inf).argmax()]
+        new = range(self.n_clusters, best.max() + 1)
+        return [which[best == k] for k in new]
 
     def _is_unexpected(self, group: np.ndarray) -> bool:
         """Return whether a group has more rows of its most frequent set than are expected."""

@@ -12,10 +12,9 @@ from dempster._errors import InvalidParameterError
 from dempster._random import as_random_state
 from dempster._text import format_count, printable
 from dempster._types import ArrayLike, Metric, Seed, TableLike
-from dempster.cluster.choice.candidates import Candidate, rand_index
-from dempster.cluster.choice.decision import Choice, choose
+from dempster.cluster.choice.candidates import rand_index
+from dempster.cluster.choice.decision import CLEAR_GAIN, Choice, choose
 from dempster.cluster.choice.judge import load_judge
-from dempster.cluster.choice.measures import measure_candidates
 from dempster.cluster.choice.rows import N_NEIGHBORS, Rows
 from dempster.dissimilarity.sources import AttributeSource
 from dempster.labels.encoding import read_labels
@@ -36,8 +35,6 @@ if TYPE_CHECKING:
 _N_OBJECTS = 10  # objects to look at first
 _MAX_LISTED_OBJECTS = 5
 _MAX_LISTED_CLUSTERS = 15
-# Mean error of the expectation on generated data; a smaller gain is not clear.
-_CLEAR_GAIN = 0.1
 _N_PERMUTATIONS = 99  # A test of independence at the level of 1 %.
 
 
@@ -145,7 +142,7 @@ class Evaluation:
     @property
     def is_best_better(self) -> bool:
         """Whether the best partition has a clearly larger expected agreement."""
-        return self.best.expected_agreement > self.expected_agreement + _CLEAR_GAIN
+        return self.best.expected_agreement > self.expected_agreement + CLEAR_GAIN
 
     def to_frame(self) -> pd.DataFrame:
         """Return a DataFrame with one row for each cluster.
@@ -416,18 +413,7 @@ def _predict(
     apply: Apply,
 ) -> list[float]:
     """Predict the agreements of labelings of the drawn rows, which one program found."""
-    labelings = [_renumber(one) for one in labelings]
-    family = _find_family(choice, labelings)
-    units = [False] if choice.rows.in_units is None else [False, True]
-    added = [
-        Candidate(family, one, in_units=in_units)
-        for one in labelings
-        for in_units in units
-    ]
-    candidates = [*choice.candidates, *added]
-    measures = measure_candidates(choice.rows, candidates, apply)
-    predicted = choice.judge.agreement.predict(measures)
-    own = predicted[len(choice.candidates) :].reshape(-1, len(units)).max(axis=1)
+    own = choice.predict(labelings, apply)
     variants = [choice.rows, choice.rows.in_units]
     are_random = [
         all(_are_random(rows, one, rng) for rows in variants if rows is not None)
@@ -443,7 +429,7 @@ def _are_random(rows: Rows, labels: np.ndarray, rng: np.random.RandomState) -> b
     do not depend on the positions of the objects have the adjusted Rand index 0 with all clusters.
     """
     near = rows.nearest[:, :N_NEIGHBORS]
-    if labels.max() == 0 or near.shape[1] == len(rows) - 1:
+    if (labels == labels[0]).all() or near.shape[1] == len(rows) - 1:
         return False  # All permutations are equivalent.
     found = (labels[near] == labels[:, None]).mean()
     for _ in range(_N_PERMUTATIONS):
@@ -451,23 +437,6 @@ def _are_random(rows: Rows, labels: np.ndarray, rng: np.random.RandomState) -> b
         if (permuted[near] == permuted[:, None]).mean() >= found:
             return True
     return False
-
-
-def _find_family(choice: Choice, labelings: list[np.ndarray]) -> str:
-    """Return the family whose candidates agree most with the labelings.
-
-    The agreement with candidates of other families is a measure of quality, and the program that
-    found the labels may be one of the families.
-    """
-    agreement: dict[str, float] = {}
-    for labels in labelings:
-        best: dict[str, float] = {}
-        for one in choice.candidates:
-            found = rand_index(labels, one.labels)
-            best[one.family] = max(best.get(one.family, -1.0), found)
-        for family, value in best.items():
-            agreement[family] = agreement.get(family, 0.0) + value
-    return max(agreement, key=lambda family: agreement[family])
 
 
 def _renumber(codes: np.ndarray) -> np.ndarray:

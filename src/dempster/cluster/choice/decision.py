@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -12,6 +13,7 @@ from dempster.cluster.choice.candidates import (
     Candidate,
     list_numbers,
     make_candidates,
+    rand_index,
     separate_rows,
     single_cluster,
 )
@@ -26,6 +28,8 @@ from dempster.partition.credal_partition import Deferred
 
 # numbers of rows that are drawn, and the largest number of clusters that is compared
 ROUNDS = ((1000, 40), (3000, 250))
+# mean error of the expected agreement on generated data; a smaller difference is not clear
+CLEAR_GAIN = 0.1
 _MIN_ROWS_PER_CLUSTER = 50  # With fewer, more rows are drawn if there are any.
 # So few different rows are clusters themselves if they are repeated.
 _MAX_REPEATED = 5
@@ -82,6 +86,36 @@ class Choice:
             ),
             n_objects=len(self.rows),
         )
+
+    def predict(self, labelings: Sequence[np.ndarray], apply: Apply) -> np.ndarray:
+        """Predict the agreements of labelings of the rows, which one program found."""
+        numbered = [np.unique(one, return_inverse=True)[1] for one in labelings]
+        family = self._find_family(numbered)
+        units = [False] if self.rows.in_units is None else [False, True]
+        added = [
+            Candidate(family, one, in_units=in_units)
+            for one in numbered
+            for in_units in units
+        ]
+        measures = measure_candidates(self.rows, [*self.candidates, *added], apply)
+        predicted = self.judge.agreement.predict(measures)
+        return predicted[len(self.candidates) :].reshape(-1, len(units)).max(axis=1)
+
+    def _find_family(self, labelings: Sequence[np.ndarray]) -> str:
+        """Return the family whose candidates agree most with the labelings.
+
+        The agreement with candidates of other families is a measure of quality, and the program
+        that found the labels may be one of the families.
+        """
+        agreement: dict[str, float] = {}
+        for labels in labelings:
+            best: dict[str, float] = {}
+            for one in self.candidates:
+                found = rand_index(labels, one.labels)
+                best[one.family] = max(best.get(one.family, -1.0), found)
+            for family, value in best.items():
+                agreement[family] = agreement.get(family, 0.0) + value
+        return max(agreement, key=lambda family: agreement[family])
 
 
 def choose(
