@@ -12,6 +12,7 @@ from dempster.labels.evaluation import (
     compare_labels,
     evaluate,
 )
+from dempster.labels.labeled_clustering import LabeledClustering
 from dempster.labels.labeled_partition import (
     LabeledPartition,
     LazyLabeledPartition,
@@ -20,6 +21,7 @@ from dempster.labels.labeled_partition import (
 from dempster.labels.matching import ClusterMatching, match_clusters
 
 __all__ = ["doubt", "LabeledPartition", "LazyLabeledPartition"]
+__all__ += ["LabeledClustering"]
 __all__ += ["evaluate", "compare_labels", "Evaluation"]
 __all__ += ["ClusterEvaluation", "DoubtfulLabel", "BestPartition"]
 __all__ += ["match_clusters", "ClusterMatching"]

@@ -75,13 +75,7 @@ class LabeledPartition(CredalPartition):
         -------
         LabeledPartition, or LazyLabeledPartition for blocks
         """
-        model = self._model
-        if isinstance(model, LabelModel):
-            return model.predict(X, self.frame)
-        index = model.nodes.row_names(X)
-        return LabeledPartition.unchecked(
-            model.masses(X), model.family, index, self.frame, model=model
-        )
+        return predict(self._model, X, self.frame)
 
 
 class LazyLabeledPartition(LazyCredalPartition):
@@ -110,6 +104,18 @@ class LazyLabeledPartition(LazyCredalPartition):
         LabeledPartition, or LazyLabeledPartition for blocks
         """
         return self.model.predict(X, self.frame)
+
+
+def predict(
+    model: LabelModel | GraphModel, X: TableLike, names: Sequence[Hashable]
+) -> LabeledPartition | LazyLabeledPartition:
+    """Return the partition of new objects; ``names`` are those of the clusters."""
+    if isinstance(model, LabelModel):
+        return model.predict(X, names)
+    index = model.nodes.row_names(X)
+    return LabeledPartition.unchecked(
+        model.masses(X), model.family, index, names, model=model
+    )
 
 
 @dataclass(frozen=True)

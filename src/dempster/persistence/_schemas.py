@@ -119,6 +119,7 @@ def _posterior() -> tuple[Schema, ...]:
 def _labels() -> tuple[Schema, ...]:
     from dempster.labels.connection import Connection
     from dempster.labels.graphs import GraphModel
+    from dempster.labels.labeled_clustering import LabeledClustering
     from dempster.labels.labeled_partition import LabeledPartition, LabelModel
     from dempster.labels.rows import InputValidator
 
@@ -127,6 +128,7 @@ def _labels() -> tuple[Schema, ...]:
         Schema.from_class(GraphModel),
         Schema.from_class(LabelModel),
         Schema.from_class(Connection),
+        Schema.from_estimator(LabeledClustering),
         Schema.from_estimator(InputValidator),
     )
 
