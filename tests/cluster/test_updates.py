@@ -65,6 +65,15 @@ def test_no_birth_in_a_stationary_stream(model, freedom):
     assert model.n_clusters_ == 2
 
 
+def test_isolated_rows_of_the_fit_are_left_out():
+    X, _ = draw(200, 0)
+    model = CredalClustering(2, random_state=0).fit(np.vstack([[[500, 500]], X]))
+    new, y = draw(100, 1)
+    partition = model.update(new)
+    assert len({*zip(partition.labels.tolist(), y.tolist(), strict=True)}) == 2
+    assert not model.changes_
+
+
 def test_a_death_is_reported_once_and_the_cluster_may_return():
     model = fitted(METHODS[0])
     reports = []

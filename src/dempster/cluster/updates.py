@@ -350,8 +350,7 @@ class Memory:
         source = model.references.source
         assert source is not None
         rows = source.objects
-        members = model.probabilities(rows, training=True)
-        return cls(rows, members, model.neighbors.counts)
+        return cls(rows, model.probabilities(rows), model.neighbors.counts)
 
     @property
     def has_many_new_rows(self) -> bool:
