@@ -19,7 +19,8 @@ GENES = ["A1", "B2", "C3", "D4"]
 
 def test_missing_package_names_the_extra(monkeypatch):
     monkeypatch.setattr(cells, "anndata", None)
-    for function in (cells.cluster, cells.get_partition):
+    functions = (cells.cluster, cells.get_partition, cells.doubt)
+    for function in (*functions, cells.find_doublets, cells.select_resolution):
         with pytest.raises(MissingExtraError, match=r"dempster\[cells\]"):
             function(None)
 
@@ -297,3 +298,73 @@ def test_namespace_describes_by_genes(clustered):
     assert "cell 7" in str(namespace.explain_object("cell 7", GENES, "ev"))
     if hasattr(adata, "dempster"):  # anndata 0.12 or later
         assert len(adata.dempster.get_partition("ev")) == 150
+
+
+# ---- clusters of another program -----------------------------------------------------------------
+
+
+@pytest.fixture
+def labeled(anndata):
+    """Return two types of cells, a type between them, and cells without a type."""
+    rng = np.random.default_rng(0)
+    centers = np.array([[0, 0, 0], [8, 0, 0], [4, 0, 0]])
+    kinds = np.repeat([0, 1, 2], [120, 80, 6])
+    adata = anndata.AnnData(
+        (centers[kinds] + rng.normal(size=(206, 3))).astype(np.float32)
+    )
+    names = np.array(["T cells", "B cells"])[(adata.X[:, 0] > 4).astype(int)]
+    names = names.astype(object)
+    names[:4] = None
+    adata.obs["type"] = pd.Categorical(names)
+    return adata
+
+
+def test_doubt_about_clusters(labeled):
+    partition = cells.doubt(labeled, "type", key_added="d")
+    assert partition.frame == ("B cells", "T cells")
+    assert list(labeled.obs["d"].cat.categories) == ["B cells", "T cells"]
+    assert (labeled.obs["d"][:120] == "T cells").all()
+    assert labeled.uns["d"]["labels"] == "type"
+    part = labeled[labeled.obs["d_doubt"] < 2].copy()
+    restored = cells.get_partition(part, "d")
+    assert restored.frame == partition.frame
+    np.testing.assert_allclose(restored.masses, partition.masses, atol=1e-6)
+    assert set(map(str, restored.lower("B cells"))) == {
+        str(i) for i in np.flatnonzero(labeled.obs["d_set"] == "B cells")
+    }
+
+
+def test_doublets(labeled):
+    cells.doubt(labeled, "type", key_added="d")
+    table = cells.find_doublets(labeled, "d")
+    assert list(table.columns) == ["d_doublet", "d_pair"]
+    first = table.head(3)
+    assert set(first["d_pair"]) == {"B cells|T cells"}
+    assert first["d_doublet"].is_monotonic_decreasing
+    assert first.index.astype(int).min() >= 200
+    assert labeled.obs["d_pair"].isna().any()
+
+
+def test_resolutions(anndata):
+    scanpy = pytest.importorskip("scanpy")
+    pytest.importorskip("igraph")
+    X, y = make_blobs(300, 5, centers=4, random_state=1)
+    adata = anndata.AnnData(X)
+    scanpy.pp.neighbors(adata, use_rep="X")
+    table = cells.select_resolution(adata, (2.0, 0.05, 0.3))
+    assert list(table.index) == [0.05, 0.3, 2.0]
+    assert table["selected"].sum() == 1
+    [best] = table.index[table["selected"]]
+    assert table["expected_agreement"].max() == table["expected_agreement"][best]
+    assert adjusted_rand_score(y, adata.obs["leiden"]) > 0.95
+    assert table["n_clusters"][best] == adata.obs["leiden"].nunique()
+
+
+def test_errors_of_clusters(labeled):
+    with pytest.raises(ValueError, match="key must be a column of adata.obs"):
+        cells.doubt(labeled, "leiden")
+    labeled.obs["both"] = np.where(labeled.obs["type"] == "T cells", "CD4|CD8", "B")
+    with pytest.raises(ValueError, match="name clusters without"):
+        cells.doubt(labeled, "both")
+    with pytest.raises(ValueError, match="resolutions"):
+        cells.select_resolution(labeled, ())

@@ -1,4 +1,4 @@
-"""Cluster the cells of an `AnnData` object (scanpy), and store the result in this object."""
+"""Clusters of the cells of an `AnnData` object (scanpy), and the doubt about them."""
 
 from __future__ import annotations
 
@@ -19,13 +19,16 @@ from dempster._text import quote_names
 from dempster._types import ArrayPair, Seed
 from dempster.apps.methods import METHODS, methods_that
 from dempster.cluster import CredalClustering
+from dempster.labels import LabeledPartition, compare_labels
+from dempster.labels import doubt as estimate_doubt
 
 try:
     import anndata
 except ImportError:  # The functions then raise an error that names the extra.
     anndata = None
 
-__all__ = ["cluster", "get_partition", "AnnDataNamespace"]
+__all__ = ["cluster", "doubt", "find_doublets", "select_resolution", "get_partition"]
+__all__ += ["AnnDataNamespace"]
 
 # X is used without a representation up to this number of columns, as in scanpy.
 _MAX_COLUMNS = 50
@@ -115,7 +118,7 @@ def cluster(
         )
     if neighbors_key is None:
         use_rep = _resolve_representation(adata, use_rep)
-        values = adata.X if use_rep == "X" else adata.obsm[use_rep]
+        values = _read_representation(adata, use_rep)
         model = method(n_clusters, random_state=random_state, **parameters).fit(values)
         partition = model.credal_partition_
         origin = {"use_rep": use_rep}
@@ -130,10 +133,214 @@ def cluster(
         ).fit(D[landmarks])
         partition = model.predict_mass(D)
         origin = {"neighbors_key": neighbors_key}
-    sets = ["|".join(map(str, one)) or _OUTLIER for one in partition.focal_sets]
+    used = model.credal_partition_.metadata["parameters"]
+    about = {"method": method.__name__, **origin}
+    _store(adata, partition, key_added, about, used)
+    return model
+
+
+def doubt(
+    adata: anndata.AnnData,
+    key: str = "leiden",
+    use_rep: str = "X_pca",
+    key_added: str = "dempster",
+    *,
+    random_state: Seed = 0,
+) -> LabeledPartition:
+    """Estimate the doubt about the clusters of the cells, and store the result in ``adata``.
+
+    The same entries as by `cluster` are added. The names of the clusters are the labels, such as
+    those of `scanpy.tl.leiden`; see `dempster.doubt`.
+
+    Parameters
+    ----------
+    adata : AnnData
+        Cells, with their clusters in a column of ``obs``.
+    key : str, default="leiden"
+        Column of ``obs`` with the clusters; missing values and -1 mean that a cell has no cluster.
+    use_rep : str, default="X_pca"
+        Key of ``obsm``, or "X", as in `cluster`.
+    key_added : str, default="dempster"
+        Name of the result.
+    random_state : int, RandomState, Generator or None, default=0
+        Seed, as in `dempster.doubt`.
+
+    Returns
+    -------
+    LabeledPartition
+
+    Examples
+    --------
+    >>> from anndata import AnnData
+    >>> from dempster.datasets import load_iris
+    >>> from dempster.integrations.anndata import doubt
+    >>> X, species = load_iris(return_X_y=True)
+    >>> adata = AnnData(X)
+    >>> adata.obs["species"] = species.astype(str)
+    >>> _ = doubt(adata, "species")
+    >>> adata.obs["dempster_set"].cat.categories.tolist()
+    ['0', '1', '2', '1|2']
+    """
+    labels = _read_clusters(adata, key)
+    use_rep = _resolve_representation(adata, use_rep)
+    partition = estimate_doubt(
+        _read_representation(adata, use_rep), labels, random_state=random_state
+    )
+    assert isinstance(partition, LabeledPartition)
+    about = {"method": "doubt", "use_rep": use_rep, "labels": key}
+    _store(adata, partition, key_added, about, partition.metadata["parameters"])
+    return partition
+
+
+def find_doublets(adata: anndata.AnnData, key: str = "dempster") -> pd.DataFrame:
+    """Find cells that may be doublets of two types, after `doubt` or `cluster`.
+
+    A droplet with two cells of different types lies between their clusters. Two columns are added:
+    ``obs[key + "_doublet"]``, the sum of the masses on pairs of clusters, and
+    ``obs[key + "_pair"]``, the pair with the largest mass, such as "0|3", or missing if no pair has
+    mass. Cells in an intermediate state also lie between clusters; doublets of two cells of the
+    same type do not.
+
+    Parameters
+    ----------
+    adata : AnnData
+        Cells with a result of `doubt` or `cluster`.
+    key : str, default="dempster"
+        Name of the result.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The two columns, the cells with the largest mass on pairs first.
+
+    Examples
+    --------
+    >>> from anndata import AnnData
+    >>> from dempster.datasets import load_iris
+    >>> from dempster.integrations.anndata import doubt, find_doublets
+    >>> X, species = load_iris(return_X_y=True)
+    >>> adata = AnnData(X)
+    >>> adata.obs["species"] = species.astype(str)
+    >>> _ = doubt(adata, "species")
+    >>> find_doublets(adata)["dempster_pair"].iloc[0]
+    '1|2'
+    """
+    partition = get_partition(adata, key)
+    sets = partition.focal_sets
+    pairs = np.flatnonzero(sets.cardinality == 2)
+    masses = partition.stored_masses[:, pairs]
+    if sparse.issparse(masses):
+        masses = masses.toarray()
+    names = [_name_set(one, partition.frame) for one in sets]
+    found = np.full(adata.n_obs, None, object)
+    if len(pairs):
+        has_pair = masses.any(axis=1)
+        found[has_pair] = np.array(names, object)[pairs][
+            masses.argmax(axis=1)[has_pair]
+        ]
+    columns = {f"{key}_doublet": masses.sum(axis=1), f"{key}_pair": found}
+    for name, values in columns.items():
+        adata.obs[name] = values
+    table = adata.obs[list(columns)]
+    return table.sort_values(f"{key}_doublet", ascending=False, kind="stable")
+
+
+def select_resolution(
+    adata: anndata.AnnData,
+    resolutions: Sequence[float] = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.5, 2.0),
+    use_rep: str = "X_pca",
+    key_added: str = "leiden",
+    *,
+    random_state: Seed = 0,
+    **options: Any,
+) -> pd.DataFrame:
+    """Select the resolution of the Leiden algorithm with the largest expected agreement.
+
+    The partition of each resolution is compared by its expected agreement with the true clusters
+    (`dempster.labels.compare_labels`). ``obs[key_added]`` contains the best one. Of equally good
+    ones, the lowest resolution is selected.
+
+    Parameters
+    ----------
+    adata : AnnData
+        Cells, with the graph of `scanpy.pp.neighbors`.
+    resolutions : sequence of float, default=(0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.5, 2.0)
+        Resolutions to compare.
+    use_rep : str, default="X_pca"
+        Key of ``obsm``, or "X", as in `cluster`: the representation of the graph.
+    key_added : str, default="leiden"
+        Column of ``obs`` for the clusters.
+    random_state : int, RandomState, Generator or None, default=0
+        Seed for comparing the partitions.
+    **options
+        Further arguments of `scanpy.tl.leiden`, such as ``neighbors_key`` or ``random_state``.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each resolution, with the number of clusters, the expected agreement, the
+        agreement that nine of ten such partitions exceed, and whether it was selected.
+    """
+    _check_anndata(adata)
+    values = rule.as_list(resolutions, "resolutions", "numbers")
+    if not values:
+        raise InvalidParameterError("resolutions", must="contain at least one number")
+    for value in values:
+        rule.check(value, "resolutions", rule.positive)
+    use_rep = _resolve_representation(adata, use_rep)
+    try:
+        from scanpy.tl import leiden
+    except ImportError as error:
+        raise MissingExtraError("select_resolution", "scanpy", "cells") from error
+    options = {"flavor": "igraph", "n_iterations": 2, "directed": False} | options
+    labelings = {}
+    for value in sorted(values):
+        leiden(adata, resolution=value, key_added=key_added, **options)
+        labelings[value] = adata.obs[key_added].copy()
+    table = compare_labels(
+        _read_representation(adata, use_rep), labelings, random_state=random_state
+    )
+    table.index.name = "resolution"
+    best = table["expected_agreement"].idxmax()
+    table["selected"] = table.index == best
+    adata.obs[key_added] = labelings[best]
+    return table
+
+
+def _read_clusters(adata: anndata.AnnData, key: str) -> np.ndarray:
+    """Return the clusters of the cells in a column of ``obs``."""
+    _check_anndata(adata)
+    if key not in adata.obs:
+        expected = f"a column of adata.obs ({', '.join(map(str, adata.obs))})"
+        raise InvalidParameterError("key", expected, key)
+    labels = adata.obs[key].to_numpy(object)
+    names = [name for name in map(str, pd.unique(labels)) if "|" in name]
+    if names:
+        must = f"name clusters without '|', which separates the clusters of a set, got {names[0]!r}"
+        raise InvalidParameterError("key", must=must)
+    return labels
+
+
+def _read_representation(adata: anndata.AnnData, use_rep: str) -> Any:
+    return adata.X if use_rep == "X" else adata.obsm[use_rep]
+
+
+def _name_set(clusters: Sequence[int], frame: Sequence[Any]) -> str:
+    return "|".join(str(frame[k]) for k in clusters) or _OUTLIER
+
+
+def _store(
+    adata: anndata.AnnData,
+    partition: CredalPartition,
+    key_added: str,
+    about: dict[str, Any],
+    parameters: dict[str, Any],
+) -> None:
+    """Add the entries that `cluster` describes."""
+    sets = [_name_set(one, partition.frame) for one in partition.focal_sets]
     best = pd.Categorical.from_codes(partition.best_set, pd.Index(sets), ordered=True)
     adata.obs[key_added] = pd.Categorical.from_codes(
-        partition.labels, pd.RangeIndex(model.n_clusters_).astype(str)
+        partition.labels, pd.Index(list(map(str, partition.frame)))
     )
     adata.obs[f"{key_added}_set"] = best.remove_unused_categories()
     adata.obs[f"{key_added}_doubt"] = explain.doubt_scores(partition)
@@ -145,22 +352,19 @@ def cluster(
     if not sparse.issparse(masses):
         masses = pd.DataFrame(masses, index=adata.obs_names, columns=sets)
     adata.obsm[f"{key_added}_mass"] = masses
-    used = model.credal_partition_.metadata["parameters"]
     adata.uns[key_added] = {
         "sets": np.array(sets, object),
         "fit": identifier,
-        "method": method.__name__,
-        **origin,
+        **about,
         "parameters": {
-            name: value for name, value in used.items() if value is not None
+            name: value for name, value in parameters.items() if value is not None
         },
         "version": __version__,
     }
-    return model
 
 
 def get_partition(adata: anndata.AnnData, key: str = "dempster") -> CredalPartition:
-    """Return the credal partition that `cluster` stored in ``adata``.
+    """Return the credal partition that `cluster` or `doubt` stored in ``adata``.
 
     Parameters
     ----------
@@ -201,14 +405,17 @@ def get_partition(adata: anndata.AnnData, key: str = "dempster") -> CredalPartit
         # A concatenation with join="outer" adds the sets of the other clusterings.
         masses = masses.dropna(axis="columns", how="all")
         names = masses.columns
-    sets = [
-        () if name == _OUTLIER else tuple(map(int, name.split("|"))) for name in names
-    ]
+    sets = [() if name == _OUTLIER else tuple(name.split("|")) for name in names]
+    frame = list(dict.fromkeys(cluster for one in sets for cluster in one))
+    codes = {name: k for k, name in enumerate(frame)}
+    if sorted(frame) == sorted(map(str, range(len(frame)))):
+        codes = {name: int(name) for name in frame}  # numbers of clusters
+        frame = sorted(codes.values())
     family = FocalSets.from_sets(
-        1 + max(max(clusters, default=0) for clusters in sets), sets
+        len(frame), [tuple(codes[cluster] for cluster in one) for one in sets]
     )
     masses = masses if sparse.issparse(masses) else masses.to_numpy()
-    return CredalPartition(masses, family, index=list(adata.obs_names))
+    return CredalPartition(masses, family, index=list(adata.obs_names), frame=frame)
 
 
 class AnnDataNamespace:
