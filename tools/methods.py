@@ -11,9 +11,10 @@ from pathlib import Path
 
 from sklearn.base import MetaEstimatorMixin
 
-from dempster import classify, cluster
+from dempster import classify, cluster, labels
 from dempster.classify._base import EvidentialClassifier
-from dempster.cluster._base import EvidentialClusterer
+from dempster.cluster._base import EvidentialClusterer, Support
+from dempster.labels import LabeledClustering
 
 FILE = (
     Path(__file__).resolve().parents[1] / "src" / "dempster" / "apps" / "methods.json"
@@ -24,6 +25,7 @@ SHORT_NAMES = {
     "EKNNClassifier": "eknn",
     "EvidentialNeuralNetworkClassifier": "neural-network",
     "EvidentialRBFClassifier": "rbf",
+    "LabeledClustering": "doubt",
 }
 
 
@@ -31,14 +33,16 @@ def describe_methods():
     """Return the descriptions of all methods by name."""
     public = [
         getattr(package, name)
-        for package in (cluster, classify)
+        for package in (cluster, classify, labels)
         for name in package.__all__
     ]
     return {
         SHORT_NAMES.get(one.__name__, one.__name__.lower()): describe_method(one)
         for one in public
         if inspect.isclass(one)
-        and issubclass(one, EvidentialClusterer | EvidentialClassifier)
+        and issubclass(
+            one, EvidentialClusterer | EvidentialClassifier | LabeledClustering
+        )
         and not issubclass(one, MetaEstimatorMixin)
     }
 
@@ -95,7 +99,7 @@ def first_sentence(text):
 
 def find_capabilities(estimator, parameters):
     """Return the capabilities of a clusterer on which recipes and options depend."""
-    if not issubclass(estimator, EvidentialClusterer):
+    if issubclass(estimator, EvidentialClassifier):
         return []
     kinds = {parameter["name"]: parameter["kind"] for parameter in parameters}
     arguments = inspect.signature(estimator.fit).parameters
@@ -111,7 +115,7 @@ def find_capabilities(estimator, parameters):
         "categories": tags.categorical,
         "images": tags.three_d_array,
         "views": "views" in kinds,  # several tables or matrices of the same objects
-        "blocks": estimator()._support.blocks,
+        "blocks": getattr(estimator(), "_support", Support(blocks=True)).blocks,
         "device": "device" in kinds,
     }
     return [capability for capability, has_it in found.items() if has_it]

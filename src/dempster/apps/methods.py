@@ -43,7 +43,7 @@ class MethodInfo:
     """Description of a clustering or classification method."""
 
     name: str  # name in the command-line program, such as "ecm"
-    package: str  # "cluster" or "classify"
+    package: str  # "cluster", "classify", or "labels" for clusters of other programs
     class_name: str
     summary: str
     capabilities: list[str]  # such as "weights": fit accepts sample_weight

@@ -95,6 +95,17 @@ def test_load_and_cluster_a_table(page, tmp_path):
     assert "80 objects" in page.locator("#panel-objects .grid-bar").inner_text()
 
 
+def test_clusters_of_another_program(page):
+    load_example(page, "iris")
+    page.select_option("#method", "doubt")
+    page.select_option("#labels", "species")
+    page.click("#run")
+    wait_for_map(page)
+    assert sum(counts(page)) == 150
+    assert "species, 3 clusters" in page.locator(".run-list").inner_text()
+    assert "virginica" in page.locator(".legend").inner_text()
+
+
 def test_drop_a_table(page):
     page.evaluate(
         """() => {

@@ -48,6 +48,20 @@ def test_objects_match_the_partition(iris):
     np.testing.assert_array_equal(chosen, objects["best"])
 
 
+def test_doubt_about_given_clusters(tab, tmp_path):
+    source = tab.load("iris")
+    run = tab.cluster(source, method="doubt", given="species")
+    assert run["name"] == "species, 3 clusters"
+    objects = unpack(tab.get(f"/runs/{run['id']}/objects").content)
+    names = ["setosa", "versicolor", "virginica"]
+    assert [name for _, name, _ in objects["clusters"]] == names
+    assert run["certain"] + run["ambiguous"] + run["outliers"] == 150
+    answer = tab.post(
+        "/runs", {"columns": ["petal width (cm)"], "method": "doubt", "given": "x"}
+    )
+    assert "select the column with your clusters" in answer.json()["error"]
+
+
 def test_layers_of_a_run(tab, tmp_path):
     source = tab.load("iris")
     run = tab.cluster(source, clusters=12, method="ecm")

@@ -27,6 +27,7 @@ from dempster.apps.cli.shared import (
     save_model_option,
     screen_options,
     truth_option,
+    weight_options,
 )
 from dempster.apps.cli.shared.drawing import draw_partition
 
@@ -61,18 +62,7 @@ if TYPE_CHECKING:
     "Also compute a set of clusters for each row that contains its cluster with this probability, "
     "under the conditions that are printed; the method is fitted 13 times."
 )
-@click.option(
-    "--outlier-weight",
-    type=float,
-    default=1.0,
-    help="Weight of the mass of outliers; below 1 there are fewer outliers.",
-)
-@click.option(
-    "--ambiguity-weight",
-    type=float,
-    default=1.0,
-    help="Weight of the masses of sets of several clusters; below 1 fewer rows are ambiguous.",
-)
+@weight_options
 @output_option(
     "File of the partition: .csv, .tsv or .parquet; an existing file is overwritten. "
     "A name without extension is a new folder; a Parquet FILE is then read in blocks. "

@@ -22,6 +22,7 @@ from dempster.apps.cli.shared import (
     plot_option,
     screen_options,
     table_options,
+    weight_options,
 )
 from dempster.apps.cli.shared.drawing import draw_partition
 
@@ -42,6 +43,7 @@ from dempster.apps.cli.shared.drawing import draw_partition
     required=True,
     help="Cluster of each row; an empty cell or -1 means noise.",
 )
+@weight_options
 @output_option(
     "File of the partition: .csv, .tsv or .parquet; an existing file is overwritten. "
     "[default: FILE.partition.csv, overwritten only if dempster created it]"
@@ -58,7 +60,7 @@ def doubt(ctx: click.Context, screen: Screen, **options: Any) -> None:
     clusters that are not separated, and the most doubtful rows are printed. The table is read and
     prepared in the same way as by "dempster cluster".
     """
-    from dempster.apps.recipe import prepare
+    from dempster.apps.recipe import prepare, reweight_sets
     from dempster.io import write_partition
     from dempster.labels import LabeledPartition, evaluate
 
@@ -81,6 +83,11 @@ def doubt(ctx: click.Context, screen: Screen, **options: Any) -> None:
         )
         partition = found.partition
         assert isinstance(partition, LabeledPartition)
+        partition = reweight_sets(
+            partition,
+            outlier_weight=recipe.outlier_weight,
+            ambiguity_weight=recipe.ambiguity_weight,
+        )
     title = f"{recipe.truth}, {file.name}"
 
     def write_report(path: Path) -> None:

@@ -20,14 +20,17 @@ def to_command(recipe: Any) -> str:
     values = recipe.to_dict()
     del values["files"]
     files = [f"./{file}" if file.startswith("-") else file for file in recipe.files]
-    words = ["dempster", "cluster", *files]
+    command = "doubt" if recipe.keeps_labels else "cluster"
+    words = ["dempster", command, *files]
     if values.pop("kind", "") == "dissimilarities":
         words.append("--dissimilarities")
     if recipe.clusters != "auto":
         words += ["-c", str(values.pop("clusters"))]
     del values["method"]
     constrained = bool(recipe.constraints or recipe.labels)
-    if recipe.method != default_method(constrained=constrained):
+    if command == "cluster" and recipe.method != default_method(
+        constrained=constrained
+    ):
         words += ["--method", recipe.method]
     parameters = values.pop("parameters", {})
     for name, value in values.items():
@@ -85,8 +88,8 @@ def to_code(recipe: Any, names: Mapping[int, Any] | None = None) -> str:
         )
         settings["views"] = _Variable("views")
     arguments = ", ".join([data, *_read_supervision(recipe, code)])
-    class_name = METHODS[recipe.method].class_name
-    code.use("dempster.cluster", class_name)
+    info = METHODS[recipe.method]
+    class_name = code.use(f"dempster.{info.package}", info.class_name)
     if recipe.confidence is None:
         code.lines.append(
             _format_call(f"model = {class_name}", settings, f".fit({arguments})")
@@ -163,7 +166,12 @@ def _read_supervision(recipe: Any, code: _Code) -> list[str]:
         rows = "[attributes.rows]"
     arguments = []
     constraints = []
-    if recipe.labels is not None:
+    if recipe.keeps_labels:
+        read = code.use("dempster.apps.recipe", "read_labels")
+        labels = f"{read}({_format_value(recipe.labels)}, {data})"
+        code.lines.append(f"labels = {labels}.to_numpy(){rows}")
+        arguments.append("labels")
+    elif recipe.labels is not None:
         read = code.use("dempster.apps.recipe", "read_labels")
         encode = code.use("dempster.apps.recipe", "encode_labels")
         code.lines.append(

@@ -202,8 +202,9 @@ class PreparedTable:
     attributes : Attributes or None
         Selected columns and rows; None for dissimilarities and images.
     y : array or None
-        Known labels of the selected rows as 0, 1, ..., with -1 for unknown labels. It is
-        None if the method does not use labels; they are then converted to constraints.
+        Known labels of the selected rows as 0, 1, ..., with -1 for unknown labels. If the
+        method is "doubt", they are the labels themselves. It is None if the method does not use
+        labels; they are then converted to constraints.
     constraints : Constraints or None
         Constraints on pairs of the selected rows.
     truth : Series or None

@@ -54,7 +54,7 @@ _RULES = {
     "header": rule.none | rule.flag,
     "kind": rule.choice(*KINDS),
     "missing": rule.choice(*MISSING),
-    "method": rule.choice("auto", *method_names()),
+    "method": rule.choice("auto", *method_names(), *method_names("labels")),
     "clusters": rule.auto | rule.positive_integer,
     "seed": rule.integer(0),
     "confidence": rule.none | rule.proper_share,
@@ -93,7 +93,8 @@ class Recipe:
         scale the columns itself, and False for the metric "cosine".
     method : str, default="auto"
         Name of the class in lowercase letters, such as "ecm" (``dempster cluster --help`` lists
-        them). "auto" is "credal", or "evclus" with constraints or labels.
+        them). "auto" is "credal", or "evclus" with constraints or labels. "doubt" keeps the
+        clusters in ``labels``, which another program found, and estimates the doubt about them.
     clusters : int or "auto", default="auto"
         Number of clusters.
     seed : int, default=0
@@ -233,6 +234,8 @@ class Recipe:
                 self._check_capability(name, reason, *capabilities)
         if self.confidence is not None:
             self._check_confidence()
+        if self.keeps_labels and self.labels is None:
+            self._reject("labels", "method doubt needs labels, a column or a file")
 
     def _check_confidence(self) -> None:
         """Raise an error unless the method can be refitted to bootstrap samples of the rows."""
@@ -277,6 +280,11 @@ class Recipe:
         For other methods they are converted to constraints.
         """
         return self._can("labels")
+
+    @property
+    def keeps_labels(self) -> bool:
+        """Whether the labels are clusters, about which the method estimates the doubt."""
+        return self._info.package == "labels"
 
     def settings(self) -> dict[str, Any]:
         """Return the parameters that the recipe sets on the estimator.
@@ -365,7 +373,9 @@ class Recipe:
         has_angles = self.parameters.get("metric") == "cosine"
         if self.scale is False or (self.scale == "auto" and has_angles):
             options["scale"] = False
-        elif self.scale == "auto" and self._info.parameter("scale"):
+        elif self.scale == "auto" and (
+            self._info.parameter("scale") or self.keeps_labels
+        ):
             options["scale"] = "auto"
         if self.missing != "refuse":
             options["missing"] = self.missing

@@ -261,6 +261,8 @@ def _read_supervision(
     if recipe.labels is not None:
         found = find_labels("labels", recipe.labels, table)
         check_repeated("labels", found)
+        if recipe.keeps_labels:
+            return found.iloc[rows].to_numpy(object), None, None
         codes, names = encode_labels(found)
         labeled = format_count(int((codes >= 0).sum()), "row")
         labels = format_count(len(names), "label")

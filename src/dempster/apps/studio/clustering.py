@@ -40,6 +40,7 @@ _HIDDEN_PARAMETERS = (
     "missing",
     "verbose",
     "init",
+    "clusterer",
     *_LOCAL_PARAMETERS,
 )
 # The page shows these parameters first and collapses all other parameters.
@@ -73,7 +74,8 @@ def list_methods() -> list[Json]:
         "learner": constrained,
     }
     names = [name for name in method_names() if name not in _OTHER_INPUT_METHODS]
-    return [automatic, *map(_describe_method, names)]
+    given = _describe_method("doubt") | {"title": "I have clusters already"}
+    return [automatic, given, *map(_describe_method, names)]
 
 
 def _describe_method(name: str) -> Json:
@@ -106,6 +108,7 @@ def _describe_method(name: str) -> Json:
         ],
         "takes_number": info.parameter("n_clusters") is not None,
         "learns": "constraints" in info.capabilities,
+        "takes_labels": info.package == "labels",
     }
 
 
@@ -120,8 +123,13 @@ def build_recipe(
 ) -> Recipe:
     """Return the recipe for a run, and write the answers about pairs to a file."""
     source.check_unchanged()
-    columns = list(params.get("columns") or [])
-    categories = list(params.get("categories") or [])
+    labels = None
+    if params.get("method") == "doubt":
+        labels = str(params.get("given") or "")
+        if labels not in source.table.columns:
+            raise InvalidInputError("select the column with your clusters")
+    columns = [name for name in params.get("columns") or [] if name != labels]
+    categories = [name for name in params.get("categories") or [] if name != labels]
     if not columns and not categories:
         raise InvalidInputError("select at least one column to cluster by")
     for name in [*columns, *categories]:
@@ -151,6 +159,7 @@ def build_recipe(
         seed=parse_integer({"seed": params.get("seed") or 0}, "seed"),
         parameters=_parse_parameters(params.get("parameters") or {}),
         constraints=constraints,
+        labels=labels,
     )
 
 
@@ -207,10 +216,16 @@ def _start_run(session: Session, params: Json) -> Json:
 
     def finish(result: Any, warnings: list[str]) -> Json:
         model = result["estimator"]
+        partition = model.credal_partition_
+        # The clusters of runs have numbers, which select their colors, and separate names.
+        model.credal_partition_ = partition.name_clusters(range(partition.n_clusters))
+        about = type(model).__name__
+        if recipe.keeps_labels:
+            about = str(recipe.labels)
         run_rows = rows[result["rows"]]
         run = Run(
             id=number,
-            name=f"{type(model).__name__}, {model.credal_partition_.n_clusters} clusters",
+            name=f"{about}, {partition.n_clusters} clusters",
             recipe=recipe,
             estimator=model,
             table=table.iloc[run_rows],
@@ -224,6 +239,10 @@ def _start_run(session: Session, params: Json) -> Json:
             origin=origin,
         )
         session.add_run(run)
+        if recipe.keeps_labels:
+            numbers = run.partition.frame
+            names = ((str(name), "") for name in partition.frame)
+            run.labels = dict(zip(numbers, names, strict=True))
         save_session(session)
         return run.describe()
 

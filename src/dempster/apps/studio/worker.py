@@ -94,7 +94,10 @@ def cluster(progress: Progress, recipe: dict[str, Any]) -> dict[str, Any]:
         "rows": np.asarray(attributes.rows),
         "notes": [
             *map(rewrite_for_page, notes),
-            *(f"{name}: {reason}" for name, reason in metadata["choices"].items()),
+            *(
+                f"{name}: {reason}"
+                for name, reason in metadata.get("choices", {}).items()
+            ),
         ],
         "seconds": outcome.seconds,
     }

@@ -34,6 +34,7 @@ from dempster.apps.cli.shared.options import (
     seed_option,
     table_options,
     truth_option,
+    weight_options,
 )
 from dempster.apps.cli.shared.output import (
     EXTENSIONS,
@@ -80,4 +81,5 @@ __all__ = [
     "select_rows",
     "table_options",
     "truth_option",
+    "weight_options",
 ]

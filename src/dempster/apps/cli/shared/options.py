@@ -219,6 +219,21 @@ save_model_option = click.option(
     "--save-model", type=PATH, help="Save the model for dempster predict: .dempster."
 )
 
+weight_options = _combine(
+    click.option(
+        "--outlier-weight",
+        type=float,
+        default=1.0,
+        help="Weight of the mass of outliers; below 1 there are fewer outliers.",
+    ),
+    click.option(
+        "--ambiguity-weight",
+        type=float,
+        default=1.0,
+        help="Weight of the masses of sets of several clusters; below 1 fewer rows are ambiguous.",
+    ),
+)
+
 table_options = _combine(
     click.argument("files", nargs=-1, metavar="FILE..."),
     column_options,

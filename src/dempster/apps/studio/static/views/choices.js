@@ -14,6 +14,7 @@ export const choices = {
   seed: 0,
   parameters: {},
   classes: "",
+  given: "", // the column with clusters of another program
   learn: true,
   turn: 0, // number of times that all settings were replaced
 };
@@ -23,7 +24,7 @@ let timer = 0;
 // Use the columns that the library suggests for the table.
 export function resetChoices() {
   const source = get("session").source;
-  Object.assign(choices, { columns: new Set(), categories: new Set(), parameters: {}, classes: "", clusters: "auto" });
+  Object.assign(choices, { columns: new Set(), categories: new Set(), parameters: {}, classes: "", given: "", clusters: "auto" });
   if (source) for (const column of source.columns) if (column.suggested) choices.columns.add(column.name);
   if (source && source.columns.every((column) => !column.suggested)) {
     for (const column of source.columns) if (column.kind === "category") choices.categories.add(column.name);

@@ -9,7 +9,7 @@ import { chip, progressLine } from "./parts.js";
 import { choices, storeChoices, settings } from "./choices.js";
 
 const GROUPS = [
-  ["Start with", ["auto", "credal", "evclus", "ecm", "bpec"]],
+  ["Start with", ["auto", "doubt", "credal", "evclus", "ecm", "bpec"]],
   ["Use answers about pairs", ["cecm", "nnevclus"]],
   ["Medoids and relations", ["ecmdd", "wecmdd", "mecm", "recm"]],
   ["Mixtures, neighbors, categories", ["bootclus", "egmm", "eknnclus", "ccm", "catecm"]],
@@ -33,7 +33,20 @@ function methodSelect() {
       el("option", { value: name, selected: name === choices.method }, methods.get(name).title)))));
 }
 
+// Select the column with clusters that another program found.
+function labelsField() {
+  const { columns } = get("session").source;
+  const select = el("select", {
+    id: "labels", "aria-label": "Column with your clusters",
+    onchange: () => { choices.given = select.value; storeChoices(); },
+  }, el("option", { value: "" }, "select a column"),
+  columns.filter((column) => column.different > 0)
+    .map((column) => el("option", { value: column.name, selected: choices.given === column.name }, column.name)));
+  return el("label", { class: "field-row", title: "An empty cell or -1 means that a row has no cluster" }, el("span", {}, "Your clusters"), select);
+}
+
 function clustersField(method) {
+  if (method.takes_labels) return labelsField();
   if (!method.takes_number) return el("p", { class: "note" }, "This method determines the number of clusters.");
   const input = el("input", {
     type: "text", id: "clusters", value: choices.clusters, inputmode: "numeric", "aria-label": "Number of clusters",
