@@ -2,12 +2,11 @@
 
 The model learns from new rows, and four events are looked for:
 
-- A cluster is *born* if rows that are not certain of any cluster form one. Such rows wait in a
-  window of the latest rows. If they are more frequent than at the fit, partitions of the window are
+- A cluster is *born* if rows that are unlike all clusters form one. Such rows wait in a window of
+  the latest rows. If they are more frequent than at the fit, partitions of the window are
   compared (`dempster.cluster.choice`). A cluster of one of them is new if most of its rows waited,
-  if these are too many for rows that are outliers, or between two clusters, by chance, and if the
-  expected agreement of the clusters without it is not clearly larger. As few clusters are new as
-  possible.
+  if these are too many for outliers, and if the expected agreement of the clusters without it is
+  not clearly larger. As few clusters are new as possible.
 - Two clusters have *merged* if the rows between them are more frequent than at the fit, and the
   chosen partition merges them.
 - A cluster has *died* if it has had no row for a time that is nearly impossible by its share.
@@ -40,11 +39,10 @@ from dempster.posterior import PosteriorModel
 from dempster.posterior.model import MAX_ROWS
 
 WINDOW = ROUNDS[0][0]  # latest rows: as many as are compared by the choice
-_SUSPICIOUS = (
-    1e-3  # probability of as many uncertain rows, below which a choice is made
-)
-_IMPOSSIBLE = 1e-6  # probability of a false death or drift
-_MORE = 1.25  # growth of the uncertain rows after which the choice is repeated
+# probability of as many waiting rows, below which a choice is made
+_SUSPICIOUS = 1e-3
+_IMPOSSIBLE = 1e-6  # probability of a false birth, death or drift
+_MORE = 1.25  # growth of the waiting rows after which the choice is repeated
 _NEW_SHARE = 0.1  # of new rows, from which the probabilities are estimated again
 _N_COMPARED = 100  # earlier and latest rows of a cluster whose means are compared
 
@@ -104,7 +102,7 @@ class Stream:
     earlier: Annotated[
         np.ndarray, "k 100 p"
     ]  # rows with which the latest ones are compared
-    n_tried: int  # number of uncertain rows when a choice found no new cluster
+    n_tried: int  # number of waiting rows when a choice found no new cluster
     is_dead: Annotated[np.ndarray, "k"]  # whether the death of a cluster was reported
     has_merged: Annotated[np.ndarray, "k k"]  # whether the merge of a pair was reported
 
@@ -175,16 +173,24 @@ class Stream:
     # ---- new clusters and merges -----------------------------------------------------------------
 
     @property
-    def n_uncertain(self) -> int:
-        return int((self.certain < 0).sum())
+    def is_waiting(self) -> np.ndarray:
+        """Whether each row of the window is unlike all clusters."""
+        return self.sets[:, 0] < 0
 
-    def has_more_uncertain_rows(self) -> bool:
-        """Return whether more rows than expected are not certain of any cluster."""
-        if self.n_uncertain <= _MORE * self.n_tried:
-            return False
-        n_certain = np.trace(self.expected)
-        share = (self.n_expected - n_certain + 1) / (self.n_expected + 2)
-        return _is_exceeded(self.n_uncertain, len(self.rows), share, _SUSPICIOUS)
+    @property
+    def n_waiting(self) -> int:
+        return int(self.is_waiting.sum())
+
+    def has_more_waiting_rows(self) -> bool:
+        """Return whether more rows than expected are unlike all clusters."""
+        return self.n_waiting > _MORE * self.n_tried and self._are_unexpected(
+            self.n_waiting, _SUSPICIOUS
+        )
+
+    def _are_unexpected(self, n_rows: int, level: float) -> bool:
+        """Return whether so many rows of the window cannot be unlike all clusters by chance."""
+        share = (self.n_expected - self.expected.sum() + 1) / (self.n_expected + 2)
+        return _is_exceeded(n_rows, len(self.rows), share, level)
 
     def pairs_with_more_rows(self) -> list[tuple[int, int]]:
         """Return the pairs of clusters with more rows between them than expected."""
@@ -204,7 +210,7 @@ class Stream:
     ) -> tuple[list[np.ndarray], list[list[int]]]:
         """Choose a partition of the window.
 
-        Return the uncertain rows of each new cluster, and the clusters that are merged.
+        Return the waiting rows of each new cluster, and the clusters that are merged.
         """
         from dempster.labels import match_clusters  # a higher layer
 
@@ -217,17 +223,18 @@ class Stream:
         return self._find_groups(choice, apply), merged
 
     def _find_groups(self, choice: Choice, apply: Apply) -> list[np.ndarray]:
-        """Return the uncertain rows of each new cluster.
+        """Return the waiting rows of each new cluster.
 
-        The clusters of each candidate in which most rows are uncertain are added to the known
+        The clusters of each candidate in which most rows wait are added to the known
         clusters. The smallest number of clusters is added whose expected agreement is not clearly
-        smaller than the largest one, which may be that of the known clusters alone. The other
-        uncertain rows are assigned to the cluster of the nearest certain row.
+        smaller than the largest one, which may be that of the known clusters alone. The other rows
+        that are not certain are assigned to the cluster of the nearest certain row.
         """
         which = choice.rows.which
         weights = choice.rows.weights
         old = self.certain[which]
         is_certain = old >= 0
+        is_waiting = self.is_waiting[which]
         known = np.zeros(len(old), int)
         if is_certain.any():
             nearest = choice.rows.D[:, is_certain].argmin(axis=1)
@@ -237,9 +244,9 @@ class Stream:
             labels = known.copy()
             for k in range(candidate.n_clusters):
                 inside = candidate.labels == k
-                group = inside & ~is_certain
+                group = inside & is_waiting
                 is_new = weights[group].sum() > weights[inside].sum() / 2
-                if is_new and self._is_unexpected(which[group]):
+                if is_new and self._are_unexpected(int(group.sum()), _IMPOSSIBLE):
                     labels[group] = max(labels.max() + 1, self.n_clusters)
             if labels.max() >= self.n_clusters:
                 labelings[labels.tobytes()] = labels
@@ -256,16 +263,6 @@ class Stream:
         best = compared[np.where(is_smallest, expected, -np.inf).argmax()]
         new = range(self.n_clusters, best.max() + 1)
         return [which[best == k] for k in new]
-
-    def _is_unexpected(self, group: np.ndarray) -> bool:
-        """Return whether a group has more rows of its most frequent set than are expected."""
-        sets, counts = np.unique(self.sets[group], axis=0, return_counts=True)
-        first, last = sets[counts.argmax()].tolist()
-        n_earlier = self.n_expected - self.expected.sum()
-        if first >= 0:
-            n_earlier = self.expected[first, last]
-        share = (n_earlier + 1) / (self.n_expected + 2)
-        return _is_exceeded(counts.max(), len(self.rows), share, _IMPOSSIBLE)
 
     def with_new_clusters(self, n_new: int, sets: np.ndarray) -> Self:
         """Return the stream with new clusters, whose shares are those in the window.
@@ -523,7 +520,7 @@ class UpdatableClusterer:
             born: list[int] = []
             merged: list[tuple[int, int]] = []
             pairs = stream.pairs_with_more_rows()
-            if pairs or stream.has_more_uncertain_rows():
+            if pairs or stream.has_more_waiting_rows():
                 rng = as_random_state(self.random_state)
                 groups, found = stream.choose(self._update_metric(), rng, apply)
                 merged = [
@@ -531,7 +528,7 @@ class UpdatableClusterer:
                     for pair in pairs
                     if any(set(pair) <= set(one) for one in found)
                 ]
-                stream = replace(stream, n_tried=stream.n_uncertain)
+                stream = replace(stream, n_tried=stream.n_waiting)
                 if groups:
                     born = [stream.n_clusters + j for j in range(len(groups))]
                     self._add_clusters(stream, groups, apply)
