@@ -18,6 +18,7 @@ from dempster._errors import MissingExtraError
 from dempster.cluster import ECM, EVCLUS
 from dempster.integrations.bertopic import (
     TopicClusterer,
+    doubt,
     find_topics,
     get_partition,
     make_linkage,
@@ -167,3 +168,27 @@ def test_hierarchy_of_many_topics(corpus):
         for row in layer.assignment()
     ]
     assert sets == expected
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_topics_of_noise(corpus):
+    bertopic = pytest.importorskip("bertopic")
+    from bertopic.dimensionality import BaseDimensionalityReduction
+    from sklearn.cluster import HDBSCAN
+
+    documents, pipeline = corpus
+    embeddings = pipeline.transform(documents)
+    model = bertopic.BERTopic(
+        umap_model=BaseDimensionalityReduction(),
+        hdbscan_model=HDBSCAN(min_cluster_size=10, copy=True),
+    )
+    with pytest.raises(ValueError, match="topic_model must be fitted"):
+        doubt(model, embeddings)
+    topics = np.array(model.fit(documents, embeddings).topics_)
+    partition = doubt(model, embeddings)
+    assert partition.frame == tuple(sorted(set(topics[topics >= 0].tolist())))
+    noise = topics < 0
+    assert noise.any()
+    found = partition.labels_with_outliers[noise]
+    assert (found >= 0).any()
+    assert (partition.labels[~noise] == topics[~noise]).mean() > 0.9

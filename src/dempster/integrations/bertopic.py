@@ -13,12 +13,14 @@ from dempster import CredalPartition
 from dempster import _validation as rule
 from dempster._errors import InvalidParameterError, MissingExtraError
 from dempster._site import DocumentedEstimator
-from dempster._types import TableLike
+from dempster._types import Seed, TableLike
 from dempster.belief.refinement import coarsen
 from dempster.cluster import CredalClustering
+from dempster.labels import doubt as estimate_doubt
 from dempster.partition.layers import MIN_SIMILARITY
 
 __all__ = ["TopicClusterer", "find_topics", "get_partition", "make_linkage"]
+__all__ += ["doubt"]
 
 
 class TopicClusterer(DocumentedEstimator, BaseEstimator):
@@ -138,13 +140,7 @@ def get_partition(
         Its `layers` are coarser topics; ``topic_model.merge_topics(training_documents,
         layer.metadata["merged"])`` uses them in BERTopic.
     """
-    try:
-        from bertopic import BERTopic
-    except ImportError as error:
-        raise MissingExtraError(
-            "dempster.integrations.bertopic", "bertopic", "topics"
-        ) from error
-    rule.check(topic_model, "topic_model", rule.kind(BERTopic))
+    _check_topic_model(topic_model)
     clusterer = topic_model.hdbscan_model
     if not isinstance(clusterer, TopicClusterer):
         raise InvalidParameterError(
@@ -170,6 +166,44 @@ def get_partition(
         partition.stored_masses, partition.focal_sets, np.array(topics)
     )
     return CredalPartition(masses, family, metadata=partition.metadata)
+
+
+def doubt(topic_model: Any, embeddings: Any, *, random_state: Seed = 0) -> Any:
+    """Estimate the doubt about the topics of the documents, for any cluster model.
+
+    Documents without a topic, such as the noise of HDBSCAN, become certain of a topic, ambiguous
+    between several, or outliers; see `dempster.doubt`. ``labels_with_outliers`` of the result
+    contains the position of the topic of each document in ``frame``, -1 for outliers.
+
+    Parameters
+    ----------
+    topic_model : BERTopic
+        Fitted topic model, whose ``topics_`` are used.
+    embeddings : array-like of shape (n_documents, n_features)
+        Embeddings of the training documents, before the reduction of the dimensionality.
+    random_state : int, RandomState, Generator or None, default=0
+        Seed, as in `dempster.doubt`.
+
+    Returns
+    -------
+    LabeledPartition
+        The clusters have the numbers of the topics as names.
+    """
+    _check_topic_model(topic_model)
+    if getattr(topic_model, "topics_", None) is None:
+        raise InvalidParameterError("topic_model", must="be fitted")
+    reduced = topic_model.umap_model.transform(np.asarray(embeddings))
+    return estimate_doubt(reduced, topic_model.topics_, random_state=random_state)
+
+
+def _check_topic_model(topic_model: Any) -> None:
+    try:
+        from bertopic import BERTopic
+    except ImportError as error:
+        raise MissingExtraError(
+            "dempster.integrations.bertopic", "bertopic", "topics"
+        ) from error
+    rule.check(topic_model, "topic_model", rule.kind(BERTopic))
 
 
 def find_topics(
