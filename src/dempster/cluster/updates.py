@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Self
 
 import numpy as np
-from scipy.stats import binom, t
+from scipy import special
 from sklearn.utils.validation import check_is_fitted
 
 from dempster import _validation as rule
@@ -426,7 +426,7 @@ class Memory:
 
 def _is_exceeded(count: int, n: int, share: float, level: float) -> bool:
     """Return whether a count among n rows is too large for the share of rows."""
-    return bool(binom.sf(count - 1, n, min(share, 1.0)) < level)
+    return bool(special.bdtrc(count - 1, n, min(share, 1.0)) < level)
 
 
 def _shift(earlier: np.ndarray, latest: np.ndarray) -> float | None:
@@ -441,7 +441,7 @@ def _shift(earlier: np.ndarray, latest: np.ndarray) -> float | None:
         return None
     shifts = gaps[varies] / np.sqrt(variances[varies])
     largest = float(shifts.max())
-    chance = 2 * t.sf(largest * np.sqrt(n / 2), 2 * n - 2) * len(shifts)
+    chance = 2 * special.stdtr(2 * n - 2, -largest * np.sqrt(n / 2)) * len(shifts)
     return largest if chance < _IMPOSSIBLE else None
 
 

@@ -81,10 +81,9 @@ def doubt(ctx: click.Context, screen: Screen, **options: Any) -> None:
         found = evaluate(
             prepared.X, prepared.truth, metric=metric, random_state=recipe.seed
         )
-        partition = found.partition
-        assert isinstance(partition, LabeledPartition)
+        assert isinstance(found.partition, LabeledPartition)
         partition = reweight_sets(
-            partition,
+            found.partition,
             outlier_weight=recipe.outlier_weight,
             ambiguity_weight=recipe.ambiguity_weight,
         )
