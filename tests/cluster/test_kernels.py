@@ -148,4 +148,4 @@ def test_seeds_among_equal_rows():
 
 def test_medoids_out_of_range():
     with pytest.raises(ValueError, match="medoids must"):
-        to_medoids(np.zeros((4, 4)), np.array([0, 4]), 1)
+        to_medoids(np.zeros((4, 4)), np.array([0, 4], np.int64), 1)

@@ -172,7 +172,7 @@ def test_nearest_of_higher_belief_against_a_naive_loop():
     index, distance = table(1)
     rank = np.random.default_rng(1).permutation(30)
     objects = np.array([4, 2, 29, 11])
-    nearest = np.full(30, -7)
+    nearest = np.full(30, -7, np.int64)
     delta = np.full(30, -7.0)
     first_higher(objects, index[objects], distance[objects], rank, nearest, delta)
     for i in range(30):
@@ -192,7 +192,7 @@ def test_nearest_of_higher_belief_against_a_naive_loop():
 def test_labels_follow_the_nearest_of_higher_belief():
     order = np.array([2, 0, 3, 1, 4])
     nearest = np.array([2, 0, -1, 2, -1])
-    labels = np.array([-1, -1, 0, 1, -1])
+    labels = np.array([-1, -1, 0, 1, -1], np.int64)
     follow(order, nearest, labels)
     assert labels.tolist() == [
         0,

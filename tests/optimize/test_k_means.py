@@ -42,7 +42,7 @@ def test_labels_and_centers_agree():
 
 def test_weights_are_repetitions():
     X = make_blobs(60, 2, centers=4, random_state=2)[0]
-    weights = np.random.default_rng(0).integers(0, 4, size=60)
+    weights = np.random.default_rng(0).integers(0, 4, size=60, dtype=np.intp)
     repeated = np.repeat(X, weights, axis=0)
     scale = np.sqrt(repeated.var(axis=0).mean() / X.var(axis=0).mean())
     assert 0.5 < scale < 2  # The tolerance depends on the variance.
@@ -121,7 +121,7 @@ def test_exchanged_centers_are_a_fixed_point_of_k_means():
 
 def test_exchanges_with_weights_are_those_of_repeated_rows():
     X, _ = blobs()
-    weights = np.random.default_rng(0).integers(0, 4, size=len(X))
+    weights = np.random.default_rng(0).integers(0, 4, size=len(X), dtype=np.intp)
     centers, _ = k_means(X, 60, rng(3), weights, n_runs=2)
     again, _ = k_means(np.repeat(X, weights, axis=0), 60, rng(3), n_runs=2)
     np.testing.assert_allclose(centers, again, rtol=1e-9)

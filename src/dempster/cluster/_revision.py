@@ -81,9 +81,16 @@ class Links:
         )
 
     @property
+    def rows(self) -> np.ndarray:
+        """Object i of each entry, like ``indices``, which contains objects j."""
+        # NumPy repeats by intp only, which has 32 bits on some platforms.
+        sizes = np.diff(self.indptr).astype(np.intp)
+        return np.repeat(np.arange(len(sizes)), sizes)
+
+    @property
     def pairs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Objects i and j of each constraint, and whether it is a must-link."""
-        i = np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
+        i = self.rows
         is_first = i < self.indices  # The matrix contains each constraint twice.
         return i[is_first], self.indices[is_first], self.signs[is_first] > 0
 
@@ -156,7 +163,7 @@ def _pass_messages(costs: np.ndarray, links: Links, violation: float) -> np.ndar
     if c == 1:
         return costs.copy()
     n_entries = len(links.indices)
-    to = np.repeat(np.arange(q), np.diff(links.indptr))
+    to = links.rows
     # position of each pair with its ends exchanged
     back = np.lexsort((to, links.indices))
     cells = np.ones(n_entries), np.arange(n_entries), links.indptr
