@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,16 @@ def test_errors_are_those_of_the_studio(page):
     status, body = page.ask("GET", "/runs/7/objects")
     assert status == 404
     assert json.loads(body)["error"] == "this run no longer exists"
+
+
+def test_report_without_matplotlib(page, monkeypatch):
+    """The page loads matplotlib for examples of the documentation only."""
+    for name in {"matplotlib", *sys.modules}:
+        if name.partition(".")[0] == "matplotlib":
+            monkeypatch.setitem(sys.modules, name, None)
+    cluster_iris(page, method="credal")
+    job = page.job("POST", "/runs/1/report", {})
+    assert job["state"] == "done", job["error"]
 
 
 def test_restored_session(page, tmp_path, monkeypatch):

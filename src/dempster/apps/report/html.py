@@ -472,10 +472,15 @@ def _find_ticks(
     low: float, high: float, number: int, *, whole: bool = False
 ) -> list[float]:
     """Return at most about ``number`` round values between two numbers."""
-    from matplotlib.ticker import MaxNLocator  # slow to import
-
-    locator = MaxNLocator(number, steps=[1, 2, 5, 10], integer=whole)
-    return [value for value in locator.tick_values(low, high) if low <= value <= high]
+    least = (high - low) / number
+    power = 10 ** math.floor(math.log10(least))
+    step = next(k * power for k in (1, 2, 5, 10) if k * power >= least)
+    if whole:
+        step = max(step, 1)
+    rounding = 1e-9
+    first = math.ceil(low / step - rounding)
+    last = math.floor(high / step + rounding)
+    return [float(f"{k * step:.12g}") for k in range(first, last + 1)]
 
 
 def _n(value: float) -> str:
