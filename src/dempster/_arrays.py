@@ -333,7 +333,14 @@ def scale_columns(values: Array, factors: np.ndarray) -> Array:
 
 def _repeat_rows(values: Array, column: np.ndarray) -> np.ndarray:
     """Return the entry of a column for each stored value of compressed rows."""
-    return np.repeat(column.ravel(), np.diff(values.indptr))
+    return column.ravel()[rows_of_entries(values.indptr)]
+
+
+def rows_of_entries(indptr: np.ndarray) -> np.ndarray:
+    """Return the row of each stored value of compressed rows."""
+    # NumPy repeats by counts of type intp only, which has 32 bits on some platforms.
+    counts = np.diff(indptr).astype(np.intp)
+    return np.repeat(np.arange(len(counts)), counts)
 
 
 def _with_data(values: Array, data: np.ndarray) -> Array:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from dempster._arrays import rows_of_entries
 from dempster.dissimilarity.sources import (
     DissimilaritySource,
     References,
@@ -78,7 +79,7 @@ def merge_columns(
     """Return a sparse matrix with one column for each group of columns, the smallest entry."""
     if n_groups == len(group):
         return matrix
-    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    rows = rows_of_entries(matrix.indptr)
     columns = group[matrix.indices]
     order = np.lexsort((matrix.data, columns, rows))
     rows = rows[order]

@@ -10,6 +10,7 @@ from itertools import accumulate
 import numpy as np
 from scipy import sparse
 
+from dempster._arrays import rows_of_entries
 from dempster._native import kernel
 from dempster.optimize.blocks import Apply, row_blocks
 
@@ -118,7 +119,7 @@ class NeighborGraph:
             parts = symmetrize_graph(*parts, graph == "mean", apply)
         if sizes is not None:
             sizes = sizes[order]
-            pairs = np.repeat(sizes, np.diff(parts[0])) * sizes[parts[1]]
+            pairs = sizes[rows_of_entries(parts[0])] * sizes[parts[1]]
             parts = *parts[:2], parts[2] * pairs
         return cls(*parts, np.zeros(n), np.arange(n), graph != "directed", order, sizes)
 
@@ -196,7 +197,7 @@ class NeighborGraph:
         weights = self.weights
         if self.sizes is not None:
             # A row has the evidence of its neighbors once, however many copies it has.
-            weights = weights / np.repeat(self.sizes, np.diff(self.indptr))
+            weights = weights / self.sizes[rows_of_entries(self.indptr)]
         edges = self.indptr, self.indices, weights
         masses = combine_evidence(edges, labels[self.order], n_clusters, apply)
         return masses[self._rank]

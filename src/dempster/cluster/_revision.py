@@ -13,7 +13,13 @@ from typing import Annotated, Any, Self
 import numpy as np
 from scipy import sparse
 
-from dempster._arrays import Array, decompress, is_sparse, precision_of
+from dempster._arrays import (
+    Array,
+    decompress,
+    is_sparse,
+    precision_of,
+    rows_of_entries,
+)
 from dempster.belief import FocalSets
 from dempster.cluster._mass_step import masses_from_plausibilities
 from dempster.constraints import Constraints
@@ -81,16 +87,9 @@ class Links:
         )
 
     @property
-    def rows(self) -> np.ndarray:
-        """Object i of each entry, like ``indices``, which contains objects j."""
-        # NumPy repeats by intp only, which has 32 bits on some platforms.
-        sizes = np.diff(self.indptr).astype(np.intp)
-        return np.repeat(np.arange(len(sizes)), sizes)
-
-    @property
     def pairs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Objects i and j of each constraint, and whether it is a must-link."""
-        i = self.rows
+        i = rows_of_entries(self.indptr)
         is_first = i < self.indices  # The matrix contains each constraint twice.
         return i[is_first], self.indices[is_first], self.signs[is_first] > 0
 
@@ -163,7 +162,7 @@ def _pass_messages(costs: np.ndarray, links: Links, violation: float) -> np.ndar
     if c == 1:
         return costs.copy()
     n_entries = len(links.indices)
-    to = links.rows
+    to = rows_of_entries(links.indptr)
     # position of each pair with its ends exchanged
     back = np.lexsort((to, links.indices))
     cells = np.ones(n_entries), np.arange(n_entries), links.indptr

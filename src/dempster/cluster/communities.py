@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import entr, rel_entr
 
-from dempster._arrays import divide
+from dempster._arrays import divide, rows_of_entries
 from dempster._errors import InvalidParameterError
 from dempster._types import ArrayLike
 from dempster._validation import as_labels, is_missing
@@ -334,7 +334,7 @@ class CommunityModel:
         n = len(degrees)
         support = sparse.csr_array(edges @ one_hot(self.labels))
         support.sort_indices()
-        rows = np.repeat(np.arange(n), np.diff(support.indptr))
+        rows = rows_of_entries(support.indptr)
         communities = support.indices
         strengths = self.evidence.strength * degrees
         against = self.totals[communities]

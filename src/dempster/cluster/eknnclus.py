@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from dempster import _validation as rule
-from dempster._arrays import is_graph
+from dempster._arrays import is_graph, rows_of_entries
 from dempster._errors import InvalidParameterError
 from dempster._random import as_generator
 from dempster._types import (
@@ -166,7 +166,7 @@ def nearest_stored(
     None keeps all entries.
     """
     matrix.sort_indices()
-    rows = _stored_rows(matrix)
+    rows = rows_of_entries(matrix.indptr)
     kept = np.arange(matrix.nnz)
     if drop_diagonal:
         kept = np.flatnonzero(matrix.indices != rows)
@@ -180,11 +180,6 @@ def nearest_stored(
     return sparse.csr_matrix(
         (matrix.data[kept], matrix.indices[kept], indptr), matrix.shape
     )
-
-
-def _stored_rows(matrix: sparse.csr_matrix) -> np.ndarray:
-    """Return the row of each stored entry."""
-    return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
 
 
 _ROWS_PER_BLOCK = 16_384
@@ -311,7 +306,7 @@ def _smallest_stored(matrix: sparse.csr_matrix) -> ArrayPair:
     The entry is infinite for a row without entries.
     """
     nearest = nearest_stored(matrix, 1, drop_diagonal=False)
-    rows = _stored_rows(nearest)
+    rows = rows_of_entries(nearest.indptr)
     columns = np.zeros(matrix.shape[0], np.int64)
     smallest = np.full(matrix.shape[0], np.inf)
     columns[rows] = nearest.indices
@@ -322,7 +317,7 @@ def _smallest_stored(matrix: sparse.csr_matrix) -> ArrayPair:
 def neighbor_radii(neighbors: sparse.csr_matrix) -> np.ndarray:
     """Return the radii of `approach_known_masses` from the distances to the neighbors of n rows."""
     n = neighbors.shape[0]
-    rows = _stored_rows(neighbors)
+    rows = rows_of_entries(neighbors.indptr)
     largest = np.zeros(n)
     np.maximum.at(largest, rows, neighbors.data)
     differ = neighbors.data > rounding(neighbors.dtype) * largest[rows]

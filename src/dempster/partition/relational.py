@@ -12,7 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from dempster._arrays import decompress, is_sparse, row_products, row_slices
+from dempster._arrays import (
+    decompress,
+    is_sparse,
+    row_products,
+    row_slices,
+    rows_of_entries,
+)
 from dempster._errors import InvalidParameterError
 from dempster._random import as_generator
 from dempster._validation import check, check_memory, is_integer, kind, validating
@@ -137,7 +143,7 @@ class RelationalPartition:
             rows = which[some.start : stop]
             pairs = order[ends[some.start] : ends[stop]]
             right = masses[j[pairs]]
-            pair = np.repeat(np.arange(len(pairs)), np.diff(right.indptr))
+            pair = rows_of_entries(right.indptr)
             places = np.searchsorted(rows, i[pairs])[pair], right.indices
             left = decompress(masses[rows])
             for k, form in enumerate(self._forms):

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 
-from dempster._arrays import is_graph
+from dempster._arrays import is_graph, rows_of_entries
 from dempster._errors import InvalidParameterError
 from dempster._types import ArrayFunction
 from dempster._validation import check_missing, check_scale, validating
@@ -104,7 +104,7 @@ def lay_out_graph(adjacency: sparse.csr_array) -> np.ndarray:
     points = np.random.default_rng(0).normal(size=(n, 2))
     pulls = sparse.csr_array(adjacency / adjacency.data.mean())
     weights = pulls.data.copy()
-    rows = np.repeat(np.arange(n), np.diff(pulls.indptr))
+    rows = rows_of_entries(pulls.indptr)
     for step in np.linspace(1.0, 0.0, _FORCE_STEPS, endpoint=False):
         pushes = 1 / np.maximum(euclidean_distances(points, squared=True), 1e-4)
         lengths = np.linalg.norm(points[rows] - points[pulls.indices], axis=1)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
+from dempster._arrays import rows_of_entries
 from dempster._native import Kernel
 from dempster.belief import FocalSets
 from dempster.cluster._revision import Links
@@ -197,7 +198,7 @@ class SomePairs(ConflictProblem):
         near_sets = near @ sparse.csr_array(masses > _CLEAR) + used
         near_sets.eliminate_zeros()
         near_sets.sort_indices()
-        rows = np.repeat(np.arange(n), np.diff(near_sets.indptr))
+        rows = rows_of_entries(near_sets.indptr)
         is_single = (near_sets.indices > 0) & (near_sets.indices < n_sets - 1)
         rows = rows[is_single]
         counts = np.bincount(rows, minlength=n)
