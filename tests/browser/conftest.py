@@ -1,17 +1,14 @@
 """Fixtures: the page with its files, and scripts that run in Pyodide. `make test-wasm` runs these tests."""
 
-import json
 import subprocess
 import zipfile
 from pathlib import Path
 
 import pytest
-
 from tools.browser import (
     CACHE,
     UnavailableError,
     build_page,
-    build_runtime,
     download,
     find_node,
 )
