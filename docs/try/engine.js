@@ -27,7 +27,7 @@ export class Engine {
     let loaded = 0;
     const count = (bytes) => {
       loaded += bytes;
-      this.on.words?.(`loading Python and its libraries: ${megabytes(loaded)} of ${megabytes(total)} MB`, loaded / total);
+      this.on.words?.(`loading Python: ${megabytes(loaded)} of ${megabytes(total)} MB`, loaded / total);
     };
     const blobs = await Promise.all(names.map((name) => readFile(new URL(files[name].path, this.home), files[name].bytes, count)));
     return Object.fromEntries(names.map((name, k) => [name, blobs[k]]));

@@ -113,6 +113,7 @@ def test_first_visit_without_a_network(chromium, server):
     with opened(chromium, server) as page:
         requests = []
         page.context.on("request", lambda request: requests.append(request.url))
+        assert page.locator("#setup .only-narrow").is_hidden()
         page.click(".examples button:has-text('iris')")
         wait_until_sealed(page)
         hosts = {re.match(r"\w+:/*([^/]*)", url)[1] for url in requests}
@@ -260,6 +261,7 @@ def test_tables(chromium, server, name):
         if problem:
             page.wait_for_selector("#toast[data-kind=error]:not([hidden])")
             assert problem in page.locator("#toast").inner_text()
+            assert page.locator("#toast").bounding_box()["width"] > 300
             page.select_option("select:has(option[value=drop])", "drop")
             page.click("#run:not([disabled])")
         page.wait_for_selector(RESULT)

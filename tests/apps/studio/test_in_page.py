@@ -106,6 +106,9 @@ def test_description(page):
     assert list(described["examples"]) == [
         name for name, _ in described["about"]["examples"]
     ]
+    assert ".csv" in described["about"]["table_suffixes"]
+    assert ".parquet" not in described["about"]["table_suffixes"]
+    assert "nnevclus" not in [one["name"] for one in described["about"]["methods"]]
     table = described["examples"]["iris"]
     job = page.job("PUT", "/file?name=iris.csv", content=table.encode())
     assert job["answer"]["rows"] == 150

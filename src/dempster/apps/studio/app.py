@@ -37,11 +37,12 @@ ROUTES = [route for module in _MODULES for route in module.ROUTES]
 
 
 def describe_studio() -> dict[str, Any]:
-    """Return the methods, the examples, and the suffixes of files with a table."""
+    """Return the methods, the examples, and the formats of files with a table."""
     return {
         "methods": clustering.list_methods(),
         "examples": list(loading.EXAMPLES.items()),
         "table_suffixes": table_suffixes(),
+        "table_formats": "CSV, TSV, Excel, Parquet, Feather or NPY",
     }
 
 

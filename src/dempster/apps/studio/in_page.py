@@ -120,9 +120,18 @@ def describe_page() -> Json:
 
     The page has them before it loads Python.
     """
+    about = describe_studio()
+    # Pyodide has neither pyarrow nor torch.
+    about["table_formats"] = "CSV, TSV, Excel or NPY"
+    about["table_suffixes"] = [
+        suffix
+        for suffix in about["table_suffixes"]
+        if suffix not in (".parquet", ".pq", ".feather")
+    ]
+    about["methods"] = [one for one in about["methods"] if one["name"] != "nnevclus"]
     empty = Session(Path(SESSION), workers=None)  # type: ignore[arg-type]
     return {
-        "about": describe_studio(),
+        "about": about,
         "session": empty.describe(),
         "examples": {name: write_example(name) for name in EXAMPLES},
     }

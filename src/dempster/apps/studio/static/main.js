@@ -133,7 +133,7 @@ async function start() {
   keys({ objects: () => drawer.panels.get("objects"), scatter, tab: () => side.current, openTab: (name) => { if (side.current !== name) side.open(name); } });
   try {
     const about = await getJson("/api/about");
-    set({ methods: about.methods, examples: about.examples, tableSuffixes: about.table_suffixes });
+    set({ methods: about.methods, examples: about.examples, tableSuffixes: about.table_suffixes, tableFormats: about.table_formats });
     await openSession();
     restoreChoices();
     const session = get("session");

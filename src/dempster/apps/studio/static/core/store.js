@@ -20,7 +20,8 @@ const state = {
   jobs: {},           // jobs by kind
   choices: null,      // a new object whenever a setting of the next run changes
   examples: [],
-  tableSuffixes: [],
+  tableSuffixes: [],  // of files that can be opened
+  tableFormats: "",   // their names
   saved: [],          // sessions that can be opened
   elsewhere: false,   // whether another tab or another studio has opened the session
   theme: "light",

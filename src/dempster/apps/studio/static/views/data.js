@@ -186,10 +186,10 @@ export function dataCard(host) {
     const working = running("load") ? progressLine("load") : null;
     if (!source) {
       const examples = get("examples") || [];
-      replace(body, working, el("p", { class: "note" }, "CSV, TSV, Excel, Parquet, Feather or NPY. The table stays on this machine."),
+      replace(body, working, el("p", { class: "note" }, `${get("tableFormats")}. The table stays on this machine.`),
         el("div", { class: "buttons" }, filePicker("Open a table", "main")),
-        examples.length ? el("div", { class: "only-narrow fields" }, el("p", { class: "note" }, "Or try an example:"), el("div", { class: "buttons" },
-          examples.map(([name, words]) => el("button", { type: "button", title: words, onclick: () => loadExample(name) }, name)))) : null);
+        examples.length ? el("div", { class: "only-narrow" }, el("div", { class: "fields" }, el("p", { class: "note" }, "Or try an example:"), el("div", { class: "buttons" },
+          examples.map(([name, words]) => el("button", { type: "button", title: words, onclick: () => loadExample(name) }, name))))) : null);
       return;
     }
     const open = body.querySelector("details")?.open;

@@ -58,7 +58,7 @@ export function exportPanel(host) {
     replace(body, heading("Export"),
       el("div", { class: "buttons" },
         get1("Partition (CSV)", "/partition.csv", "partition.csv", view),
-        get1("Partition (Parquet)", "/partition.parquet", "partition.parquet", view),
+        get("tableSuffixes").includes(".parquet") ? get1("Partition (Parquet)", "/partition.parquet", "partition.parquet", view) : null,
         get1("Model", "/model", "model.dempster"),
         el("button", { type: "button", id: "make-report", onclick: report }, "Report"),
         el("button", { type: "button", disabled: !get("selectedCount"), onclick: () => sendSelection().then(() => download(`/runs/${view}/selected${weights}`, "selection.csv")).catch(showError) }, "Selection"),

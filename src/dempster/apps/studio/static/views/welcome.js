@@ -46,7 +46,7 @@ export function welcome(host) {
     replace(host, el("div", { class: "welcome" },
       el("h2", {}, "Evidential clustering"),
       el("p", {}, "Each object belongs to a cluster, is ambiguous between several, or is an outlier. Examine and explain the result, and improve it with constraints."),
-      el("div", { class: "drop-zone" }, el("p", {}, "Drop a table here, or"), filePicker("Open a table", "main"), el("p", { class: "note" }, "CSV, TSV, Excel, Parquet, Feather or NPY. The table stays on this machine.")),
+      el("div", { class: "drop-zone" }, el("p", {}, "Drop a table here, or"), filePicker("Open a table", "main"), el("p", { class: "note" }, `${get("tableFormats")}. The table stays on this machine.`)),
       savedSessions(),
       el("p", { class: "note" }, "Or try an example:"),
       el("div", { class: "examples" }, get("examples").map(([name, words]) =>
