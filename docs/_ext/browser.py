@@ -16,7 +16,7 @@ from sphinx.util import logging
 
 sys.path.insert(0, str(running.ROOT))
 
-from tools.browser import UnavailableError, build_page  # noqa: E402
+from tools.browser import UnavailableError, build_page
 
 LIVE_PAGES = ("index", "start", "partition")
 MISSING = (
