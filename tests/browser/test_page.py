@@ -328,6 +328,7 @@ def test_cells(chromium, server, site):
     second.locator("button:has-text('Run')").click()
     page.wait_for_selector(".cell-error")
     assert "SyntaxError" in page.locator(".cell-error").inner_text()
+    second.locator("button:has-text('Reset')").click()
     page.locator(".cell-bar").nth(2).locator("button").click()
     page.wait_for_selector(".cell-output img")
     page.close()
