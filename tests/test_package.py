@@ -53,6 +53,7 @@ LAYERS = [
 UPWARD = {
     ("partition", "plot"): "CredalPartition.plot",
     ("partition", "explain"): "CredalPartition.review",
+    ("partition", "labels"): "CredalPartition.with_doubt",
     ("cluster", "plot"): "NumberOfClusters.plot",
     ("cluster", "labels"): "update matches the clusters of a stream",
     ("model_selection", "plot"): "results plot themselves",

@@ -10,8 +10,9 @@ from sklearn.cluster import DBSCAN, HDBSCAN, KMeans
 from sklearn.decomposition import PCA
 from sklearn.metrics import roc_auc_score
 
-from dempster import CredalPartition, doubt
+from dempster import CredalPartition, FocalSets, doubt
 from dempster._errors import InvalidParameterError
+from dempster.cluster import ECM, EGMM
 from dempster.explain import explain_object
 from dempster.labels.labeled_partition import _draw_weights
 from dempster.labels.runs import align_run, pool_runs, select_reference
@@ -268,3 +269,58 @@ def test_clusterer_is_copied_and_fitted(case):
         doubt(X, clusterer=DBSCAN(eps=1e-3))
     with pytest.raises(InvalidParameterError, match="labels_ after fit, but PCA"):
         doubt(X, clusterer=PCA())
+
+
+# ---- clusters of a partition ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("d", [2, 50])
+def test_with_doubt_gives_any_partition_the_same_meaning(d):
+    """ECM and EGMM call hardly any of these objects ambiguous in 50 dimensions."""
+    rng = np.random.default_rng(d)
+    X = rng.normal(size=(600, d))
+    X[:300, 0] += 3
+    overlap = np.abs(X[:, 0] - 1.5) < np.log(9) / 3
+    for method in (ECM, EGMM):
+        before = method(2, random_state=0).fit(X).credal_partition_
+        partition = before.with_doubt(X, random_state=0)
+        is_ambiguous = np.isin(np.arange(600), partition.ambiguous)
+        assert 0.14 < is_ambiguous.mean() < 0.27  # true share .21
+        assert is_ambiguous[overlap].mean() > 0.5
+        assert is_ambiguous[~overlap].mean() < 0.15
+
+
+def test_with_doubt_keeps_names_of_clusters_and_objects(case):
+    X, y = case
+    rows = pd.DataFrame(X).set_axis([f"row {i}" for i in range(len(X))])
+    before = CredalPartition.from_hard(y).name_clusters({0: "low", 1: "mid", 2: "top"})
+    partition = before.with_doubt(rows, random_state=0)
+    assert partition.frame == ("low", "mid", "top")
+    assert list(partition.index) == list(rows.index)
+    plain = doubt(X, y, random_state=0)
+    np.testing.assert_array_equal(partition.masses, plain.masses)
+    turned = partition.with_doubt(rows[::-1], random_state=0)
+    assert list(turned.index) == list(rows.index[::-1])
+    assert np.mean(turned.labels[::-1] == partition.labels) > 0.99
+
+
+def test_with_doubt_decides_again_about_outliers(case):
+    X, y = case
+    X = np.vstack([X, [[0.3, 0.1], [60, -40]]])
+    masses = np.vstack([np.eye(4)[1 + y], [[1, 0, 0, 0], [1, 0, 0, 0]]])
+    before = CredalPartition(masses, FocalSets.simple(3, omega=False))
+    partition = before.with_doubt(X, random_state=0)
+    assert partition.outliers.tolist() == [len(X) - 1]
+    assert partition.labels[-2] == 0
+
+
+def test_with_doubt_refuses_other_objects(case):
+    X, y = case
+    partition = CredalPartition.from_hard(y)
+    with pytest.raises(InvalidParameterError, match="240 objects .* got 10"):
+        partition.with_doubt(X[:10])
+    with pytest.raises(InvalidParameterError, match="not in blocks"):
+        partition.with_doubt(lambda: iter([X]))
+    empty = CredalPartition([[1, 0]] * 5, FocalSets.simple(1, omega=False))
+    with pytest.raises(InvalidParameterError, match="not outliers"):
+        empty.with_doubt(X[:5])

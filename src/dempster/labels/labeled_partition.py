@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,15 @@ from sklearn.base import clone
 from dempster._arrays import Array, freeze
 from dempster._errors import InvalidParameterError
 from dempster._random import as_random_state
+from dempster._text import format_count
 from dempster._types import ArrayLike, Index, Metric, Seed, TableLike
-from dempster._validation import as_list, check_masses, is_estimator, row_index
+from dempster._validation import (
+    as_list,
+    check_masses,
+    is_estimator,
+    match_names,
+    row_index,
+)
 from dempster.data.blocks import comes_in_blocks
 from dempster.data.in_process import open_blocks
 from dempster.dissimilarity.graphs import GraphSource
@@ -273,6 +280,36 @@ def doubt(
         return estimate(rows, codes, names).partition
     names, memberships = _read_runs(runs, rows.n, rows.index)
     return estimate(rows, memberships, names).partition
+
+
+def doubt_clusters(
+    partition: CredalPartition,
+    X: TableLike,
+    metric: Metric,
+    random_state: Seed,
+    n_jobs: int | None,
+) -> LabeledPartition:
+    """Estimate the masses of `doubt` for the clusters of a partition, in the order of X."""
+    if comes_in_blocks(X):
+        raise InvalidParameterError("X", must="be in memory, not in blocks")
+    rows = LabeledRows.open(InputValidator(metric, random_state, n_jobs), X)
+    partition = partition.to_numpy()
+    order = match_names(partition.index, rows.index)
+    if order is not None:
+        partition = partition[order]
+    if rows.n != len(partition):
+        count = format_count(len(partition), "object")
+        must = f"contain the {count} of the partition, got {rows.n:,}"
+        raise InvalidParameterError("X", must=must)
+    labels = partition.labels_with_outliers
+    if not (labels >= 0).any():
+        must = "contain objects that are not outliers of the partition"
+        raise InvalidParameterError("X", must=must)
+    if rows.index is None:
+        rows = replace(rows, index=partition.index)
+    found = estimate(rows, labels, partition.frame).partition
+    assert isinstance(found, LabeledPartition)
+    return found
 
 
 def fit_labels(clusterer: Any, X: TableLike) -> Any:

@@ -34,6 +34,7 @@ from dempster._text import (
     join_some,
     printable,
 )
+from dempster._types import Metric, Seed, TableLike
 from dempster.belief import FocalSets, MassFunctions, transforms
 from dempster.belief.focal_sets import unique_sets
 from dempster.optimize.blocks import Apply, row_blocks
@@ -654,6 +655,57 @@ class CredalPartition(FitRecord, MassFunctions):
         from dempster.explain.review import list_doubtful  # a higher layer
 
         return list_doubtful(self, X, n)
+
+    # ---- doubt -----------------------------------------------------------------------------------
+
+    def with_doubt(
+        self,
+        X: TableLike,
+        *,
+        metric: Metric = "euclidean",
+        random_state: Seed = None,
+        n_jobs: int | None = -1,
+    ) -> CredalPartition:
+        """Return the same clusters with the masses of `dempster.doubt`.
+
+        Methods differ in what their masses mean. The masses of `dempster.doubt` mean the same for
+        the clusters of any method (``docs/doubt.md``): an object is ambiguous if clusters overlap
+        where it lies, in few and in many dimensions. They are estimated from X and the labels
+        alone. At first, an outlier of this partition has no cluster; it can become certain,
+        ambiguous, or again an outlier.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p), table, (n, n) dissimilarities, or graph
+            Objects, with the same scale of the columns with which the clusters were found.
+        metric : {"euclidean", "gower", "precomputed"}, str or callable, default="euclidean"
+            "gower" accepts numbers and categories; "precomputed": X contains dissimilarities.
+        random_state : int, RandomState, Generator or None
+            Seed for the folds of the objects, and for drawing 4,000 objects if there are more.
+        n_jobs : int or None, default=-1
+            Number of threads; -1 uses all processors. None uses one unless
+            `joblib.parallel_config` sets another number.
+
+        Returns
+        -------
+        CredalPartition
+            A `dempster.labels.LabeledPartition`, which also gives masses to new objects.
+
+        Examples
+        --------
+        ECM calls hardly any object ambiguous if there are many attributes.
+
+        >>> import numpy as np
+        >>> from dempster.cluster import ECM
+        >>> X = np.random.default_rng(0).normal(size=(600, 50))
+        >>> X[:300, 0] += 3
+        >>> partition = ECM(2, random_state=0).fit(X).credal_partition_
+        >>> len(partition.ambiguous), len(partition.with_doubt(X, random_state=0).ambiguous)
+        (0, 106)
+        """
+        from dempster.labels.labeled_partition import doubt_clusters  # a higher layer
+
+        return doubt_clusters(self, X, metric, random_state, n_jobs)
 
     # ---- display ---------------------------------------------------------------------------------
 
