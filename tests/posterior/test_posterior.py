@@ -13,6 +13,8 @@ from dempster.dissimilarity.sources import AttributeSource, MatrixSource
 from dempster.optimize.blocks import block_map
 from dempster.persistence import load, save
 from dempster.posterior import PosteriorModel
+from dempster.posterior.comparison import compare
+from dempster.posterior.folds import draw_folds
 from dempster.posterior.masses import to_masses
 
 
@@ -158,6 +160,43 @@ def test_labels_near_the_boundary_improve():
     labels = (X[:, 0] > 1.5).astype(int)  # The optimal boundary is at 2.2.
     _, partition = fit(X, labels)
     assert np.mean(partition.labels != y) < np.mean(labels != y) - 0.005
+
+
+@pytest.mark.parametrize("seed", [1, 3])
+def test_wrong_labels_do_not_reject_a_mixture_that_fits(seed):
+    """k-means cuts the large cluster, which several components could follow."""
+    rng = np.random.default_rng([25, seed])
+    y = rng.choice(2, 500, p=[8 / 9, 1 / 9])
+    X = rng.normal(size=(500, 25))
+    X[:, 0] += 4.2 * y
+    odds = 4.2 * (X[:, 0] - 2.1) - np.log(8)
+    labels = KMeans(2, n_init=3, random_state=0).fit_predict(X)
+    if labels[odds.argmax()] == 0:
+        labels = 1 - labels
+    assert np.mean(labels != (odds > 0)) > 0.05
+    model, _ = fit(X, labels)
+    assert model.power < 0.05
+    P = model.probabilities(X, training=True)[:, 1]
+    assert np.abs(P - 1 / (1 + np.exp(-odds))).mean() < 0.035
+
+
+def test_trust_depends_on_how_wrong_single_components_are():
+    """Not on how many rows show it."""
+    powers = []
+    for n in (800, 3200):
+        X, y = make_moons(n, noise=0.15, random_state=1)
+        model, _ = fit(X, y)
+        powers.append(model.power)
+    assert abs(powers[1] - powers[0]) < 0.15
+    rng = np.random.RandomState(0)
+    members = np.eye(2)[y]
+    weights = np.ones(n)
+    comparison = compare(X, members, weights, draw_folds(members, rng), rng)
+    assert 0.1 < comparison.gain < 0.5
+    odds_of_five = np.exp(-5 * comparison.gain)
+    assert comparison.trust == pytest.approx(odds_of_five)
+    divided = comparison.mixtures()[-1]
+    assert divided.weight == pytest.approx(1 - odds_of_five)
 
 
 # ---- memberships and weights ---------------------------------------------------------------------
@@ -332,20 +371,7 @@ def masses_of(P, bound=0.0):
 
 
 def test_an_object_is_ambiguous_if_its_doubt_exceeds_a_tenth():
-    assert (
-        len(
-            masses_of(
-                [
-                    [0.91, 0.09],
-                    [
-                        0.92,
-                        0.05,
-                    ][:2],
-                ]
-            ).ambiguous
-        )
-        == 0
-    )
+    assert len(masses_of([0.91, 0.09]).ambiguous) == 0
     assert len(masses_of([0.89, 0.11]).ambiguous) == 1
     assert len(masses_of([0.91, 0.06, 0.03]).ambiguous) == 0
     assert len(masses_of([0.89, 0.055, 0.055]).ambiguous) == 1

@@ -22,13 +22,17 @@ the box by BIC, is very strong, and if its rows are as far from each other as sc
 be: rows on a curve or in a cluster are nearer.
 
 **Weights of the mixtures.** Mixtures with one component per cluster are averaged with the mixture
-of several components. If :math:`S_v` is the score of mixture v, Bayes' rule gives it the weight
-:math:`\exp(n S_v)`, which is right if one of the mixtures is. Let :math:`\Delta` be the gain of
-several components over the best mixture of single ones, in nats per row. About :math:`1 / \Delta`
-rows are enough to reject single components, and the weights are :math:`\exp(n' S_v)` with
-:math:`n' = \min(n, 1 / \Delta)`, a coarsened posterior (Miller and Dunson, 2019). If single
-components are right, the gain is zero and :math:`n' = n`. Mixtures of single components share the
-weight that the best of them has against the mixture of several components.
+of several components. Let :math:`\Delta` be the gain of several components over the best mixture of
+single ones, in mean log-density. The clusters are no evidence here: several components can follow
+wrong boundaries better than single ones. The *trust* in single components is
+:math:`\tau = \exp(-5 \Delta)`, the ratio of the likelihoods of five typical rows. It depends on how
+wrong single components are, and not on how many rows show it. The mixture of several components has
+the weight :math:`1 - \tau`, and the others share :math:`\tau`.
+
+If :math:`S_v` is the score of mixture v, Bayes' rule gives it a weight proportional to
+:math:`\exp(n S_v)`, which is right if one of the mixtures is. About :math:`1 / \Delta` rows are
+enough to reject them, so that the weights are proportional to :math:`\exp(n' S_v)` with
+:math:`n' = \min(n, 1 / \Delta)`, a coarsened posterior (Miller and Dunson, 2019).
 
 References
 ----------
@@ -48,7 +52,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.spatial import cKDTree
-from scipy.special import digamma, expit, gammaln
+from scipy.special import digamma, gammaln
 
 from dempster.optimize.k_means import k_means
 from dempster.posterior.axes import Axes
@@ -70,7 +74,8 @@ _MAX_ATTRIBUTES = 100
 _PARTS = (2, 8)  # numbers of parts of a component that are tried
 _N_ROUNDS = 3  # rounds of divisions
 _N_LONGER = 20  # further steps to compare mixtures with and without background
-_MIN_WEIGHT = 0.01  # smallest weight of a model
+_MIN_WEIGHT = 0.01  # smallest weight of a mixture of single components
+_N_TYPICAL = 5  # rows whose likelihoods are compared
 # logarithm of the Bayes factor 150, from which evidence is very strong (Kass and Raftery, 1995)
 _STRONG_EVIDENCE = 5.0
 _BACKGROUND = 0.1  # share of the background at the start
@@ -226,7 +231,7 @@ class Comparison:
     singles: list[Fit]
     single_scores: np.ndarray
     divided: Fit
-    divided_score: float
+    gain: float  # of the divided mixture over the best single one, in mean log-density
 
     @property
     def best_single(self) -> Fit:
@@ -234,30 +239,23 @@ class Comparison:
 
     @property
     def score(self) -> float:
-        return max(self.single_scores.max(), self.divided_score)
+        return max(self.single_scores.max(), self.training.score(self.divided))
 
     @property
     def trust(self) -> float:
-        """Trust in Bayes' rule: the ratio of n' and n."""
-        total = self.training.used_weights.sum()
-        return float(1 / max(self._gain * total, 1.0))
-
-    @property
-    def _gain(self) -> float:
-        if len(self.divided.owners) == self.training.n_clusters:
-            return 0.0
-        return float(max(self.divided_score - self.single_scores.max(), 0))
+        """Trust in single components: their likelihood ratio for a few typical rows."""
+        return float(max(np.exp(-_N_TYPICAL * self.gain), _TINY))
 
     def mixtures(self) -> tuple[FoldMixture, ...]:
         """Return the mixtures of large weight, estimated without each fold."""
         one = self.training
-        n = self.trust * one.used_weights.sum()
+        n = 1 / max(self.gain, 1 / one.used_weights.sum())
         shares = np.exp(n * (self.single_scores - self.single_scores.max()))
-        share = expit(n * self._gain) if self._gain > 0 else 0.0
-        shares = np.append((1 - share) * shares / shares.sum(), share)
+        shares /= shares.sum()
+        shares[shares < _MIN_WEIGHT] = 0
+        shares = np.append(self.trust * shares / shares.sum(), 1 - self.trust)
         fits = [*self.singles, self.divided]
-        kept = np.flatnonzero(shares >= _MIN_WEIGHT)
-        shares /= shares[kept].sum()
+        kept = np.flatnonzero(shares)
         return tuple(
             FoldMixture.from_fit(
                 fits[v], float(shares[v]), one.points, one.weights, one.fold
@@ -333,7 +331,11 @@ def _with_division(
 ) -> Comparison:
     best = singles[int(scores.argmax())]
     divided = training.divide(replace(best.family, is_common=False), start, rng)
-    return Comparison(training, singles, scores, divided, training.score(divided))
+    gain = 0.0
+    if len(divided.owners) > training.n_clusters:
+        before = max(map(training.log_density, singles))
+        gain = max(training.log_density(divided) - before, 0.0)
+    return Comparison(training, singles, scores, divided, gain)
 
 
 # ---- background ----------------------------------------------------------------------------------

@@ -8,9 +8,9 @@ clusters, for each object? The probability of cluster k for an object x is
 The probabilities :math:`P_v` are those of several mixtures with the weights :math:`w_v`
 (`dempster.posterior.comparison`). :math:`g_k(x)` is the share of cluster k in a random walk from x
 to its neighbors, and :math:`\bar g_k` is its mean (`dempster.posterior.neighbors`). The trust
-:math:`\tau = n' / n` is one if no mixture of several components per cluster is better than those of
-one. The mixtures are then sufficient, and the neighbors, which only know the clusters, would count
-them twice. If the mixtures are rejected, the evidence of the neighbors has its full weight.
+:math:`\tau` is one if no mixture of several components per cluster is better than those of one. The
+mixtures are then sufficient, and the neighbors, which only know the clusters, would count them
+twice. The worse single components fit the rows, the more weight the evidence of the neighbors has.
 
 **An object is no evidence for itself.** The rows are divided into five folds. Axes and parameters
 are estimated five times, without one of the folds. A training row gets the probabilities without
