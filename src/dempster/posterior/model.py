@@ -59,7 +59,13 @@ from dempster.posterior.axes import Axes
 from dempster.posterior.boundaries import count_boundaries, neighbor_family
 from dempster.posterior.collection import collect_masses, compress_masses
 from dempster.posterior.comparison import compare
-from dempster.posterior.densities import FoldMixture, normalize_logs, sum_owned
+from dempster.posterior.densities import (
+    Components,
+    FoldMixture,
+    Points,
+    normalize_logs,
+    sum_owned,
+)
 from dempster.posterior.evidence import ClusterEvidence, quadratic_parts
 from dempster.posterior.folds import N_FOLDS, draw_folds
 from dempster.posterior.masses import to_masses
@@ -81,7 +87,6 @@ class Posterior(NamedTuple):
     # (m,), upper bounds of one minus the probability of the most probable cluster
     bounds: np.ndarray
     radii: np.ndarray  # (m,), distances to the nearest components
-    p_values: np.ndarray  # (m,), largest probability of a larger distance
     background: np.ndarray  # (m,), probability of the background
 
 
@@ -229,11 +234,9 @@ class PosteriorModel:
             dtype = np.dtype(float)
 
         def compute(start: int, stop: int) -> Array:
-            found = self._posterior_of_rows(values[start:stop], own[start:stop])
-            inner, outer = self.fences
-            beyond = (found.radii - inner) / max(outer - inner, _TINY)
-            rare = 1 - found.p_values / _MAX_P
-            outlying = np.maximum(np.minimum(beyond, rare), found.background).clip(0, 1)
+            rows = values[start:stop]
+            found = self._posterior_of_rows(rows, own[start:stop])
+            outlying = self._outlying(rows, own[start:stop], found)
             P = np.exp(found.log_probabilities)
             sets, masses = to_masses(P, found.bounds, outlying, self.family)
             if has_many_clusters(self.family):
@@ -245,11 +248,33 @@ class PosteriorModel:
         blocks = row_blocks(len(values), most=None)
         return collect_masses(compute, blocks, self.family, dtype, apply)
 
-    def _posterior_of_rows(self, values: Any, own: np.ndarray) -> Posterior:
+    def _outlying(self, values: Any, own: np.ndarray, found: Posterior) -> np.ndarray:
+        """Return the masses of the empty set."""
+        inner, outer = self.fences
+        far = ((found.radii - inner) / max(outer - inner, _TINY)).clip(0, 1)
+        # Only few rows need their p-values, which are slow.
+        rows = np.flatnonzero(far)
+        if len(rows):
+            X = self._coordinates(values[rows])
+            p_values = [self._p_values_in_fold(X, k) for k in range(N_FOLDS)]
+            rare = 1 - self._combine(np.array(p_values), own[rows]) / _MAX_P
+            far[rows] = np.minimum(far[rows], rare.clip(0, 1))
+        return np.maximum(far, found.background.clip(0, 1))
+
+    def _coordinates(self, values: Any) -> np.ndarray:
         if self.scaling is None:
-            X = np.asarray(values, float)
-        else:
-            X = self.scaling.coordinates(self.neighbors.references, values)
+            return np.asarray(values, float)
+        return self.scaling.coordinates(self.references, values)
+
+    def _combine(self, values: np.ndarray, own: np.ndarray) -> np.ndarray:
+        """Return the means over the folds, or the value of its fold for a training row."""
+        mean = values.mean(axis=0)
+        known = np.flatnonzero(own >= 0)
+        mean[known] = values[self.folds[own[known]] % N_FOLDS, known]
+        return mean
+
+    def _posterior_of_rows(self, values: Any, own: np.ndarray) -> Posterior:
+        X = self._coordinates(values)
         shares = np.broadcast_to(self.neighbors.mean, (len(X), self.family.n_clusters))
         if self.power > 0:
             shares = self.neighbors.shares_of(values, own)
@@ -264,45 +289,32 @@ class PosteriorModel:
         """
         evidence = self.power * self.neighbors.log_evidence(shares)
         found = [self._posterior_in_fold(X, k) for k in range(N_FOLDS)]
-        logs, spreads, radii, p_values, background = map(
-            np.array, zip(*found, strict=True)
-        )
-        known = np.flatnonzero(own >= 0)
-        fold = self.folds[own[known]] % N_FOLDS
-
-        def combine(values: np.ndarray) -> np.ndarray:
-            mean = values.mean(axis=0)
-            mean[known] = values[fold, known]
-            return mean
-
-        mean = combine(logs) + evidence
+        logs, spreads, radii, background = map(np.array, zip(*found, strict=True))
+        mean = self._combine(logs, own) + evidence
         mean -= logsumexp(mean, axis=1, keepdims=True)
         best = mean.argmax(axis=1)
         odds = np.array([_log_odds_of_rest(one, best) for one in logs])
         variance = (N_FOLDS - 1) * odds.var(axis=0)
         # If mixtures are rejected, their disagreement is settled by the neighbors.
-        variance += (1 - self.power) * combine(spreads)
+        variance += (1 - self.power) * self._combine(spreads, own)
         bounds = expit(_log_odds_of_rest(mean, best) + _BOUND * np.sqrt(variance))
-        far = combine(radii), combine(p_values), combine(background)
+        far = self._combine(radii, own), self._combine(background, own)
         return Posterior(mean, bounds, *far)
 
     def _posterior_in_fold(self, X: np.ndarray, fold: int) -> tuple[np.ndarray, ...]:
-        """Return log-probabilities, variances of log odds between mixtures, radii and p-values.
+        """Return log-probabilities, variances of log odds between mixtures, radii and background.
 
-        Radii are means over the mixtures of single components, and p-values are geometric means.
+        Radii are means over the mixtures of single components.
         """
         points = self.axes.project(X, fold)
-        n, q = points.coordinates.shape
-        radii = np.zeros(n)
-        log_p_values = np.zeros(n)
-        background = np.zeros(n)
+        radii = np.zeros(len(X))
+        background = np.zeros(len(X))
         all_logs = []
         weights = np.array([one.weight for one in self.mixtures])
         n_clusters = self.family.n_clusters
-        # A component of its own could be fitted to outliers.
-        are_single = np.array([len(one.owners) == n_clusters for one in self.mixtures])
-        single_weights = weights * are_single / (weights @ are_single)
-        for mixture, single_weight in zip(self.mixtures, single_weights, strict=True):
+        for mixture, single_weight in zip(
+            self.mixtures, self._single_weights, strict=True
+        ):
             components = mixture.components(fold)
             logs, squares = mixture.family.log_joint(points, components)
             if mixture.log_background is not None:
@@ -311,18 +323,49 @@ class PosteriorModel:
             clusters = sum_owned(P, mixture.owners, n_clusters)
             with np.errstate(divide="ignore"):
                 all_logs.append(np.maximum(np.log(clusters), _MIN_LOG_ODDS))
-            rest = np.zeros_like(squares)
-            if mixture.dimension > 0:
-                rest = points.residuals[:, None] / components.spreads
-            radii += single_weight * np.sqrt((squares + rest).min(axis=1))
-            p = mixture.family.p_values(squares, rest, q)
-            log_p_values += single_weight * np.log(np.maximum(p.max(axis=1), _TINY))
+            squares += _squared_residuals(mixture, components, points)
+            radii += single_weight * np.sqrt(squares.min(axis=1))
         stacked = np.array(all_logs)
         mean = logsumexp(stacked, axis=0, b=weights[:, None, None])
         best = mean.argmax(axis=1)
         odds = np.array([_log_odds_of_rest(one, best) for one in stacked])
         between = weights @ np.square(odds - weights @ odds)
-        return mean, between, radii, np.exp(log_p_values), background
+        return mean, between, radii, background
+
+    @property
+    def _single_weights(self) -> np.ndarray:
+        """Weights of the mixtures of single components.
+
+        A component of its own could be fitted to outliers.
+        """
+        c = self.family.n_clusters
+        weights = [one.weight * (len(one.owners) == c) for one in self.mixtures]
+        return np.array(weights) / sum(weights)
+
+    def _p_values_in_fold(self, X: np.ndarray, fold: int) -> np.ndarray:
+        """Return the largest probability of a larger distance: geometric means over mixtures."""
+        points = self.axes.project(X, fold)
+        logs = np.zeros(len(X))
+        for mixture, weight in zip(self.mixtures, self._single_weights, strict=True):
+            if weight == 0:
+                continue
+            components = mixture.components(fold)
+            _, squares = mixture.family.log_joint(points, components)
+            rest = _squared_residuals(mixture, components, points)
+            q = points.coordinates.shape[1]
+            p = mixture.family.p_values(squares, rest, q).max(axis=1)
+            logs += weight * np.log(np.maximum(p, _TINY))
+        return np.exp(logs)
+
+
+def _squared_residuals(
+    mixture: FoldMixture, components: Components, points: Points
+) -> np.ndarray:
+    """Return the squared lengths of the other dimensions, divided by their scales, (n, g)."""
+    n, g = len(points.residuals), len(components.means)
+    if mixture.dimension == 0:
+        return np.zeros((n, g))
+    return points.residuals[:, None] / components.spreads
 
 
 def _log_odds_of_rest(logs: np.ndarray, best: np.ndarray) -> np.ndarray:
