@@ -244,7 +244,7 @@ def _legend(counts: Counts, names: Sequence[str]) -> list[Html]:
 
     Many clusters have a search field instead.
     """
-    filled = np.flatnonzero(counts.possible)
+    filled = np.flatnonzero(counts.possible).tolist()
     if len(filled) > MAX_LEGEND_CLUSTERS:
         options = [tag("option", value=names[k]) for k in filled]
         field = tag(
