@@ -93,7 +93,7 @@ class Family:
             scatter[j] = (gap * P_tails[rows, j : j + 1]).T @ gap
         common = scatter.sum(axis=0) / total
         # Clusters of equal rows have no variance.
-        smallest = _MIN_VARIANCE * max(float(np.square(Z).mean()), 1.0)
+        smallest = _MIN_VARIANCE * max(float(np.square(Z).sum()) / max(Z.size, 1), 1.0)
         mean_variance = max(np.trace(common) / max(q, 1), smallest)
         common += _REGULARIZATION * mean_variance * np.eye(q)
         own = np.zeros((g, 1, 1))
