@@ -352,7 +352,7 @@ def compare_labels(
     >>> X = load_iris().data
     >>> labelings = {k: KMeans(k, random_state=0).fit_predict(X) for k in (2, 3, 8)}
     >>> table = compare_labels(X, labelings, random_state=0)
-    >>> table["expected_agreement"].idxmin()
+    >>> int(table["expected_agreement"].idxmin())
     8
     """
     import pandas as pd

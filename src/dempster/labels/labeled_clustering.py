@@ -71,7 +71,7 @@ class LabeledClustering(
     >>> X = load_iris().data
     >>> model = LabeledClustering(KMeans(3, random_state=0), random_state=0).fit(X)
     >>> model.transform(X[:2]).shape, model.get_feature_names_out()[1]
-    ((2, 7), 'mass {0}')
+    ((2, 6), 'mass {0}')
     """
 
     _doc_link_path = "/api/generated/dempster.labels.{name}.html"
