@@ -3,6 +3,7 @@
 import asyncio
 import json
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -21,9 +22,10 @@ class Page:
     def ask(self, method, path, params=None, content=b"", home="/api/sessions/page"):
         if params is not None:
             content = json.dumps(params).encode()
-        status, _, body = asyncio.run(
-            self.studio.answer(method, home + path, {}, content)
-        )
+        answer = self.studio.answer(method, home + path, {}, content)
+        # In the main thread, a browser of other tests may run its own event loop.
+        with ThreadPoolExecutor(1) as pool:
+            status, _, body = pool.submit(asyncio.run, answer).result()
         return status, body
 
     def get(self, path):
