@@ -166,7 +166,8 @@ def test_approximate_neighbors_need_the_extra_and_attributes(
 
 
 def test_equal_rows():
-    with pytest.warns(UserWarning, match="single cluster"):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
         model = EKNNClus(random_state=0).fit(np.ones((20, 2)))
     assert model.n_clusters_ == 1
     np.testing.assert_allclose(model.credal_partition_.masses, [[0, 1]] * 20)
