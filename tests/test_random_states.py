@@ -113,6 +113,18 @@ CASES |= {
     "labels.evaluate": lambda state: (
         labels.evaluate(X, y, random_state=state).expected_agreement
     ),
+    "labels.compare_labels": lambda state: labels.compare_labels(
+        X, {"y": y, "other": OTHER}, random_state=state
+    )["expected_agreement"],
+    "labels.LabeledClustering": lambda state: (
+        labels.LabeledClustering(random_state=state).fit(X, y).credal_partition_.masses
+    ),
+    "labels.LabeledPartition.with_doubt": lambda state: (
+        labels.doubt(X, y, random_state=0).with_doubt(X, random_state=state).masses
+    ),
+    "partition.CredalPartition.with_doubt": lambda state: (
+        fitted("EVCLUS").credal_partition_.with_doubt(X, random_state=state).masses
+    ),
 }
 CASES |= {
     "cluster.BeliefPeaks": lambda state: (
